@@ -1,0 +1,102 @@
+//! The crate's two errors: a setting that cannot work, and an attempt that was cut short.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// A setting that cannot work: which field, what was given, and what is allowed.
+///
+/// Builders return it from `build`; nothing in this crate panics on bad settings.
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let backoff = Backoff::exponential(Duration::from_secs(1)).factor(0.5);
+/// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
+/// assert_eq!(error.field(), "backoff.factor");
+/// assert_eq!(error.to_string(), "backoff.factor: 0.5 is not allowed: must be 1 to 1000");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    field: Cow<'static, str>,
+    given: String,
+    allowed: Cow<'static, str>,
+}
+
+impl ConfigError {
+    pub(crate) fn new(
+        field: impl Into<Cow<'static, str>>,
+        given: impl fmt::Display,
+        allowed: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            given: given.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+
+    /// The setting at fault, such as `backoff.factor`.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The value that was given, as text.
+    #[must_use]
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// The bound that the value breaks, in words.
+    #[must_use]
+    pub fn allowed(&self) -> &str {
+        &self.allowed
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            field,
+            given,
+            allowed,
+        } = self;
+        write!(f, "{field}: {given} is not allowed: {allowed}")
+    }
+}
+
+impl Error for ConfigError {}
+
+/// An attempt was cut short because no response head came within the attempt timeout, or within what was left of the
+/// deadline.
+///
+/// It is reported where the stack's error type can carry it: by the tower layer after `boxed_errors()`, and on
+/// reqwest-middleware inside `Error::Middleware` (whose `is_timeout()` is false, since that method asks reqwest's own
+/// error only). `AttemptTimeout::is` finds it in either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptTimeout {
+    after: Duration,
+}
+
+impl AttemptTimeout {
+    pub(crate) fn new(after: Duration) -> Self {
+        Self { after }
+    }
+
+    /// How long the attempt was given.
+    #[must_use]
+    pub fn after(&self) -> Duration {
+        self.after
+    }
+}
+
+impl fmt::Display for AttemptTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no response head within {:?}", self.after)
+    }
+}
+
+impl Error for AttemptTimeout {}

@@ -1,0 +1,12 @@
+//! Retry middleware for HTTP clients: one policy and one shared budget, for reqwest and for any tower or hyper stack.
+#![allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links)]
+
+mod error;
+#[deny(clippy::disallowed_methods, clippy::arithmetic_side_effects, clippy::float_arithmetic)]
+pub mod policy;
+
+pub use error::{AttemptTimeout, ConfigError};
+pub use policy::{
+    Attempt, Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride,
+    RetryPolicy, RetryPolicyBuilder, StopReason,
+};

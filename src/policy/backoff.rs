@@ -1,0 +1,465 @@
+//! How long to wait before a retry of one's own accord: growth x jitter x cap.
+
+use super::decimal::Decimal;
+use super::moment::{nanos, uniform};
+use crate::error::ConfigError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The wait before each retry: a growing ceiling, cut at a cap, of which a random part is taken.
+///
+/// ```
+/// use http_retry::{Backoff, Jitter};
+/// use std::time::Duration;
+///
+/// let backoff = Backoff::exponential(Duration::from_secs(1)).jitter(Jitter::Full);
+/// assert_eq!(backoff.ceiling(4), Duration::from_secs(8));
+/// assert_eq!(backoff.delay(4, u64::MAX), Duration::from_secs(8));
+/// assert_eq!(backoff.delay(4, 0), Duration::ZERO);
+/// ```
+///
+/// Setters take any value; a policy's `build` refuses those that cannot work. Used by itself, a `Backoff` saturates
+/// and never panics, for every retry up to `u32::MAX`.
+#[derive(Clone, Debug)]
+pub struct Backoff {
+    growth: Growth,
+    factor: Decimal,
+    first_step: u32,
+    max_delay: MaxDelay,
+    jitter: Jitter,
+    cap: Cap,
+}
+
+#[derive(Clone)]
+enum Growth {
+    None,
+    Fixed(Duration),
+    Linear(Duration),
+    Exponential(Duration),
+    Schedule(Arc<[Duration]>),
+    Custom(Arc<dyn Fn(u32) -> Duration + Send + Sync>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum MaxDelay {
+    Default,
+    Given(Option<Duration>),
+}
+
+/// What part of the ceiling is waited: an interval of it, both ends included, uniformly.
+///
+/// # Source
+///
+/// `Full`, `Equal` and `Decorrelated` are those of "Exponential Backoff and Jitter", AWS Architecture Blog, 2015; it
+/// measures that full jitter needs the fewest calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Jitter {
+    /// The ceiling itself. Clients that failed together come back together.
+    None,
+    /// 0 to the ceiling: the default, since it spreads clients the most.
+    Full,
+    /// Half the ceiling to the ceiling.
+    Equal,
+    /// The ceiling times `min` to times `max`, each 0 to 1000, `min` at most `max`.
+    Between {
+        /// The least part of the ceiling.
+        min: Decimal,
+        /// The greatest part of the ceiling.
+        max: Decimal,
+    },
+    /// From the first ceiling to three times the delay before, whatever the growth.
+    Decorrelated,
+}
+
+impl Jitter {
+    /// The ceiling times `min` to times `max`, each 0 to 1000: `Jitter::between(0.8, 1.2)` is 20 % either way.
+    #[must_use]
+    pub fn between(min: impl Into<Decimal>, max: impl Into<Decimal>) -> Self {
+        Self::Between {
+            min: min.into(),
+            max: max.into(),
+        }
+    }
+
+    fn interval(self) -> (Decimal, Decimal) {
+        match self {
+            Self::None => (Decimal::ONE, Decimal::ONE),
+            Self::Full | Self::Decorrelated => (Decimal::ZERO, Decimal::ONE),
+            Self::Equal => (Decimal::from_micros(500_000), Decimal::ONE),
+            Self::Between { min, max } => (min, max),
+        }
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("no jitter"),
+            Self::Full => f.write_str("full jitter"),
+            Self::Equal => f.write_str("equal jitter"),
+            Self::Between { min, max } => write!(f, "jitter {min} to {max}"),
+            Self::Decorrelated => f.write_str("decorrelated jitter"),
+        }
+    }
+}
+
+/// Where the maximum delay cuts.
+///
+/// A random delay is drawn from what the cut leaves of the interval, so draws do not pile up at the maximum, unless
+/// the whole interval lies above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cap {
+    /// The ceiling and the delay drawn from it: the default. No delay exceeds the maximum.
+    Both,
+    /// The ceiling only: with a jitter above 1, a delay may exceed the maximum by as much.
+    Before,
+    /// The delay drawn only. No delay exceeds the maximum.
+    After,
+}
+
+const MAX_FACTOR: u32 = 1_000;
+const DEFAULT_MAX_DELAY: Duration = Duration::from_secs(60);
+const DECORRELATED_GROWTH: u32 = 3;
+
+impl Backoff {
+    fn new(growth: Growth) -> Self {
+        Self {
+            growth,
+            factor: Decimal::from(2),
+            first_step: 0,
+            max_delay: MaxDelay::Default,
+            jitter: Jitter::Full,
+            cap: Cap::Both,
+        }
+    }
+
+    /// No wait at all.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Growth::None)
+    }
+
+    /// The same ceiling before every retry.
+    #[must_use]
+    pub fn fixed(delay: Duration) -> Self {
+        Self::new(Growth::Fixed(delay))
+    }
+
+    /// A ceiling of `base * n` before retry n.
+    #[must_use]
+    pub fn linear(base: Duration) -> Self {
+        Self::new(Growth::Linear(base))
+    }
+
+    /// A ceiling of `base * factor^(n-1)` before retry n.
+    #[must_use]
+    pub fn exponential(base: Duration) -> Self {
+        Self::new(Growth::Exponential(base))
+    }
+
+    /// The ceiling before each retry in turn; the last one repeats. At least one.
+    #[must_use]
+    pub fn schedule(ceilings: impl Into<Vec<Duration>>) -> Self {
+        Self::new(Growth::Schedule(ceilings.into().into()))
+    }
+
+    /// A ceiling that a function gives for retry n = 1, 2, and so on. It must not panic.
+    #[must_use]
+    pub fn custom(ceiling: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
+        Self::new(Growth::Custom(Arc::new(ceiling)))
+    }
+
+    /// The factor of exponential growth, 1 to 1000. Default 2.
+    #[must_use]
+    pub fn factor(self, factor: impl Into<Decimal>) -> Self {
+        Self {
+            factor: factor.into(),
+            ..self
+        }
+    }
+
+    /// The exponent of the first retry in exponential growth, 0 or 1. Default 0: the first ceiling is the base.
+    #[must_use]
+    pub fn first_step(self, first_step: u32) -> Self {
+        Self { first_step, ..self }
+    }
+
+    /// The longest delay; `None` for no such bound. Default: for linear and exponential growth 60 s, or the base where
+    /// that is longer, so that no schedule reaches hours by accident; none for the others.
+    #[must_use]
+    pub fn max_delay(self, max_delay: impl Into<Option<Duration>>) -> Self {
+        Self {
+            max_delay: MaxDelay::Given(max_delay.into()),
+            ..self
+        }
+    }
+
+    /// What part of the ceiling is waited. Default [`Jitter::Full`].
+    #[must_use]
+    pub fn jitter(self, jitter: Jitter) -> Self {
+        Self { jitter, ..self }
+    }
+
+    /// Where the maximum delay cuts. Default [`Cap::Both`].
+    #[must_use]
+    pub fn cap(self, cap: Cap) -> Self {
+        Self { cap, ..self }
+    }
+
+    /// The longest delay before retry n = 1, 2, and so on, before jitter; 0 counts as 1.
+    #[must_use]
+    pub fn ceiling(&self, n: u32) -> Duration {
+        let ceiling = match self.jitter {
+            Jitter::Decorrelated => Decimal::from(DECORRELATED_GROWTH).power_of(n, self.grown(1)),
+            _ => self.grown(n),
+        };
+        match self.cap {
+            Cap::Both | Cap::Before => ceiling.min(self.limit()),
+            Cap::After => ceiling,
+        }
+    }
+
+    /// The delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the longest.
+    #[must_use]
+    pub fn delay(&self, n: u32, random: u64) -> Duration {
+        self.delay_after(Duration::ZERO, n, random)
+    }
+
+    /// The delay before retry n, after a delay of `previous`, on which decorrelated jitter builds.
+    #[must_use]
+    pub fn delay_after(&self, previous: Duration, n: u32, random: u64) -> Duration {
+        let (least, most) = self.interval(previous, n);
+        let span = most.as_nanos().saturating_sub(least.as_nanos());
+        nanos(least.as_nanos().saturating_add(uniform(random, span)))
+    }
+
+    /// The longest delay that [`Backoff::delay_after`] can give for retry n.
+    pub(crate) fn longest(&self, n: u32) -> Duration {
+        match self.jitter {
+            Jitter::Decorrelated => self.ceiling(n).min(self.limit()),
+            _ => self.interval(Duration::ZERO, n).1,
+        }
+    }
+
+    fn interval(&self, previous: Duration, n: u32) -> (Duration, Duration) {
+        let (least, most) = match self.jitter {
+            Jitter::Decorrelated => {
+                let first = self.grown(1);
+                (
+                    first,
+                    previous.max(first).saturating_mul(DECORRELATED_GROWTH),
+                )
+            }
+            jitter => {
+                let (min, max) = jitter.interval();
+                let ceiling = self.ceiling(n);
+                (min.of(ceiling), max.of(ceiling))
+            }
+        };
+        match self.cap {
+            Cap::Both | Cap::After => (least.min(self.limit()), most.min(self.limit())),
+            Cap::Before => (least, most),
+        }
+    }
+
+    fn grown(&self, n: u32) -> Duration {
+        let n = n.max(1);
+        match &self.growth {
+            Growth::None => Duration::ZERO,
+            Growth::Fixed(delay) => *delay,
+            Growth::Linear(base) => base.saturating_mul(n),
+            Growth::Exponential(base) => {
+                let exponent = n.saturating_sub(1).saturating_add(self.first_step);
+                self.factor.power_of(exponent, *base)
+            }
+            Growth::Schedule(ceilings) => {
+                let index = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
+                let ceiling = ceilings.get(index).or(ceilings.last());
+                ceiling.copied().unwrap_or_default()
+            }
+            Growth::Custom(ceiling) => ceiling(n),
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        match (self.max_delay, &self.growth) {
+            (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
+            (MaxDelay::Default, Growth::Linear(base) | Growth::Exponential(base)) => {
+                DEFAULT_MAX_DELAY.max(*base)
+            }
+            (MaxDelay::Default, _) => Duration::MAX,
+        }
+    }
+
+    /// Refuses what cannot work, by the field's name under `backoff`.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        self.check_growth()?;
+        self.check_jitter()?;
+        let most = Decimal::from(MAX_FACTOR);
+        self.factor.within("backoff.factor", Decimal::ONE, most)?;
+        if self.first_step > 1 {
+            return Err(ConfigError::new(
+                "backoff.first_step",
+                self.first_step,
+                "must be 0 or 1",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_growth(&self) -> Result<(), ConfigError> {
+        match &self.growth {
+            Growth::Schedule(ceilings) if ceilings.is_empty() => Err(ConfigError::new(
+                "backoff.schedule",
+                "an empty list",
+                "must hold at least one delay",
+            )),
+            Growth::Linear(base) | Growth::Exponential(base) if base.is_zero() => {
+                Err(ConfigError::new(
+                    "backoff.base",
+                    "0ns",
+                    "must be above 0; for no delay use Backoff::none()",
+                ))
+            }
+            Growth::Fixed(base) | Growth::Linear(base) | Growth::Exponential(base)
+                if *base > self.limit() =>
+            {
+                let allowed = format!("must be at most max_delay, which is {:?}", self.limit());
+                Err(ConfigError::new(
+                    "backoff.base",
+                    format!("{base:?}"),
+                    allowed,
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_jitter(&self) -> Result<(), ConfigError> {
+        let Jitter::Between { min, max } = self.jitter else {
+            return Ok(());
+        };
+        let most = Decimal::from(MAX_FACTOR);
+        let max = max.within("backoff.jitter.max", Decimal::ZERO, most)?;
+        min.within("backoff.jitter.min", Decimal::ZERO, max)
+            .map(|_| ())
+    }
+}
+
+impl fmt::Display for Backoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.growth {
+            Growth::None => return f.write_str("no delay"),
+            Growth::Fixed(delay) => write!(f, "fixed {delay:?}")?,
+            Growth::Linear(base) => write!(f, "linear, {base:?} more each time")?,
+            Growth::Exponential(base) => {
+                write!(f, "exponential from {base:?}, factor {}", self.factor)?
+            }
+            Growth::Schedule(ceilings) => write!(f, "schedule {ceilings:?}")?,
+            Growth::Custom(_) => f.write_str("custom")?,
+        }
+        write!(f, ", {}", self.jitter)?;
+        match self.limit() {
+            Duration::MAX => Ok(()),
+            limit => write!(f, ", at most {limit:?}"),
+        }
+    }
+}
+
+impl fmt::Debug for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Fixed(delay) => f.debug_tuple("Fixed").field(delay).finish(),
+            Self::Linear(base) => f.debug_tuple("Linear").field(base).finish(),
+            Self::Exponential(base) => f.debug_tuple("Exponential").field(base).finish(),
+            Self::Schedule(ceilings) => f.debug_tuple("Schedule").field(ceilings).finish(),
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn field_at_fault(backoff: &Backoff) -> String {
+        backoff.check().unwrap_err().field().to_owned()
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        let exponential = || Backoff::exponential(SECOND);
+        assert_eq!(field_at_fault(&exponential().factor(0.5)), "backoff.factor");
+        assert_eq!(
+            field_at_fault(&exponential().factor(f64::NAN)),
+            "backoff.factor"
+        );
+        assert_eq!(
+            field_at_fault(&exponential().first_step(2)),
+            "backoff.first_step"
+        );
+        assert_eq!(
+            field_at_fault(&exponential().max_delay(SECOND / 2)),
+            "backoff.base"
+        );
+        assert_eq!(
+            field_at_fault(&Backoff::linear(Duration::ZERO)),
+            "backoff.base"
+        );
+        assert_eq!(field_at_fault(&Backoff::schedule([])), "backoff.schedule");
+        let jitter = |min, max| exponential().jitter(Jitter::between(min, max));
+        assert_eq!(field_at_fault(&jitter(0.9, 0.8)), "backoff.jitter.min");
+        assert_eq!(field_at_fault(&jitter(0.0, -1.0)), "backoff.jitter.max");
+    }
+
+    #[test]
+    fn the_base_raises_the_default_cap_but_not_a_given_one() {
+        let long = Backoff::exponential(SECOND * 90);
+        assert_eq!(long.ceiling(5), SECOND * 90);
+        assert_eq!(long.check(), Ok(()));
+        assert_eq!(Backoff::exponential(SECOND).ceiling(9), SECOND * 60);
+        assert_eq!(Backoff::fixed(SECOND * 90).ceiling(1), SECOND * 90);
+    }
+
+    #[test]
+    fn a_cap_after_the_jitter_cuts_the_interval_and_does_not_pile_up() {
+        let backoff = Backoff::fixed(SECOND * 4)
+            .max_delay(SECOND * 2)
+            .cap(Cap::After);
+        assert_eq!(backoff.delay(1, 1 << 63), SECOND);
+        assert_eq!(backoff.delay(1, u64::MAX), SECOND * 2);
+    }
+
+    #[test]
+    fn a_cap_before_the_jitter_lets_a_jitter_above_one_exceed_it() {
+        let backoff = Backoff::fixed(SECOND)
+            .max_delay(SECOND)
+            .jitter(Jitter::between(1, 2));
+        assert_eq!(
+            backoff.clone().cap(Cap::Before).delay(1, u64::MAX),
+            SECOND * 2
+        );
+        assert_eq!(backoff.delay(1, u64::MAX), SECOND);
+    }
+
+    #[test]
+    fn decorrelated_jitter_builds_on_the_delay_before() {
+        let backoff = Backoff::exponential(SECOND)
+            .jitter(Jitter::Decorrelated)
+            .max_delay(SECOND * 20);
+        assert_eq!(backoff.delay(1, u64::MAX), SECOND * 3);
+        assert_eq!(backoff.delay_after(SECOND * 3, 2, u64::MAX), SECOND * 9);
+        assert_eq!(backoff.delay_after(SECOND * 9, 3, u64::MAX), SECOND * 20);
+        assert_eq!(backoff.delay_after(SECOND * 9, 3, 0), SECOND);
+        assert_eq!(
+            [1, 2, 3].map(|n| backoff.longest(n)),
+            [SECOND * 3, SECOND * 9, SECOND * 20]
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! Settings in, a policy that can work out.
+
+use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
+use crate::error::ConfigError;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Builds a [`RetryPolicy`]; what is not set is as in [`RetryPolicy::background`], or as in the policy that
+/// [`RetryPolicy::to_builder`] was called on.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct RetryPolicyBuilder {
+    settings: Settings,
+    max_retries: Option<u32>,
+    max_attempts: Option<u32>,
+}
+
+impl RetryPolicy {
+    /// A builder that starts from [`RetryPolicy::background`].
+    pub fn builder() -> RetryPolicyBuilder {
+        let mut builder = Self::background().to_builder();
+        builder.settings.name = "custom";
+        builder
+    }
+
+    /// A builder that starts from this policy.
+    pub fn to_builder(&self) -> RetryPolicyBuilder {
+        RetryPolicyBuilder {
+            settings: Settings::clone(&self.0),
+            max_retries: None,
+            max_attempts: None,
+        }
+    }
+}
+
+impl RetryPolicyBuilder {
+    /// How many retries may follow the first attempt; 0 means one attempt. Default 4.
+    pub fn max_retries(self, max_retries: u32) -> Self {
+        Self {
+            max_retries: Some(max_retries),
+            ..self
+        }
+    }
+
+    /// How many attempts there may be in all, at least 1: another way to say `max_retries + 1`. Give one of the two.
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        Self {
+            max_attempts: Some(max_attempts),
+            ..self
+        }
+    }
+
+    /// How long to wait before each retry. Default exponential from 2 s with full jitter, at most 60 s.
+    pub fn backoff(self, backoff: Backoff) -> Self {
+        self.with(|settings| settings.backoff = backoff)
+    }
+
+    /// How long the whole request may take from the start of its first attempt, waits included; above 0. Default none.
+    ///
+    /// A retry that would start after it is not waited for. An attempt is cut to what remains; on the tower layer the
+    /// last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.deadline = deadline.into())
+    }
+
+    /// How long one attempt may take up to its response head; above 0, at most the deadline. Default none.
+    ///
+    /// An attempt that is cut may have been processed, so a request that is not idempotent is not repeated after it. On
+    /// the tower layer an attempt after which no retry follows is cut only after `boxed_errors()`, since a timeout needs
+    /// an error to report.
+    pub fn attempt_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.attempt_timeout = timeout.into())
+    }
+
+    /// The longest wait that a server may ask for; asked for more, the request stops with the answer in hand. `None` for
+    /// any wait. Default 15 min.
+    ///
+    /// Retrying earlier would break the server's wish, waiting longer the caller's. The wait itself may be longer by
+    /// the spread: up to a fifth of what was asked, at most 10 s.
+    pub fn max_server_delay(self, most: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.max_server_delay = most.into())
+    }
+
+    /// Which methods may be repeated after the server may have processed the request. Default
+    /// [`Methods::Idempotent`].
+    pub fn methods(self, methods: Methods) -> Self {
+        self.with(|settings| settings.methods = methods)
+    }
+
+    /// A rule in front of the standard tables: `None` leaves an outcome as they have it. It must not panic.
+    ///
+    /// ```
+    /// use http_retry::{Class, Reach, RetryPolicy};
+    ///
+    /// // This API answers 409 while a record is locked, and has changed nothing then.
+    /// let policy = RetryPolicy::builder()
+    ///     .classify(|outcome| {
+    ///         let locked = outcome.status().is_some_and(|status| status == 409);
+    ///         locked.then_some((Class::Transient, Reach::Refused))
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn classify(
+        self,
+        rule: impl Fn(&Outcome<'_>) -> Option<(Class, Reach)> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| settings.classify = Some(Arc::new(rule)))
+    }
+
+    /// What an error type of one's own means, wherever it stands in an error's source chain; for several types, call it
+    /// several times. It must not panic.
+    ///
+    /// ```
+    /// use http_retry::{Class, Reach, RetryPolicy};
+    /// use std::num::ParseIntError;
+    ///
+    /// let policy = RetryPolicy::builder()
+    ///     .classify_error(|_: &ParseIntError| (Class::Permanent, Reach::Answered))
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn classify_error<E: Error + 'static>(
+        self,
+        judge: impl Fn(&E) -> (Class, Reach) + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.own_errors.push(OwnError {
+                seen: |value| value.downcast_ref::<E>().map(|error| error as _),
+                judge: Arc::new(move |error| error.downcast_ref::<E>().map(&judge)),
+            });
+        })
+    }
+
+    /// The policy, if it can work.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field that cannot work.
+    pub fn build(self) -> Result<RetryPolicy, ConfigError> {
+        let max_retries = self.limit()?;
+        let settings = Settings {
+            max_retries,
+            ..self.settings
+        };
+        settings.check()?;
+        Ok(RetryPolicy(Arc::new(settings)))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    fn limit(&self) -> Result<u32, ConfigError> {
+        match (self.max_retries, self.max_attempts) {
+            (Some(retries), Some(attempts)) => Err(ConfigError::new(
+                "max_attempts",
+                format!("{attempts} beside max_retries {retries}"),
+                "give one of the two",
+            )),
+            (None, Some(attempts)) => attempts
+                .checked_sub(1)
+                .ok_or_else(|| ConfigError::new("max_attempts", 0, "must be at least 1")),
+            (retries, None) => Ok(retries.unwrap_or(self.settings.max_retries)),
+        }
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), ConfigError> {
+        self.backoff.check()?;
+        above_zero("deadline", self.deadline)?;
+        above_zero("attempt_timeout", self.attempt_timeout)?;
+        match (self.attempt_timeout, self.deadline) {
+            (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
+                "attempt_timeout",
+                format!("{timeout:?}"),
+                format!("must be at most the deadline, which is {deadline:?}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn above_zero(field: &'static str, duration: Option<Duration>) -> Result<(), ConfigError> {
+    match duration {
+        Some(Duration::ZERO) => Err(ConfigError::new(field, "0ns", "must be above 0")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn refused(builder: RetryPolicyBuilder) -> (String, String, String) {
+        let error = builder.build().unwrap_err();
+        (
+            error.field().into(),
+            error.given().into(),
+            error.allowed().into(),
+        )
+    }
+
+    #[test]
+    fn limits_are_given_one_way() {
+        let both = RetryPolicy::builder().max_retries(2).max_attempts(3);
+        assert_eq!(refused(both).0, "max_attempts");
+        assert_eq!(
+            refused(RetryPolicy::builder().max_attempts(0)).0,
+            "max_attempts"
+        );
+        let policy = RetryPolicy::builder().max_attempts(3).build().unwrap();
+        assert_eq!(policy.max_retries(), 2);
+        let adjusted = policy.to_builder().max_retries(7).build().unwrap();
+        assert_eq!(adjusted.max_retries(), 7);
+    }
+
+    #[test]
+    fn times_must_fit_each_other() {
+        let builder = RetryPolicy::builder;
+        assert_eq!(refused(builder().deadline(Duration::ZERO)).0, "deadline");
+        assert_eq!(
+            refused(builder().attempt_timeout(Duration::ZERO)).0,
+            "attempt_timeout"
+        );
+        assert_eq!(
+            refused(builder().attempt_timeout(SECOND * 3).deadline(SECOND * 2)),
+            (
+                "attempt_timeout".into(),
+                "3s".into(),
+                "must be at most the deadline, which is 2s".into()
+            )
+        );
+        assert!(
+            builder()
+                .attempt_timeout(SECOND)
+                .deadline(SECOND)
+                .build()
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_backoff_that_cannot_work_is_found_by_the_policy() {
+        let backoff = Backoff::exponential(SECOND).max_delay(SECOND / 2);
+        assert_eq!(
+            refused(RetryPolicy::builder().backoff(backoff)),
+            (
+                "backoff.base".into(),
+                "1s".into(),
+                "must be at most max_delay, which is 500ms".into()
+            )
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! The standard tables: what a status or a kind of error means for a retry.
+
+use http::StatusCode;
+use std::fmt;
+
+/// What one attempt's outcome means for a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// The caller has what it asked for.
+    Success,
+    /// It failed, and the same request may well succeed a moment later.
+    Transient,
+    /// The server asks for less: it may succeed later, and trying sooner makes things worse.
+    Throttled,
+    /// Repeating the same request cannot help, or nothing says that it can.
+    Permanent,
+}
+
+impl Class {
+    /// A stable name, for metric labels: `success`, `transient`, `throttled`, `permanent`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Permanent => "permanent",
+        }
+    }
+
+    /// The same as a sentence.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Success => "The request succeeded.",
+            Self::Transient => "It failed in a way that a later attempt may survive.",
+            Self::Throttled => "The server asks for less; a later attempt may be let in.",
+            Self::Permanent => "Repeating the same request cannot help.",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How far one attempt got, which tells whether sending it again could do something twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reach {
+    /// No byte of the request reached the server.
+    Unsent,
+    /// The server says that it did not process the request.
+    Refused,
+    /// The request was sent, at least in part, and may have been processed.
+    Ambiguous,
+    /// The server processed the request and answered.
+    Answered,
+}
+
+impl Reach {
+    /// A stable name, for metric labels: `unsent`, `refused`, `ambiguous`, `answered`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsent => "unsent",
+            Self::Refused => "refused",
+            Self::Ambiguous => "ambiguous",
+            Self::Answered => "answered",
+        }
+    }
+
+    /// Whether even a request that must be processed once may be sent again.
+    #[must_use]
+    pub fn is_unprocessed(self) -> bool {
+        matches!(self, Self::Unsent | Self::Refused)
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of error ended an attempt before a response head came.
+///
+/// # Source
+///
+/// How far each kind got follows from where HTTP/1 (RFC 9112), HTTP/2 (RFC 9113, sections 6.8 and 8.7) and the client
+/// libraries raise it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The host name could not be resolved.
+    Dns,
+    /// No connection: refused, unreachable, or lost before the request was written.
+    Connect,
+    /// No connection within the connect timeout.
+    ConnectTimeout,
+    /// The TLS handshake was cut off.
+    Tls,
+    /// A certificate was refused, by either side, or the peers share no protocol.
+    Certificate,
+    /// The server, or a connection that was closing, says that it did not process the request: HTTP/2 `GOAWAY` with
+    /// `NO_ERROR`, `REFUSED_STREAM`, or a request canceled before it was written.
+    NotProcessed,
+    /// No response in time, after the request may have been sent.
+    Timeout,
+    /// The connection was reset, or broke while the request was written.
+    Reset,
+    /// The connection closed before the response head was complete.
+    Incomplete,
+    /// The HTTP/2 stream or connection was reset for another reason.
+    Http2,
+    /// The request could not be built: bad URL, unsupported scheme, invalid header.
+    Request,
+    /// Too many redirects, or a redirect that cannot be followed.
+    Redirect,
+    /// The caller's own request body failed.
+    Body,
+    /// What came back is not HTTP.
+    Protocol,
+    /// What came back could not be decoded.
+    Decode,
+    /// An error that nothing here recognises; it is not known to be transient.
+    Other,
+}
+
+impl ErrorKind {
+    /// A stable name, for metric labels and for the OpenTelemetry attribute `error.type`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Tls => "tls",
+            Self::Certificate => "certificate",
+            Self::NotProcessed => "not_processed",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Incomplete => "incomplete",
+            Self::Http2 => "http2",
+            Self::Request => "request",
+            Self::Redirect => "redirect",
+            Self::Body => "body",
+            Self::Protocol => "protocol",
+            Self::Decode => "decode",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether the attempt ran into a time limit.
+    #[must_use]
+    pub fn is_timeout(self) -> bool {
+        matches!(self, Self::Timeout | Self::ConnectTimeout)
+    }
+
+    pub(crate) fn standard(self) -> (Class, Reach) {
+        match self {
+            Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
+                (Class::Transient, Reach::Unsent)
+            }
+            Self::Certificate => (Class::Permanent, Reach::Unsent),
+            Self::NotProcessed => (Class::Transient, Reach::Refused),
+            Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2 => {
+                (Class::Transient, Reach::Ambiguous)
+            }
+            Self::Request
+            | Self::Redirect
+            | Self::Body
+            | Self::Protocol
+            | Self::Decode
+            | Self::Other => (Class::Permanent, Reach::Ambiguous),
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The standard status table; `invited` tells whether the response names a valid time to come back.
+///
+/// # Source
+///
+/// RFC 9110 sections 15.5.9 (408), 15.5.14 (413), 15.6.4 (503), 10.2.3 (Retry-After); RFC 6585 section 4 (429); RFC 8470
+/// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
+pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
+    match status.as_u16() {
+        100..=399 => (Class::Success, Reach::Answered),
+        408 | 425 => (Class::Transient, Reach::Refused),
+        429 => (Class::Throttled, Reach::Refused),
+        413 | 503 if invited() => (Class::Throttled, Reach::Refused),
+        529 => (Class::Throttled, Reach::Answered),
+        501 | 505..=508 | 510 | 511 => (Class::Permanent, Reach::Answered),
+        500..=599 => (Class::Transient, Reach::Answered),
+        _ => (Class::Permanent, Reach::Answered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(status: u16, invited: bool) -> (Class, Reach) {
+        standard_status(StatusCode::from_u16(status).unwrap(), || invited)
+    }
+
+    #[test]
+    fn only_an_invitation_makes_413_and_503_safe_for_every_method() {
+        assert_eq!(of(413, false), (Class::Permanent, Reach::Answered));
+        assert_eq!(of(503, false), (Class::Transient, Reach::Answered));
+        for status in [413, 503] {
+            assert_eq!(of(status, true), (Class::Throttled, Reach::Refused));
+        }
+    }
+
+    #[test]
+    fn an_invitation_changes_no_other_status() {
+        for status in (100..=999).filter(|status| ![413, 503].contains(status)) {
+            assert_eq!(of(status, true), of(status, false), "{status}");
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table() {
+        let class = |status| of(status, false).0;
+        for status in [100, 101, 200, 204, 299, 301, 304, 399] {
+            assert_eq!(class(status), Class::Success, "{status}");
+        }
+        for status in [408, 425, 500, 502, 503, 504, 509, 520, 521, 530, 598, 599] {
+            assert_eq!(class(status), Class::Transient, "{status}");
+        }
+        for status in [429, 529] {
+            assert_eq!(class(status), Class::Throttled, "{status}");
+        }
+        for status in [
+            400, 401, 403, 404, 409, 422, 451, 499, 501, 505, 506, 507, 508, 510, 511,
+        ] {
+            assert_eq!(class(status), Class::Permanent, "{status}");
+        }
+        for status in [600, 999] {
+            assert_eq!(class(status), Class::Permanent, "{status}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_not_processed_may_be_sent_again_by_any_method() {
+        let safe: Vec<u16> = (100..=999)
+            .filter(|s| of(*s, false).1.is_unprocessed())
+            .collect();
+        assert_eq!(safe, [408, 425, 429]);
+    }
+}

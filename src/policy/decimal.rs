@@ -1,0 +1,262 @@
+//! Decimals of six places, without floats: factors, ratios and token amounts.
+
+use super::moment::nanos;
+use crate::error::ConfigError;
+use std::fmt;
+use std::time::Duration;
+
+/// A decimal of up to six places, kept exactly: `2`, `0.1`, `1.5`.
+///
+/// Made from a whole number or from a float, which counts as the shortest decimal that names it: `0.1` is one tenth.
+/// A float with more than six places, a negative or an infinite one is kept as given and refused by the builder that
+/// receives it, with the field's name.
+///
+/// ```
+/// use http_retry::policy::Decimal;
+///
+/// assert_eq!(Decimal::from(0.1).to_string(), "0.1");
+/// assert_eq!(Decimal::from(3), Decimal::from(3.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal(Repr);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repr {
+    Micros(u64),
+    /// The bits of a float that is no such decimal.
+    Refused(u64),
+}
+
+const ONE: u64 = 1_000_000;
+
+impl Decimal {
+    pub(crate) const ZERO: Self = Self(Repr::Micros(0));
+    pub(crate) const ONE: Self = Self(Repr::Micros(ONE));
+
+    pub(crate) const fn from_micros(micros: u64) -> Self {
+        Self(Repr::Micros(micros))
+    }
+
+    /// Millionths; none for a value that is no decimal.
+    pub(crate) fn micros(self) -> u64 {
+        match self.0 {
+            Repr::Micros(micros) => micros,
+            Repr::Refused(_) => 0,
+        }
+    }
+
+    /// Itself, if it is a decimal between `least` and `most`, both included.
+    pub(crate) fn within(
+        self,
+        field: &'static str,
+        least: Self,
+        most: Self,
+    ) -> Result<Self, ConfigError> {
+        match self.0 {
+            Repr::Micros(micros) if (least.micros()..=most.micros()).contains(&micros) => Ok(self),
+            Repr::Micros(_) => Err(ConfigError::new(
+                field,
+                self,
+                format!("must be {least} to {most}"),
+            )),
+            Repr::Refused(_) => Err(ConfigError::new(
+                field,
+                self,
+                format!("must be {least} to {most}, with at most six decimal places"),
+            )),
+        }
+    }
+
+    /// This share of a duration, rounded down, saturating.
+    pub(crate) fn of(self, whole: Duration) -> Duration {
+        let share = whole.as_nanos().saturating_mul(u128::from(self.micros()));
+        nanos(share / u128::from(ONE))
+    }
+
+    /// `whole * self^exponent`, to 63 bits, saturating; by squaring, so that no exponent costs more than 32 steps.
+    pub(crate) fn power_of(self, exponent: u32, whole: Duration) -> Duration {
+        let mut square = Scaled::ratio(self.micros());
+        let mut product = Scaled::whole(whole.as_nanos());
+        let mut left = exponent;
+        while left > 0 {
+            if left & 1 == 1 {
+                product = product.times(square);
+            }
+            square = square.times(square);
+            left >>= 1;
+        }
+        nanos(product.rounded())
+    }
+}
+
+impl From<u32> for Decimal {
+    fn from(whole: u32) -> Self {
+        Self(Repr::Micros(u64::from(whole).saturating_mul(ONE)))
+    }
+}
+
+impl From<f64> for Decimal {
+    fn from(float: f64) -> Self {
+        Self(parse(&float.to_string()).map_or(Repr::Refused(float.to_bits()), Repr::Micros))
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Repr::Refused(bits) => write!(f, "{}", f64::from_bits(bits)),
+            Repr::Micros(micros) if micros % ONE == 0 => write!(f, "{}", micros / ONE),
+            Repr::Micros(micros) => {
+                let places = format!("{:06}", micros % ONE);
+                write!(f, "{}.{}", micros / ONE, places.trim_end_matches('0'))
+            }
+        }
+    }
+}
+
+fn parse(text: &str) -> Option<u64> {
+    let (whole, places) = text.split_once('.').unwrap_or((text, ""));
+    if places.len() > 6 {
+        return None;
+    }
+    let places = format!("{places:0<6}").parse::<u64>().ok()?;
+    let whole = whole.parse::<u64>().ok()?;
+    whole.checked_mul(ONE)?.checked_add(places)
+}
+
+/// `mantissa * 2^exponent`, the mantissa's top bit set unless it is 0: just enough arithmetic for a power.
+#[derive(Clone, Copy)]
+struct Scaled {
+    mantissa: u64,
+    exponent: i32,
+}
+
+impl Scaled {
+    fn whole(value: u128) -> Self {
+        let spare = value.leading_zeros().min(127);
+        let top = (value << spare) >> 64;
+        Self {
+            mantissa: u64::try_from(top).unwrap_or(u64::MAX),
+            exponent: 64_i32.saturating_sub_unsigned(spare),
+        }
+    }
+
+    fn ratio(micros: u64) -> Self {
+        let spare = micros.leading_zeros().min(63);
+        let ratio = Self::whole((u128::from(micros << spare) << 64) / u128::from(ONE));
+        Self {
+            exponent: ratio
+                .exponent
+                .saturating_sub(64)
+                .saturating_sub_unsigned(spare),
+            ..ratio
+        }
+    }
+
+    fn times(self, other: Self) -> Self {
+        let product = u128::from(self.mantissa).saturating_mul(u128::from(other.mantissa));
+        let sum = self.exponent.saturating_add(other.exponent);
+        let whole = Self::whole(product);
+        Self {
+            exponent: whole.exponent.saturating_add(sum),
+            ..whole
+        }
+    }
+
+    fn rounded(self) -> u128 {
+        let wide = u128::from(self.mantissa);
+        match u32::try_from(self.exponent) {
+            _ if self.mantissa == 0 => 0,
+            Ok(up) if up <= 64 => wide << up,
+            Ok(_) => u128::MAX,
+            Err(_) => {
+                let down = self.exponent.unsigned_abs();
+                let half = 1_u128
+                    .checked_shl(down.saturating_sub(1))
+                    .unwrap_or(u128::MAX);
+                wide.saturating_add(half).checked_shr(down).unwrap_or(0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_float_counts_as_the_decimal_that_names_it() {
+        assert_eq!(Decimal::from(0.1).micros(), 100_000);
+        assert_eq!(Decimal::from(0.7).micros(), 700_000);
+        assert_eq!(Decimal::from(1000.0).micros(), 1_000_000_000);
+        assert_eq!(Decimal::from(0.000_001).micros(), 1);
+    }
+
+    #[test]
+    fn what_is_no_decimal_is_refused_by_name() {
+        for float in [
+            f64::NAN,
+            f64::INFINITY,
+            -0.1,
+            0.123_456_7,
+            1e300,
+            f64::MIN_POSITIVE,
+        ] {
+            let error = Decimal::from(float)
+                .within("ratio", Decimal::ZERO, Decimal::ONE)
+                .unwrap_err();
+            assert_eq!(error.field(), "ratio");
+            assert_eq!(error.given(), float.to_string());
+        }
+    }
+
+    #[test]
+    fn powers_are_exact_where_they_can_be() {
+        let power = |factor: f64, n| Decimal::from(factor).power_of(n, SECOND);
+        assert_eq!(power(2.0, 10), Duration::from_secs(1024));
+        assert_eq!(power(3.0, 4), Duration::from_secs(81));
+        assert_eq!(power(1.5, 2), Duration::from_millis(2250));
+        assert_eq!(power(1.1, 1), Duration::from_millis(1100));
+        assert_eq!(power(1.1, 3), Duration::from_millis(1331));
+        assert_eq!(power(1.0, u32::MAX), SECOND);
+        assert_eq!(power(0.0, 0), SECOND);
+        assert_eq!(power(0.0, 7), Duration::ZERO);
+        assert_eq!(power(1.000_001, 1_000_000).as_millis(), 2718);
+        assert_eq!(power(2.0, u32::MAX), Duration::MAX);
+        assert_eq!(
+            Decimal::from(0.5).power_of(u32::MAX, SECOND),
+            Duration::ZERO
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn powers_of_whole_factors_are_those_of_integers(
+            factor in 1_u32..1_000,
+            n in 0_u32..8,
+            millis in 0_u64..1_000_000,
+        ) {
+            let wanted = u128::from(millis) * 1_000_000 * u128::from(factor).pow(n);
+            let got = Decimal::from(factor).power_of(n, Duration::from_millis(millis)).as_nanos();
+            prop_assert!(got.abs_diff(wanted.min(Duration::MAX.as_nanos())) <= wanted >> 58);
+        }
+
+        #[test]
+        fn nothing_panics_up_to_the_limits(micros: u64, n: u32, seconds: u64) {
+            let decimal = Decimal::from_micros(micros);
+            decimal.power_of(n, Duration::from_secs(seconds));
+            decimal.of(Duration::from_secs(seconds));
+        }
+
+        #[test]
+        fn text_and_value_agree(micros in 0_u64..10_000_000_000) {
+            let decimal = Decimal::from_micros(micros);
+            prop_assert_eq!(parse(&decimal.to_string()), Some(micros));
+        }
+    }
+}

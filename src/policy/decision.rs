@@ -1,0 +1,158 @@
+//! What a session decides: a plan that is still to be paid for, or a reason to stop.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What follows from an attempt's outcome.
+#[derive(Debug)]
+#[must_use]
+#[non_exhaustive]
+pub enum Decision {
+    /// Try again, if the budget agrees: [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) takes the plan.
+    Retry(RetryPlan),
+    /// No more attempts.
+    Stop(StopReason),
+}
+
+/// A retry that is planned and not yet paid for.
+///
+/// Its delay is hidden: a budget turns the plan into one, so that no retry goes past it.
+#[derive(Debug)]
+#[must_use]
+pub struct RetryPlan {
+    pub(crate) retry: u32,
+    pub(crate) delay: Duration,
+    pub(crate) source: DelaySource,
+    pub(crate) cost: Cost,
+}
+
+impl RetryPlan {
+    /// Which retry this is: 1, 2, and so on.
+    #[must_use]
+    pub fn retry(&self) -> u32 {
+        self.retry
+    }
+
+    /// Who set the delay.
+    #[must_use]
+    pub fn source(&self) -> DelaySource {
+        self.source
+    }
+}
+
+/// Which of a budget's prices a retry has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cost {
+    Retry,
+    Timeout,
+}
+
+/// Who set a delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DelaySource {
+    /// The policy's own backoff.
+    Own,
+    /// The server asked for longer than that.
+    Server,
+}
+
+impl DelaySource {
+    /// A stable name, for metric labels: `own`, `server`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Server => "server",
+        }
+    }
+}
+
+impl fmt::Display for DelaySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why there was no further attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The request succeeded.
+    Succeeded,
+    /// The limit of attempts is reached.
+    AttemptsExhausted,
+    /// The outcome is one that repeating cannot help.
+    NotRetryable,
+    /// The request's body cannot be sent a second time.
+    BodyNotReplayable,
+    /// The request may have been processed, and processing it twice could do harm.
+    NotIdempotent,
+    /// The server asks for a longer wait than the policy's `max_server_delay`.
+    ServerDelayTooLong,
+    /// The next attempt would start after the deadline.
+    DeadlineExceeded,
+    /// The shared budget of retries is spent.
+    BudgetExhausted,
+    /// The inner service was not ready for the retry.
+    NotReady,
+    /// The request asked for no retries.
+    Disabled,
+    /// Another retry layer further out repeats this request.
+    Nested,
+}
+
+impl StopReason {
+    /// A stable name, for metric labels, such as `attempts_exhausted`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::AttemptsExhausted => "attempts_exhausted",
+            Self::NotRetryable => "not_retryable",
+            Self::BodyNotReplayable => "body_not_replayable",
+            Self::NotIdempotent => "not_idempotent",
+            Self::ServerDelayTooLong => "server_delay_too_long",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::NotReady => "not_ready",
+            Self::Disabled => "disabled",
+            Self::Nested => "nested",
+        }
+    }
+
+    /// The same as a sentence, with what can be done about it.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Succeeded => "The request succeeded.",
+            Self::AttemptsExhausted => "The limit of attempts is reached (max_retries).",
+            Self::NotRetryable => {
+                "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
+            }
+            Self::BodyNotReplayable => {
+                "The body cannot be sent twice; a body that can be cloned can (Bytes, String, Full)."
+            }
+            Self::NotIdempotent => {
+                "The server may have processed the request already; an Idempotency-Key header or \
+                 RetryOverride::idempotent says that twice does no harm."
+            }
+            Self::ServerDelayTooLong => {
+                "The server asks for a longer wait than the policy allows (max_server_delay)."
+            }
+            Self::DeadlineExceeded => "The next attempt would start after the deadline.",
+            Self::BudgetExhausted => {
+                "The retry budget is spent: too much fails for retries to help (RetryBudget)."
+            }
+            Self::NotReady => "The inner service was not ready for the retry.",
+            Self::Disabled => "Retries are off for this request (RetryOverride::off).",
+            Self::Nested => "A retry layer further out repeats this request.",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

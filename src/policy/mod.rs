@@ -1,0 +1,149 @@
+//! What decides: pure functions and values, with time and randomness as arguments.
+//!
+//! [`RetryPolicy`] holds the rules, [`RetrySession`] one request's way through them. An adapter feeds a session with
+//! [`Outcome`]s and [`Moment`]s and obeys its [`Decision`]s; so can you, for a client that no adapter fits.
+
+mod attempt;
+mod backoff;
+mod builder;
+mod classify;
+mod decimal;
+mod decision;
+mod explain;
+mod moment;
+mod outcome;
+mod presets;
+mod request_override;
+mod retry_after;
+mod session;
+
+pub use attempt::Attempt;
+pub use backoff::{Backoff, Cap, Jitter};
+pub use builder::RetryPolicyBuilder;
+pub use classify::{Class, ErrorKind, Reach};
+pub use decimal::Decimal;
+pub use decision::{Decision, DelaySource, RetryPlan, StopReason};
+pub use moment::Moment;
+pub use outcome::{Outcome, RequestFacts};
+pub use request_override::RetryOverride;
+pub use retry_after::ServerDelay;
+pub use session::RetrySession;
+
+pub(crate) use decision::Cost;
+pub(crate) use moment::second;
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
+///
+/// Start from a preset, and adjust it or build one from the ground up:
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::user_facing()
+///     .to_builder()
+///     .max_retries(2)
+///     .deadline(Duration::from_secs(5))
+///     .build()?;
+///
+/// let other = RetryPolicy::builder()
+///     .max_retries(5)
+///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
+///     .attempt_timeout(Duration::from_secs(10))
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RetryPolicy(Arc<Settings>);
+
+/// Which methods may be repeated after the server may have processed the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Methods {
+    /// Those that do no more twice than once, by RFC 9110 section 9.2.2, and requests with an idempotency key.
+    Idempotent,
+    /// Every method: only where processing twice does no harm.
+    All,
+}
+
+type OutcomeRule = Arc<dyn Fn(&Outcome<'_>) -> Option<(Class, Reach)> + Send + Sync>;
+
+#[derive(Clone)]
+struct Settings {
+    name: &'static str,
+    max_retries: u32,
+    backoff: Backoff,
+    deadline: Option<Duration>,
+    attempt_timeout: Option<Duration>,
+    max_server_delay: Option<Duration>,
+    methods: Methods,
+    classify: Option<OutcomeRule>,
+    own_errors: Vec<OwnError>,
+}
+
+/// What the user taught the policy of one error type.
+#[derive(Clone)]
+struct OwnError {
+    seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
+    judge: Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + Send + Sync>,
+}
+
+impl RetryPolicy {
+    fn preset(settings: Settings) -> Self {
+        Self(Arc::new(settings))
+    }
+
+    /// The state of one request that starts at `started`, on the clock of [`Moment::now`].
+    #[must_use]
+    pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
+        RetrySession::new(self.clone(), facts, started)
+    }
+
+    /// The outcome as this policy sees it: by its own classifier where that has an opinion, else as it stands.
+    #[must_use]
+    pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
+        let own = self.0.classify.as_ref().and_then(|rule| rule(&outcome));
+        own.map_or(outcome, |(class, reach)| outcome.with(class, reach))
+    }
+
+    /// How many retries may follow the first attempt.
+    #[must_use]
+    pub fn max_retries(&self) -> u32 {
+        self.0.max_retries
+    }
+
+    /// Whether a request needs no clock but for its report: no deadline and no attempt timeout.
+    pub(crate) fn is_untimed(&self) -> bool {
+        self.0.deadline.is_none() && self.0.attempt_timeout.is_none()
+    }
+
+    /// The error behind a value of any type, if the policy was taught that type.
+    pub(crate) fn own_error<'a>(&self, value: &'a dyn Any) -> Option<&'a (dyn Error + 'static)> {
+        self.0.own_errors.iter().find_map(|own| (own.seen)(value))
+    }
+
+    /// What the policy was taught of an error.
+    pub(crate) fn judge(&self, error: &(dyn Error + 'static)) -> Option<(Class, Reach)> {
+        self.0.own_errors.iter().find_map(|own| (own.judge)(error))
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("name", &self.name)
+            .field("max_retries", &self.max_retries)
+            .field("backoff", &self.backoff)
+            .field("deadline", &self.deadline)
+            .field("attempt_timeout", &self.attempt_timeout)
+            .field("max_server_delay", &self.max_server_delay)
+            .field("methods", &self.methods)
+            .finish_non_exhaustive()
+    }
+}

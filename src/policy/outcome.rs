@@ -1,0 +1,243 @@
+//! What one attempt produced, and what is known of the request.
+
+use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::retry_after::ServerDelay;
+use http::{HeaderMap, Method, StatusCode};
+use std::time::Duration;
+
+/// What one attempt produced: a response head, an error, or a plain success.
+///
+/// It carries its [`Class`] and [`Reach`] by the standard tables; a policy's own classifier, or [`Outcome::with`],
+/// replaces them.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use http_retry::{Class, Outcome, Reach};
+///
+/// let headers = HeaderMap::new();
+/// let outcome = Outcome::response(StatusCode::BAD_GATEWAY, &headers);
+/// assert_eq!((outcome.class(), outcome.reach()), (Class::Transient, Reach::Answered));
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome<'a> {
+    what: What<'a>,
+    class: Class,
+    reach: Reach,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What<'a> {
+    Done,
+    Response(StatusCode, &'a HeaderMap),
+    Error(ErrorKind),
+}
+
+impl<'a> Outcome<'a> {
+    /// A success without a response head, as of an operation that is not HTTP.
+    #[must_use]
+    pub fn success() -> Self {
+        Self {
+            what: What::Done,
+            class: Class::Success,
+            reach: Reach::Answered,
+        }
+    }
+
+    /// A response head, classified by the standard status table.
+    #[must_use]
+    pub fn response(status: StatusCode, headers: &'a HeaderMap) -> Self {
+        let (class, reach) = standard_status(status, || ServerDelay::is_invitation(headers));
+        Self {
+            what: What::Response(status, headers),
+            class,
+            reach,
+        }
+    }
+
+    /// An error of a kind, classified by the standard error table.
+    #[must_use]
+    pub fn error(kind: ErrorKind) -> Self {
+        let (class, reach) = kind.standard();
+        Self {
+            what: What::Error(kind),
+            class,
+            reach,
+        }
+    }
+
+    /// The same outcome under another class and reach.
+    #[must_use]
+    pub fn with(self, class: Class, reach: Reach) -> Self {
+        Self {
+            class,
+            reach,
+            ..self
+        }
+    }
+
+    /// What the outcome means for a retry.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// How far the attempt got.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// The response's status, where there was a response.
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        match self.what {
+            What::Response(status, _) => Some(status),
+            What::Done | What::Error(_) => None,
+        }
+    }
+
+    /// The response's headers, where there was a response.
+    #[must_use]
+    pub fn headers(&self) -> Option<&'a HeaderMap> {
+        match self.what {
+            What::Response(_, headers) => Some(headers),
+            What::Done | What::Error(_) => None,
+        }
+    }
+
+    /// The kind of the error, where there was one.
+    #[must_use]
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        match self.what {
+            What::Error(kind) => Some(kind),
+            What::Done | What::Response(..) => None,
+        }
+    }
+
+    /// What the server asks for, measured against the wall clock where it has to be; nothing on a success.
+    #[must_use]
+    pub fn server_delay(&self, wall: Duration) -> ServerDelay {
+        match self.what {
+            What::Response(status, headers) if self.class != Class::Success => {
+                ServerDelay::read(status, headers, wall)
+            }
+            _ => ServerDelay::None,
+        }
+    }
+}
+
+/// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.
+///
+/// ```
+/// use http::{HeaderMap, Method};
+/// use http_retry::RequestFacts;
+///
+/// let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
+/// assert!(!facts.is_idempotent() && facts.is_replayable());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestFacts {
+    idempotent: bool,
+    replayable: bool,
+}
+
+impl RequestFacts {
+    /// What method and headers say; the body counts as one that can be sent again.
+    ///
+    /// Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY, and every request with a non-empty
+    /// `idempotency-key` or `x-idempotency-key` header.
+    ///
+    /// # Source
+    ///
+    /// RFC 9110 section 9.2.2; draft-ietf-httpapi-idempotency-key-header; draft-ietf-httpbis-safe-method-w-body.
+    #[must_use]
+    pub fn of(method: &Method, headers: &HeaderMap) -> Self {
+        let by_method = method.is_idempotent() || method.as_str() == "QUERY";
+        Self {
+            idempotent: by_method || has_idempotency_key(headers),
+            replayable: true,
+        }
+    }
+
+    /// An operation that is not HTTP: not idempotent unless said so.
+    #[must_use]
+    pub fn operation() -> Self {
+        Self {
+            idempotent: false,
+            replayable: true,
+        }
+    }
+
+    /// The same facts, with the caller's word on whether processing twice does no harm.
+    #[must_use]
+    pub fn idempotent(self, idempotent: bool) -> Self {
+        Self { idempotent, ..self }
+    }
+
+    /// The same facts, with whether the body can be sent again.
+    #[must_use]
+    pub fn replayable(self, replayable: bool) -> Self {
+        Self { replayable, ..self }
+    }
+
+    /// Whether processing the request twice does no more than processing it once.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotent
+    }
+
+    /// Whether the request can be sent again, body and all.
+    #[must_use]
+    pub fn is_replayable(&self) -> bool {
+        self.replayable
+    }
+}
+
+fn has_idempotency_key(headers: &HeaderMap) -> bool {
+    ["idempotency-key", "x-idempotency-key"]
+        .into_iter()
+        .filter_map(|name| headers.get(name))
+        .any(|value| !value.as_bytes().trim_ascii().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn facts(method: &str, key: Option<&'static str>) -> RequestFacts {
+        let mut headers = HeaderMap::new();
+        if let Some(value) = key {
+            headers.insert("idempotency-key", HeaderValue::from_static(value));
+        }
+        RequestFacts::of(&Method::from_bytes(method.as_bytes()).unwrap(), &headers)
+    }
+
+    #[test]
+    fn idempotent_by_method() {
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
+            assert!(facts(method, None).is_idempotent(), "{method}");
+        }
+        for method in ["POST", "PATCH", "CONNECT", "PURGE", "get"] {
+            assert!(!facts(method, None).is_idempotent(), "{method}");
+        }
+    }
+
+    #[test]
+    fn idempotent_by_key_unless_the_key_is_empty() {
+        assert!(facts("POST", Some("order-7")).is_idempotent());
+        assert!(!facts("POST", Some(" ")).is_idempotent());
+    }
+
+    #[test]
+    fn a_success_asks_for_nothing() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", HeaderValue::from_static("5"));
+        let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
+        assert_eq!(delay(StatusCode::OK), ServerDelay::None);
+        assert_eq!(
+            delay(StatusCode::NOT_FOUND).delay(),
+            Some(Duration::from_secs(5))
+        );
+    }
+}

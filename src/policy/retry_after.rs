@@ -1,0 +1,362 @@
+//! What a response asks for: headers and the wall clock in, a delay out.
+
+use super::moment::nanos;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What a response says about when to come back.
+///
+/// Read from the first of these headers that is present; one that is present but not valid is ignored and does not
+/// fall through to the next: `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after` (all milliseconds),
+/// `retry-after` (whole seconds or an HTTP-date), then, where the quota is spent, `ratelimit`, `ratelimit-reset` and
+/// `x-ratelimit-reset` (seconds, or a Unix time by its size). A quota is spent when the response says that nothing
+/// remains of it, or is a 429 that does not say what remains.
+///
+/// # Source
+///
+/// RFC 9110 section 10.2.3 for `retry-after` and 5.6.7 for dates; draft-ietf-httpapi-ratelimit-headers for the quota
+/// headers; Azure, AWS and OpenAI for the millisecond forms.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use http_retry::policy::ServerDelay;
+/// use std::time::Duration;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("retry-after", HeaderValue::from_static("20"));
+/// let asked = ServerDelay::read(StatusCode::TOO_MANY_REQUESTS, &headers, Duration::ZERO);
+/// assert_eq!(asked.delay(), Some(Duration::from_secs(20)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerDelay {
+    /// No header that names a time, or one that lies in the past.
+    None,
+    /// The named header is there, but what it holds is not valid; it is ignored.
+    Invalid(&'static str),
+    /// The server asks for this much time.
+    Asked(Duration),
+}
+
+const MILLISECONDS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
+const RETRY_AFTER: &str = "retry-after";
+/// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
+const UNIX_SECONDS: u64 = 1_000_000_000;
+/// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
+const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
+
+impl ServerDelay {
+    /// Reads the headers of a response; `wall` is the time since 1970-01-01T00:00:00Z, against which a date is
+    /// measured where the response has no valid `date` of its own.
+    #[must_use]
+    pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
+        if headers.is_empty() {
+            return Self::None;
+        }
+        for name in MILLISECONDS {
+            if headers.contains_key(name) {
+                return latest(headers, name, |text| {
+                    digits(text).map(Duration::from_millis).map(Self::Asked)
+                });
+            }
+        }
+        if headers.contains_key(RETRY_AFTER) {
+            let now = date_header(headers).unwrap_or(wall);
+            return latest(headers, RETRY_AFTER, |text| seconds_or_date(text, now));
+        }
+        quota(status, headers, wall)
+    }
+
+    /// The time that the server asks for, where it asks for some.
+    #[must_use]
+    pub fn delay(self) -> Option<Duration> {
+        match self {
+            Self::Asked(delay) => Some(delay),
+            Self::None | Self::Invalid(_) => None,
+        }
+    }
+
+    /// Whether a server's own invitation to come back is there and valid, even if its time is past: the part of
+    /// [`ServerDelay::read`] that needs no clock.
+    pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
+        let first = MILLISECONDS
+            .into_iter()
+            .chain([RETRY_AFTER])
+            .find(|name| headers.contains_key(*name));
+        first.is_some_and(|name| {
+            let valid = |text: &[u8]| match name {
+                RETRY_AFTER => digits(text).is_some() || date(text).is_some(),
+                _ => digits(text).is_some(),
+            };
+            headers
+                .get_all(name)
+                .iter()
+                .any(|line| valid(trimmed(line)))
+        })
+    }
+}
+
+/// The latest of the valid lines of one header.
+fn latest(
+    headers: &HeaderMap,
+    name: &'static str,
+    read: impl Fn(&[u8]) -> Option<ServerDelay>,
+) -> ServerDelay {
+    let lines = headers.get_all(name).iter();
+    lines
+        .filter_map(|line| read(trimmed(line)))
+        .max_by_key(|asked| asked.delay())
+        .unwrap_or(ServerDelay::Invalid(name))
+}
+
+fn seconds_or_date(text: &[u8], now: Duration) -> Option<ServerDelay> {
+    if let Some(seconds) = digits(text) {
+        return Some(ServerDelay::Asked(Duration::from_secs(seconds)));
+    }
+    let until = date(text)?;
+    Some(
+        until
+            .checked_sub(now)
+            .map_or(ServerDelay::None, ServerDelay::Asked),
+    )
+}
+
+/// What a spent quota's reset asks for, from the first of the quota headers that is there.
+fn quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay {
+    const NAMES: [(&str, &str); 2] = [
+        ("ratelimit-reset", "ratelimit-remaining"),
+        ("x-ratelimit-reset", "x-ratelimit-remaining"),
+    ];
+    let throttled = status == StatusCode::TOO_MANY_REQUESTS;
+    if headers.contains_key("ratelimit") {
+        return structured_quota(headers, throttled);
+    }
+    for (reset, remaining) in NAMES {
+        if headers.contains_key(reset) {
+            let left = headers
+                .get(remaining)
+                .and_then(|line| digits(trimmed(line)));
+            if left.map_or(throttled, |left| left == 0) {
+                return latest(headers, reset, |text| {
+                    Some(until_reset(digits(text)?, wall))
+                });
+            }
+        }
+    }
+    ServerDelay::None
+}
+
+/// `"policy";r=0;t=30`, a list of such, or the older `limit=100, remaining=0, reset=30`: the latest reset of those of
+/// which nothing remains.
+fn structured_quota(headers: &HeaderMap, throttled: bool) -> ServerDelay {
+    let spent = |text: &str| {
+        let remaining = parameter(text, "r").or_else(|| parameter(text, "remaining"));
+        let reset = parameter(text, "t").or_else(|| parameter(text, "reset"))?;
+        remaining
+            .map_or(throttled, |left| left == 0)
+            .then_some(reset)
+    };
+    let lines = headers
+        .get_all("ratelimit")
+        .iter()
+        .filter_map(|line| line.to_str().ok());
+    let resets = lines.flat_map(|line| match line.contains(';') {
+        true => line.split(',').filter_map(spent).max(),
+        false => spent(line),
+    });
+    resets.max().map_or(ServerDelay::None, |seconds| {
+        ServerDelay::Asked(Duration::from_secs(seconds))
+    })
+}
+
+fn parameter(text: &str, name: &str) -> Option<u64> {
+    text.split([';', ',']).find_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        digits(value.trim().as_bytes()).filter(|_| key.trim() == name)
+    })
+}
+
+fn until_reset(reset: u64, wall: Duration) -> ServerDelay {
+    let at = match reset {
+        UNIX_MILLISECONDS.. => Duration::from_millis(reset),
+        UNIX_SECONDS.. => Duration::from_secs(reset),
+        _ => return ServerDelay::Asked(Duration::from_secs(reset)),
+    };
+    at.checked_sub(wall)
+        .map_or(ServerDelay::None, ServerDelay::Asked)
+}
+
+fn date_header(headers: &HeaderMap) -> Option<Duration> {
+    headers
+        .get(http::header::DATE)
+        .and_then(|line| date(trimmed(line)))
+}
+
+/// An HTTP-date in any of its three forms, as time since 1970.
+fn date(text: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(text).ok()?;
+    let time = httpdate::parse_http_date(text).ok()?;
+    let whole = time.duration_since(UNIX_EPOCH).ok()?;
+    names_its_weekday(text, time).then_some(nanos(whole.as_nanos()))
+}
+
+/// Whether a date's own weekday, which httpdate leaves unread in part, is the right one.
+fn names_its_weekday(text: &str, time: SystemTime) -> bool {
+    let right = httpdate::fmt_http_date(time);
+    matches!((text.get(..3), right.get(..3)), (Some(own), Some(right)) if own == right)
+}
+
+fn trimmed(line: &HeaderValue) -> &[u8] {
+    line.as_bytes().trim_ascii()
+}
+
+/// A number of nothing but digits; too many of them saturate.
+fn digits(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_at(status: u16, lines: &[(&'static str, &'static str)], wall: u64) -> ServerDelay {
+        let status = StatusCode::from_u16(status).unwrap();
+        ServerDelay::read(status, &map(lines), Duration::from_secs(wall))
+    }
+
+    fn map(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn seconds(seconds: u64) -> ServerDelay {
+        ServerDelay::Asked(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn the_first_header_present_decides_and_a_bad_one_does_not_fall_through() {
+        let lines = [("retry-after-ms", "1500"), ("retry-after", "9")];
+        assert_eq!(
+            read_at(503, &lines, 0),
+            ServerDelay::Asked(Duration::from_millis(1500))
+        );
+        let lines = [("retry-after-ms", "soon"), ("retry-after", "9")];
+        assert_eq!(
+            read_at(503, &lines, 0),
+            ServerDelay::Invalid("retry-after-ms")
+        );
+        let lines = [
+            ("retry-after", "1.5"),
+            ("ratelimit-reset", "9"),
+            ("ratelimit-remaining", "0"),
+        ];
+        assert_eq!(read_at(429, &lines, 0), ServerDelay::Invalid("retry-after"));
+    }
+
+    #[test]
+    fn of_several_lines_the_latest_valid_one_counts() {
+        let lines = [
+            ("retry-after", "3"),
+            ("retry-after", "x"),
+            ("retry-after", "2"),
+        ];
+        assert_eq!(read_at(503, &lines, 0), seconds(3));
+    }
+
+    #[test]
+    fn a_date_is_measured_against_the_responses_own_clock() {
+        let date = ("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT");
+        let own = ("date", "Fri, 31 Dec 1999 23:59:49 GMT");
+        assert_eq!(read_at(503, &[date, own], 0), seconds(10));
+        assert_eq!(
+            read_at(503, &[date, ("date", "today")], 946_684_797),
+            seconds(2)
+        );
+    }
+
+    #[test]
+    fn a_past_date_is_no_wish_but_still_an_invitation() {
+        let lines = [("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")];
+        assert_eq!(read_at(503, &lines, 2_000_000_000), ServerDelay::None);
+        assert!(ServerDelay::is_invitation(&map(&lines)));
+    }
+
+    #[test]
+    fn an_invitation_is_what_the_server_wrote_and_nothing_else() {
+        assert!(ServerDelay::is_invitation(&map(&[("retry-after-ms", "0")])));
+        assert!(!ServerDelay::is_invitation(&map(&[(
+            "retry-after",
+            "soon"
+        )])));
+        assert!(!ServerDelay::is_invitation(&map(&[(
+            "ratelimit-reset",
+            "9"
+        )])));
+        assert!(!ServerDelay::is_invitation(&map(&[])));
+    }
+
+    #[test]
+    fn dates_in_all_three_forms_and_with_the_right_weekday() {
+        for form in [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+        ] {
+            assert_eq!(
+                read_at(503, &[("retry-after", form)], 784_111_767),
+                seconds(10),
+                "{form}"
+            );
+        }
+        for form in [
+            "Mon, 06 Nov 1994 08:49:37 GMT",
+            "Monday, 06-Nov-94 08:49:37 GMT",
+            "Mon Nov  6 08:49:37 1994",
+        ] {
+            let read = read_at(503, &[("retry-after", form)], 0);
+            assert_eq!(read, ServerDelay::Invalid("retry-after"), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_quota_speaks_only_when_it_is_spent() {
+        let reset = ("x-ratelimit-reset", "30");
+        assert_eq!(read_at(500, &[reset], 0), ServerDelay::None);
+        assert_eq!(read_at(429, &[reset], 0), seconds(30));
+        assert_eq!(
+            read_at(500, &[reset, ("x-ratelimit-remaining", "0")], 0),
+            seconds(30)
+        );
+        assert_eq!(
+            read_at(429, &[reset, ("x-ratelimit-remaining", "1")], 0),
+            ServerDelay::None
+        );
+    }
+
+    #[test]
+    fn a_reset_is_a_delta_or_a_unix_time_by_its_size() {
+        let read = |reset| read_at(429, &[("x-ratelimit-reset", reset)], 1_800_000_000);
+        assert_eq!(read("60"), seconds(60));
+        assert_eq!(read("1800000060"), seconds(60));
+        assert_eq!(read("1800000060000"), seconds(60));
+        assert_eq!(read("1700000000"), ServerDelay::None);
+        assert_eq!(read("-3"), ServerDelay::Invalid("x-ratelimit-reset"));
+    }
+
+    #[test]
+    fn structured_quotas_give_the_latest_reset_of_the_spent_ones() {
+        let read = |field| read_at(503, &[("ratelimit", field)], 0);
+        assert_eq!(
+            read(r#""day";r=0;t=30, "hour";r=0;t=7, "burst";r=9;t=99"#),
+            seconds(30)
+        );
+        assert_eq!(read("limit=100, remaining=0, reset=50"), seconds(50));
+        assert_eq!(read("limit=100, remaining=3, reset=50"), ServerDelay::None);
+        assert_eq!(read(r#""day";r=x;t=y"#), ServerDelay::None);
+    }
+}
