@@ -1,0 +1,248 @@
+//! Token arithmetic: integers only, no clock, no lock.
+
+use crate::policy::Cost;
+use std::time::Duration;
+
+/// A bucket's fixed numbers; amounts in millionths of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub(super) capacity: u64,
+    /// The capacity grows to this much time's worth of successes.
+    pub(super) growth: Duration,
+    pub(super) per_second: u64,
+    pub(super) per_success: u64,
+    pub(super) retry_cost: u64,
+    pub(super) timeout_cost: u64,
+}
+
+/// A bucket's state at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bucket {
+    tokens: u64,
+    capacity: u64,
+    /// What the refill has earned beyond whole millionths, in millionths x nanoseconds.
+    remainder: u64,
+    /// Successes in a thousand seconds, averaged.
+    rate: u64,
+    /// Until when the refill is counted; none before the first use, since only then is the clock's zero known.
+    settled: Option<Duration>,
+}
+
+const SECOND: u128 = 1_000_000_000;
+/// The time over which the rate of successes is averaged, in nanoseconds.
+const WINDOW: u128 = 10 * SECOND;
+/// The unit of `Bucket::rate`: successes in so many nanoseconds.
+const RATE_UNIT: u128 = 1_000 * SECOND;
+
+impl Terms {
+    pub(super) fn price(&self, cost: Cost) -> u64 {
+        match cost {
+            Cost::Retry => self.retry_cost,
+            Cost::Timeout => self.timeout_cost,
+        }
+    }
+}
+
+impl Bucket {
+    pub(super) fn new(terms: &Terms, initial: u64) -> Self {
+        Self {
+            tokens: initial.min(terms.capacity),
+            capacity: terms.capacity,
+            remainder: 0,
+            rate: 0,
+            settled: None,
+        }
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Counts the time until `now` and the successes since the last call. A clock that steps back counts as standing
+    /// still, and no time is counted twice.
+    pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Duration) {
+        let elapsed = match self.settled {
+            Some(settled) => now.saturating_sub(settled).as_nanos(),
+            None => 0,
+        };
+        self.settled = self.settled.max(Some(now));
+        self.average(successes, elapsed);
+        self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
+        let deposited = successes.saturating_mul(terms.per_success);
+        let refilled = self.refill(terms.per_second, elapsed);
+        self.add(deposited.saturating_add(refilled));
+    }
+
+    /// Takes the price if it is there; takes nothing if it is not.
+    pub(super) fn withdraw(&mut self, price: u64) -> bool {
+        let left = self.tokens.checked_sub(price);
+        self.tokens = left.unwrap_or(self.tokens);
+        left.is_some()
+    }
+
+    /// Puts a price back; what the capacity has no room for is lost.
+    pub(super) fn refund(&mut self, price: u64) {
+        self.add(price);
+    }
+
+    fn add(&mut self, amount: u64) {
+        self.tokens = self.tokens.saturating_add(amount).min(self.capacity);
+    }
+
+    /// Moves the average by what was seen, each moment weighing less the longer it is past.
+    fn average(&mut self, successes: u64, elapsed: u128) {
+        let seen = u128::from(successes).saturating_mul(RATE_UNIT);
+        let kept = u128::from(self.rate).saturating_mul(WINDOW);
+        let rate = kept.saturating_add(seen) / WINDOW.saturating_add(elapsed).max(1);
+        self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
+    }
+
+    fn grown_capacity(&self, growth: Duration) -> u64 {
+        const MILLIONTHS: u128 = 1_000_000;
+        let successes = u128::from(self.rate).saturating_mul(growth.as_nanos());
+        let tokens = successes.saturating_mul(MILLIONTHS) / RATE_UNIT;
+        u64::try_from(tokens).unwrap_or(u64::MAX)
+    }
+
+    fn refill(&mut self, per_second: u64, elapsed: u128) -> u64 {
+        let earned = u128::from(per_second)
+            .saturating_mul(elapsed)
+            .saturating_add(u128::from(self.remainder));
+        self.remainder = u64::try_from(earned % SECOND).unwrap_or_default();
+        u64::try_from(earned / SECOND).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TOKEN: u64 = 1_000_000;
+
+    fn terms(capacity: u64) -> Terms {
+        Terms {
+            capacity: capacity * TOKEN,
+            growth: Duration::ZERO,
+            per_second: 0,
+            per_success: 0,
+            retry_cost: TOKEN,
+            timeout_cost: 2 * TOKEN,
+        }
+    }
+
+    #[test]
+    fn an_empty_bucket_grants_nothing_and_loses_nothing() {
+        let mut bucket = Bucket::new(&terms(3), 2 * TOKEN);
+        assert!(bucket.withdraw(2 * TOKEN));
+        assert!(!bucket.withdraw(1));
+        assert_eq!(bucket.tokens(), 0);
+        bucket.refund(5 * TOKEN);
+        assert_eq!(bucket.tokens(), 3 * TOKEN);
+    }
+
+    #[test]
+    fn the_refill_starts_at_the_first_use_and_not_at_the_clocks_zero() {
+        let terms = Terms {
+            per_second: TOKEN,
+            ..terms(10)
+        };
+        let mut bucket = Bucket::new(&terms, 0);
+        bucket.settle(&terms, 0, Duration::from_secs(9_000));
+        assert_eq!(bucket.tokens(), 0);
+        bucket.settle(&terms, 0, Duration::from_secs(9_003));
+        assert_eq!(bucket.tokens(), 3 * TOKEN);
+    }
+
+    #[test]
+    fn a_month_of_idleness_is_one_step() {
+        let terms = Terms {
+            per_second: TOKEN,
+            ..terms(10)
+        };
+        let mut bucket = Bucket::new(&terms, 0);
+        bucket.settle(&terms, 0, Duration::ZERO);
+        bucket.settle(&terms, 0, Duration::from_secs(30 * 24 * 3600));
+        assert_eq!(bucket.tokens(), 10 * TOKEN);
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_loses_no_time_and_counts_none_twice() {
+        let terms = Terms {
+            per_second: 10 * TOKEN,
+            ..terms(100)
+        };
+        let mut bucket = Bucket::new(&terms, 0);
+        for millis in [1_000, 500, 1_000, 1_100] {
+            bucket.settle(&terms, 0, Duration::from_millis(millis));
+        }
+        assert_eq!(bucket.tokens(), TOKEN);
+    }
+
+    #[test]
+    fn the_capacity_follows_the_rate_of_successes() {
+        let terms = Terms {
+            growth: Duration::from_millis(250),
+            per_success: TOKEN / 10,
+            ..terms(20)
+        };
+        let mut bucket = Bucket::new(&terms, 20 * TOKEN);
+        for second in 0..60 {
+            bucket.settle(&terms, 500, Duration::from_secs(second));
+        }
+        let grown = bucket.capacity();
+        assert!((120 * TOKEN..=126 * TOKEN).contains(&grown), "{grown}");
+        assert_eq!(bucket.tokens(), grown);
+        bucket.settle(&terms, 0, Duration::from_secs(3_600));
+        assert_eq!(
+            (bucket.capacity(), bucket.tokens()),
+            (20 * TOKEN, 20 * TOKEN)
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn refilling_in_many_steps_gives_what_one_step_gives(
+            per_second in 0_u64..1_000_000_000,
+            steps in prop::collection::vec(0_u64..5_000_000_000, 1..50),
+        ) {
+            let terms = Terms { per_second, ..terms(1_000_000_000) };
+            let mut many = Bucket::new(&terms, 0);
+            let mut one = Bucket::new(&terms, 0);
+            many.settle(&terms, 0, Duration::ZERO);
+            one.settle(&terms, 0, Duration::ZERO);
+            let mut now = Duration::ZERO;
+            for step in steps {
+                now += Duration::from_nanos(step);
+                many.settle(&terms, 0, now);
+            }
+            one.settle(&terms, 0, now);
+            prop_assert_eq!(many.tokens(), one.tokens());
+        }
+
+        #[test]
+        fn nothing_panics_and_nothing_exceeds_the_capacity(
+            terms in any::<(u64, u64, u64, u64)>(),
+            steps in prop::collection::vec(any::<(u64, u64, u32, u64)>(), 0..20),
+        ) {
+            let (capacity, growth, per_second, per_success) = terms;
+            let growth = Duration::from_nanos(growth);
+            let terms =
+                Terms { capacity, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2 };
+            let mut bucket = Bucket::new(&terms, u64::MAX);
+            for (successes, seconds, nanos, price) in steps {
+                let now = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into()));
+                bucket.settle(&terms, successes, now);
+                bucket.withdraw(price);
+                bucket.refund(price);
+                prop_assert!(bucket.tokens() <= bucket.capacity());
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A budget's numbers in, a budget that can work out.
+
+use super::RetryBudget;
+use super::bucket::Terms;
+use crate::error::ConfigError;
+use crate::policy::Decimal;
+use std::time::Duration;
+
+/// Builds a [`RetryBudget`]. Every amount is a decimal of up to six places, given as a whole number or as a float, and
+/// kept exactly.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct RetryBudgetBuilder {
+    capacity: Option<Decimal>,
+    growth: Option<Duration>,
+    initial: Option<Decimal>,
+    per_second: Decimal,
+    per_success: Decimal,
+    retry_cost: Decimal,
+    timeout_cost: Option<Decimal>,
+}
+
+const DEFAULT_CAPACITY: u32 = 20;
+const DEFAULT_GROWTH: Duration = Duration::from_millis(250);
+const DEFAULT_PER_SUCCESS: f64 = 0.1;
+const MAX_CAPACITY: u32 = 1_000_000_000;
+const MAX_RATE: u32 = 1_000_000;
+const MAX_RATIO: u32 = 1_000;
+
+impl Default for RetryBudgetBuilder {
+    fn default() -> Self {
+        Self {
+            capacity: None,
+            growth: None,
+            initial: None,
+            per_second: Decimal::ZERO,
+            per_success: Decimal::from(DEFAULT_PER_SUCCESS),
+            retry_cost: Decimal::ONE,
+            timeout_cost: None,
+        }
+    }
+}
+
+impl RetryBudgetBuilder {
+    /// How many tokens the budget holds at most: above 0, up to 1,000,000,000. Default 20, and more under traffic; a
+    /// capacity that is given stays as it is unless `growth` is given too.
+    ///
+    /// A budget adds at most this many retries to an outage.
+    pub fn capacity(self, capacity: impl Into<Decimal>) -> Self {
+        Self {
+            capacity: Some(capacity.into()),
+            ..self
+        }
+    }
+
+    /// Lets the capacity grow to this much time's worth of the budget's own successes, averaged over 10 s. Default
+    /// 250 ms while `capacity` is not given, else none.
+    ///
+    /// A busy client so rides out a blip of that length, and a hundred small ones do not drown a server that stalled.
+    pub fn growth(self, growth: Duration) -> Self {
+        Self {
+            growth: Some(growth),
+            ..self
+        }
+    }
+
+    /// How many tokens there are at the start: 0 up to the capacity. Default the capacity.
+    pub fn initial(self, initial: impl Into<Decimal>) -> Self {
+        Self {
+            initial: Some(initial.into()),
+            ..self
+        }
+    }
+
+    /// How many tokens time alone brings in a second: 0 to 1,000,000. Default 0.
+    ///
+    /// With many clients, a refill by time goes on feeding a server that is down: a hundred of them at 10 a second send
+    /// it a thousand retries a second.
+    pub fn per_second(self, per_second: impl Into<Decimal>) -> Self {
+        Self {
+            per_second: per_second.into(),
+            ..self
+        }
+    }
+
+    /// How many tokens each success brings: 0 to 1000. Default 0.1: one retry for ten successes.
+    pub fn per_success(self, per_success: impl Into<Decimal>) -> Self {
+        Self {
+            per_success: per_success.into(),
+            ..self
+        }
+    }
+
+    /// What a retry costs: above 0, at most the capacity. Default 1.
+    pub fn retry_cost(self, retry_cost: impl Into<Decimal>) -> Self {
+        Self {
+            retry_cost: retry_cost.into(),
+            ..self
+        }
+    }
+
+    /// What a retry after a timeout costs: above 0, at most the capacity. Default twice `retry_cost`, or the capacity
+    /// where that is less: a server that no longer answers in time needs rest more than one that answers with errors.
+    ///
+    /// # Source
+    ///
+    /// The standard retry mode of the AWS SDKs charges timeouts double.
+    pub fn timeout_cost(self, timeout_cost: impl Into<Decimal>) -> Self {
+        Self {
+            timeout_cost: Some(timeout_cost.into()),
+            ..self
+        }
+    }
+
+    /// The budget, if it can work.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field that cannot work.
+    pub fn build(self) -> Result<RetryBudget, ConfigError> {
+        let (terms, initial) = self.terms()?;
+        Ok(RetryBudget::new(terms, initial))
+    }
+
+    pub(super) fn terms(&self) -> Result<(Terms, u64), ConfigError> {
+        let least = Decimal::from_micros(1);
+        let bounded = |value: Decimal, field, most: u32| {
+            value.within(field, Decimal::ZERO, Decimal::from(most))
+        };
+        let capacity = self
+            .capacity
+            .unwrap_or(Decimal::from(DEFAULT_CAPACITY))
+            .within("budget.capacity", least, Decimal::from(MAX_CAPACITY))?;
+        let retry_cost = self
+            .retry_cost
+            .within("budget.retry_cost", least, capacity)?;
+        let double = retry_cost.micros().saturating_mul(2).min(capacity.micros());
+        let timeout_cost = self.timeout_cost.unwrap_or(Decimal::from_micros(double));
+        let initial = self.initial.unwrap_or(capacity);
+        let default_growth = match self.capacity {
+            Some(_) => Duration::ZERO,
+            None => DEFAULT_GROWTH,
+        };
+        let terms = Terms {
+            capacity: capacity.micros(),
+            growth: self.growth.unwrap_or(default_growth),
+            per_second: bounded(self.per_second, "budget.per_second", MAX_RATE)?.micros(),
+            per_success: bounded(self.per_success, "budget.per_success", MAX_RATIO)?.micros(),
+            retry_cost: retry_cost.micros(),
+            timeout_cost: timeout_cost
+                .within("budget.timeout_cost", least, capacity)?
+                .micros(),
+        };
+        let initial = initial.within("budget.initial", Decimal::ZERO, capacity)?;
+        Ok((terms, initial.micros()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field_at_fault(builder: RetryBudgetBuilder) -> String {
+        builder.build().unwrap_err().field().to_owned()
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        let builder = RetryBudget::builder;
+        assert_eq!(field_at_fault(builder().capacity(0)), "budget.capacity");
+        assert_eq!(
+            field_at_fault(builder().capacity(2).initial(3)),
+            "budget.initial"
+        );
+        assert_eq!(
+            field_at_fault(builder().per_success(-0.1)),
+            "budget.per_success"
+        );
+        assert_eq!(
+            field_at_fault(builder().per_success(1_001)),
+            "budget.per_success"
+        );
+        assert_eq!(
+            field_at_fault(builder().per_success(0.123_456_7)),
+            "budget.per_success"
+        );
+        assert_eq!(
+            field_at_fault(builder().per_second(f64::INFINITY)),
+            "budget.per_second"
+        );
+        assert_eq!(field_at_fault(builder().retry_cost(0)), "budget.retry_cost");
+        assert_eq!(
+            field_at_fault(builder().timeout_cost(21)),
+            "budget.timeout_cost"
+        );
+    }
+
+    #[test]
+    fn a_given_capacity_does_not_grow_and_bounds_the_default_price_of_a_timeout() {
+        let (terms, initial) = RetryBudget::builder().capacity(1).terms().unwrap();
+        assert_eq!(terms.growth, Duration::ZERO);
+        assert_eq!((terms.timeout_cost, initial), (1_000_000, 1_000_000));
+    }
+
+    #[test]
+    fn the_defaults() {
+        let (terms, initial) = RetryBudget::builder().terms().unwrap();
+        let wanted = Terms {
+            capacity: 20_000_000,
+            growth: Duration::from_millis(250),
+            per_second: 0,
+            per_success: 100_000,
+            retry_cost: 1_000_000,
+            timeout_cost: 2_000_000,
+        };
+        assert_eq!((terms, initial), (wanted, 20_000_000));
+    }
+}

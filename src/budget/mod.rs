@@ -1,0 +1,247 @@
+//! The retry budget: one bucket of tokens for all retries of a program to one service, so that retries never make an
+//! outage worse.
+//!
+//! Successes fill the bucket, retries empty it. While most requests succeed there is a token for every retry; when
+//! everything fails, nothing comes in, the bucket runs dry, and the server sees its callers once instead of five times
+//! over.
+//!
+//! # Source
+//!
+//! Token-bucket retry throttling as in gRPC (A6), the AWS SDKs' standard mode and Finagle's `RetryBudget`; the numbers
+//! come from simulation.
+
+mod bucket;
+mod builder;
+mod services;
+mod sync;
+
+pub use builder::RetryBudgetBuilder;
+pub use services::ServiceBudgets;
+
+use crate::policy::{Decimal, DelaySource, RetryPlan, StopReason};
+use bucket::{Bucket, Terms};
+use std::time::Duration;
+use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// A bucket of retry tokens, shared by every clone of the handle: across threads, clients and stacks.
+///
+/// ```
+/// use http_retry::RetryBudget;
+///
+/// let budget = RetryBudget::default();
+/// let shared = budget.clone(); // the same tokens
+///
+/// let of_my_own = RetryBudget::builder().capacity(100).per_second(10).per_success(0.2).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// The default holds 20 tokens, and more under traffic: a quarter of a second's worth of its own successes. A success
+/// brings 0.1, a retry costs 1, a retry after a timeout 2, and time alone brings nothing. A budget adds at most as many
+/// retries to an outage as it holds, so an outage in which a client makes N requests is amplified by at most
+/// 1 + capacity / N: a client of few requests is bounded by its policy's attempts rather than by its budget.
+#[derive(Debug, Clone)]
+pub struct RetryBudget(Option<Arc<Shared>>);
+
+#[derive(Debug)]
+struct Shared {
+    terms: Terms,
+    successes: Successes,
+    account: Mutex<Account>,
+}
+
+/// Counted without a lock, on a cache line of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Successes(AtomicU64);
+
+#[derive(Debug)]
+struct Account {
+    bucket: Bucket,
+    /// How many of the successes the bucket has.
+    counted: u64,
+}
+
+/// So many successes are counted before one of them brings the average up to date.
+const BATCH: u64 = 64;
+
+impl RetryBudget {
+    /// A builder that starts from the default numbers.
+    pub fn builder() -> RetryBudgetBuilder {
+        RetryBudgetBuilder::default()
+    }
+
+    /// No budget: every retry that the policy plans is granted. In an outage this multiplies the load.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self(None)
+    }
+
+    fn new(terms: Terms, initial: u64) -> Self {
+        let account = Account {
+            bucket: Bucket::new(&terms, initial),
+            counted: 0,
+        };
+        Self(Some(Arc::new(Shared {
+            terms,
+            successes: Successes(AtomicU64::new(0)),
+            account: Mutex::new(account),
+        })))
+    }
+
+    /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).
+    ///
+    /// One atomic addition, and once in 64 times a short lock if it is free.
+    pub fn deposit(&self, now: Duration) {
+        if let Some(shared) = &self.0 {
+            let before = shared.successes.0.fetch_add(1, Ordering::Relaxed);
+            if before % BATCH == 0 {
+                shared.try_settle(now);
+            }
+        }
+    }
+
+    /// Takes a planned retry's price and gives the delay to wait; takes nothing if the price is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StopReason::BudgetExhausted`] if the price is not there.
+    pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
+        let price = match &self.0 {
+            Some(shared) => shared.terms.price(plan.cost),
+            None => 0,
+        };
+        let granted = self.0.as_ref().is_none_or(|shared| {
+            let mut account = shared.settle(now);
+            account.bucket.withdraw(price)
+        });
+        match granted {
+            true => Ok(PaidRetry {
+                budget: self.clone(),
+                price,
+                plan,
+            }),
+            false => Err(StopReason::BudgetExhausted),
+        }
+    }
+
+    /// What the budget holds at `now`; nothing for an unlimited one.
+    #[must_use]
+    pub fn snapshot(&self, now: Duration) -> Option<BudgetSnapshot> {
+        self.0.as_ref().map(|shared| {
+            let account = shared.settle(now);
+            BudgetSnapshot {
+                tokens: Decimal::from_micros(account.bucket.tokens()),
+                capacity: Decimal::from_micros(account.bucket.capacity()),
+            }
+        })
+    }
+
+    /// How many retries the budget would grant at `now`; `u64::MAX` for an unlimited one.
+    #[must_use]
+    pub fn available(&self, now: Duration) -> u64 {
+        self.0.as_ref().map_or(u64::MAX, |shared| {
+            let tokens = shared.settle(now).bucket.tokens();
+            tokens
+                .checked_div(shared.terms.retry_cost)
+                .unwrap_or(u64::MAX)
+        })
+    }
+
+    fn refund(&self, price: u64) {
+        if let Some(shared) = &self.0 {
+            shared.lock().bucket.refund(price);
+        }
+    }
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        // The default numbers are within their own bounds, which a test holds.
+        RetryBudgetBuilder::default().build().unwrap_or(Self(None))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Account> {
+        // A panic cannot leave an account half changed: its arithmetic does not panic.
+        self.account
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn settle(&self, now: Duration) -> MutexGuard<'_, Account> {
+        let mut account = self.lock();
+        self.count(&mut account, now);
+        account
+    }
+
+    fn try_settle(&self, now: Duration) {
+        if let Ok(mut account) = self.account.try_lock() {
+            self.count(&mut account, now);
+        }
+    }
+
+    fn count(&self, account: &mut Account, now: Duration) {
+        let successes = self.successes.0.load(Ordering::Relaxed);
+        let new = successes.wrapping_sub(account.counted);
+        account.counted = successes;
+        account.bucket.settle(&self.terms, new, now);
+    }
+}
+
+/// What a budget holds at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BudgetSnapshot {
+    /// The tokens there are.
+    pub tokens: Decimal,
+    /// The tokens there could be.
+    pub capacity: Decimal,
+}
+
+/// A retry that a budget has granted: wait for [`PaidRetry::delay`], then [`PaidRetry::commit`] and send.
+///
+/// Dropped without a commit, it puts its tokens back.
+#[derive(Debug)]
+#[must_use]
+pub struct PaidRetry {
+    budget: RetryBudget,
+    price: u64,
+    plan: RetryPlan,
+}
+
+impl PaidRetry {
+    /// How long to wait before the retry.
+    #[must_use]
+    pub fn delay(&self) -> Duration {
+        self.plan.delay
+    }
+
+    /// Which retry this is: 1, 2, and so on.
+    #[must_use]
+    pub fn retry(&self) -> u32 {
+        self.plan.retry
+    }
+
+    /// Who set the delay.
+    #[must_use]
+    pub fn source(&self) -> DelaySource {
+        self.plan.source
+    }
+
+    /// The retry is sent: its tokens are spent.
+    pub fn commit(mut self) {
+        self.price = 0;
+    }
+}
+
+impl Drop for PaidRetry {
+    fn drop(&mut self) {
+        if self.price > 0 {
+            self.budget.refund(self.price);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

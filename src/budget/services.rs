@@ -1,0 +1,163 @@
+//! One budget per service or host, so that one sick host does not spend another's tokens.
+
+use super::{RetryBudget, RetryBudgetBuilder};
+use crate::error::ConfigError;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A budget for each service name or host, made on first use and shared by every clone of the handle.
+///
+/// A request counts for the service that its [`RetryOverride`](crate::RetryOverride::service) names, else for its host
+/// and port. At most 1,000 are kept; the least recently used one goes and would start anew.
+///
+/// ```
+/// use http_retry::{RetryBudget, ServiceBudgets};
+///
+/// let budgets = ServiceBudgets::new(RetryBudget::builder().capacity(50))?
+///     .max_services(200)
+///     .service("payments", RetryBudget::builder().capacity(5).build()?);
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ServiceBudgets {
+    each: RetryBudgetBuilder,
+    named: HashMap<Arc<str>, RetryBudget>,
+    max_services: usize,
+    used: Arc<Mutex<Used>>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    budgets: HashMap<Arc<str>, Entry>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    budget: RetryBudget,
+    last_used: u64,
+}
+
+const MAX_SERVICES: usize = 1_000;
+
+impl ServiceBudgets {
+    /// Budgets that are each built as `each` says.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field of `each` that cannot work.
+    pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
+        each.terms()?;
+        Ok(Self {
+            each,
+            ..Self::default()
+        })
+    }
+
+    /// How many services are kept at most, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
+    #[must_use]
+    pub fn max_services(self, max_services: usize) -> Self {
+        Self {
+            max_services: max_services.max(1),
+            ..self
+        }
+    }
+
+    /// A budget of its own for one service or host, never forgotten. Call it before the handle is cloned.
+    #[must_use]
+    pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
+        self.named.insert(name.into(), budget);
+        self
+    }
+
+    /// The budget of a service or host, made now if this is its first use.
+    #[must_use]
+    pub fn get(&self, service: &str) -> RetryBudget {
+        if let Some(budget) = self.named.get(service) {
+            return budget.clone();
+        }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.clock = used.clock.wrapping_add(1);
+        let now = used.clock;
+        if let Some(entry) = used.budgets.get_mut(service) {
+            entry.last_used = now;
+            return entry.budget.clone();
+        }
+        used.make_room(self.max_services);
+        let budget = self.each.clone().build().unwrap_or_default();
+        let entry = Entry {
+            budget: budget.clone(),
+            last_used: now,
+        };
+        used.budgets.insert(service.into(), entry);
+        budget
+    }
+}
+
+impl Default for ServiceBudgets {
+    fn default() -> Self {
+        Self {
+            each: RetryBudget::builder(),
+            named: HashMap::new(),
+            max_services: MAX_SERVICES,
+            used: Arc::default(),
+        }
+    }
+}
+
+impl Used {
+    fn make_room(&mut self, most: usize) {
+        while self.budgets.len() >= most {
+            let oldest = self.budgets.iter().min_by_key(|(_, entry)| entry.last_used);
+            let Some(name) = oldest.map(|(name, _)| Arc::clone(name)) else {
+                return;
+            };
+            self.budgets.remove(&name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn capacity(budget: &RetryBudget) -> String {
+        let snapshot = budget.snapshot(Duration::ZERO).unwrap();
+        snapshot.capacity.to_string()
+    }
+
+    #[test]
+    fn the_same_name_is_the_same_budget_and_another_name_another() {
+        let budgets =
+            ServiceBudgets::new(RetryBudget::builder().initial(0).per_success(1)).unwrap();
+        budgets.get("a").deposit(Duration::ZERO);
+        let clone = budgets.clone();
+        assert_eq!(clone.get("a").available(Duration::ZERO), 1);
+        assert_eq!(clone.get("b").available(Duration::ZERO), 0);
+    }
+
+    #[test]
+    fn the_least_recently_used_is_forgotten_and_a_named_one_never() {
+        let small = RetryBudget::builder().capacity(3).build().unwrap();
+        let each = RetryBudget::builder().initial(0).per_success(1);
+        let budgets = ServiceBudgets::new(each)
+            .unwrap()
+            .max_services(2)
+            .service("named", small);
+        for service in ["a", "b"] {
+            budgets.get(service).deposit(Duration::ZERO);
+        }
+        budgets.get("a");
+        budgets.get("c");
+        assert_eq!(budgets.get("a").available(Duration::ZERO), 1);
+        assert_eq!(budgets.get("b").available(Duration::ZERO), 0);
+        assert_eq!(capacity(&budgets.get("named")), "3");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_before_the_first_use() {
+        let error = ServiceBudgets::new(RetryBudget::builder().capacity(0)).unwrap_err();
+        assert_eq!(error.field(), "budget.capacity");
+    }
+}
