@@ -1,0 +1,169 @@
+//! What an adapter is set up with, shared by all of its requests.
+
+use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::observe::Observer;
+use crate::policy::RetryPolicy;
+use crate::runtime::Runtime;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A policy and everything it works with.
+#[derive(Clone)]
+pub(crate) struct Engine {
+    pub(crate) policy: RetryPolicy,
+    pub(crate) budget: Budgets,
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) observers: Arc<[Arc<dyn Observer>]>,
+    pub(crate) drain: DrainLimit,
+    /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
+    pub(crate) across_tasks: bool,
+    /// The client below follows redirects, which an error may hide.
+    pub(crate) redirects: bool,
+}
+
+/// Where the tokens come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Budgets {
+    One(RetryBudget),
+    PerService(ServiceBudgets),
+}
+
+/// How much of a failed response is read so that its connection can serve again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DrainLimit {
+    pub(crate) bytes: usize,
+    pub(crate) time: Duration,
+}
+
+impl DrainLimit {
+    /// Enough for any error page that is worth a connection: reading more costs about what a new connection does.
+    const DEFAULT: Self = Self {
+        bytes: 128 * 1024,
+        time: Duration::from_secs(1),
+    };
+}
+
+impl Engine {
+    pub(crate) fn new(policy: RetryPolicy, runtime: Arc<dyn Runtime>) -> Self {
+        Self {
+            policy,
+            budget: Budgets::One(RetryBudget::default()),
+            runtime,
+            observers: Arc::new([]),
+            drain: DrainLimit::DEFAULT,
+            across_tasks: false,
+            redirects: true,
+        }
+    }
+
+    pub(crate) fn observe(&mut self, observer: impl Observer) {
+        let new: Arc<dyn Observer> = Arc::new(observer);
+        self.observers = self.observers.iter().cloned().chain([new]).collect();
+    }
+
+    pub(crate) fn budget_of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+        match &self.budget {
+            Budgets::One(budget) => budget.clone(),
+            Budgets::PerService(budgets) => budgets.get(&service()),
+        }
+    }
+
+    /// Counts a success of a silent engine, whose budget is one.
+    pub(crate) fn deposit(&self, now: Duration) {
+        if let Budgets::One(budget) = &self.budget {
+            budget.deposit(now);
+        }
+    }
+
+    /// Whether a first attempt that succeeds leaves nothing to do but to count it.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.observers.is_empty()
+            && self.policy.is_untimed()
+            && matches!(self.budget, Budgets::One(_))
+            && !self.across_tasks
+            && !crate::observe::is_traced()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("policy", &self.policy)
+            .field("budget", &self.budget)
+            .field("observers", &self.observers.len())
+            .field("drain", &self.drain)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The settings that every adapter has, written once: methods of a type with a field `engine: Arc<Engine>`.
+macro_rules! engine_settings {
+    () => {
+        /// Takes retry tokens from this budget; clone it into every client that calls the same service. Default: a
+        /// [`RetryBudget::default`](crate::RetryBudget) of its own.
+        #[must_use]
+        pub fn budget(self, budget: crate::RetryBudget) -> Self {
+            self.with(|engine| engine.budget = crate::engine::Budgets::One(budget))
+        }
+
+        /// Takes retry tokens from a budget for each service or host.
+        #[must_use]
+        pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
+            self.with(|engine| engine.budget = crate::engine::Budgets::PerService(budgets))
+        }
+
+        /// Tells an observer of every event; several may be added.
+        #[must_use]
+        pub fn observe(self, observer: impl crate::observe::Observer) -> Self {
+            self.with(|engine| engine.observe(observer))
+        }
+
+        fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
+            change(std::sync::Arc::make_mut(&mut self.engine));
+            self
+        }
+    };
+}
+
+/// The settings of the adapters that send HTTP requests.
+macro_rules! http_engine_settings {
+    () => {
+        crate::engine::engine_settings!();
+
+        /// Takes time, sleep and randomness from this runtime. Default
+        /// [`TokioRuntime`](crate::runtime::TokioRuntime).
+        #[must_use]
+        pub fn runtime(self, runtime: impl crate::runtime::Runtime) -> Self {
+            self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
+        }
+
+        /// How much of a failed HTTP/1 response is read, and for how long, so that its connection can serve the retry.
+        /// Default 128 KiB and 1 s; past either, the connection is closed instead.
+        #[must_use]
+        pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
+            self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
+        }
+
+        /// Marks the first attempts of requests in their extensions, as retries always are, so that a retry layer
+        /// further in that runs in another task (behind a `tower::buffer`, say) notices this one. Default off, since a
+        /// layer in the same task is noticed without it.
+        #[must_use]
+        pub fn across_tasks(self) -> Self {
+            self.with(|engine| engine.across_tasks = true)
+        }
+
+        /// Says that the reqwest client below follows no redirects (`redirect::Policy::none()`).
+        ///
+        /// A followed redirect hides behind the error of the request that came after it: a POST that was answered 303
+        /// and whose GET could not connect looks as if nothing had been sent. So, without this word, a request of
+        /// reqwest that is not idempotent is not repeated after a connection error.
+        #[must_use]
+        pub fn redirects_off(self) -> Self {
+            self.with(|engine| engine.redirects = false)
+        }
+    };
+}
+
+pub(crate) use engine_settings;
+pub(crate) use http_engine_settings;

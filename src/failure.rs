@@ -1,0 +1,254 @@
+//! What an error means: one walk along its source chain.
+//!
+//! Clients wrap each other's errors, so what happened stands somewhere in the chain, sometimes inside an
+//! `std::io::Error`, whose `source()` skips its own payload.
+
+use crate::error::AttemptTimeout;
+use crate::policy::{ErrorKind, Outcome, RetryPolicy};
+use std::any::Any;
+use std::error::Error;
+use std::io;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// An error of any type as an outcome. Known types are recognised by `Any`, so no bound is put on a service's error.
+pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
+    match policy.own_error(error).or_else(|| known(error)) {
+        Some(error) => walk(policy, error),
+        None => Outcome::error(ErrorKind::Other),
+    }
+}
+
+/// The first link that says what happened decides; a link that says "while connecting" colours those after it.
+pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
+    let mut connecting = false;
+    let mut found = None;
+    for link in links(error) {
+        if let Some((class, reach)) = policy.judge(link) {
+            return Outcome::error(ErrorKind::Other).with(class, reach);
+        }
+        if found.is_none() {
+            found = match read(link) {
+                Link::Silent => None,
+                Link::Connecting => {
+                    connecting = true;
+                    None
+                }
+                Link::Says(kind) if connecting => Some(while_connecting(kind)),
+                Link::Says(kind) => Some(kind),
+            };
+        }
+    }
+    let unread = if connecting {
+        ErrorKind::Connect
+    } else {
+        ErrorKind::Other
+    };
+    Outcome::error(found.unwrap_or(unread))
+}
+
+/// What one link of the chain says by itself.
+enum Link {
+    Silent,
+    Connecting,
+    Says(ErrorKind),
+}
+
+impl Link {
+    fn says_if(condition: bool, kind: ErrorKind) -> Self {
+        if condition {
+            Self::Says(kind)
+        } else {
+            Self::Silent
+        }
+    }
+}
+
+/// The chain, with the payloads of I/O errors, bounded against one that never ends.
+fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    const LONGEST: usize = 64;
+    let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
+        let error: &'a (dyn Error + 'static) = *error;
+        let payload = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        payload
+            .map(|payload| payload as _)
+            .or_else(|| error.source())
+    };
+    std::iter::successors(Some(error), next).take(LONGEST)
+}
+
+/// The error behind a value of one of the types that services are known to fail with.
+fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    if let Some(error) = value.downcast_ref::<BoxError>() {
+        return Some(&**error);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = value.downcast_ref::<reqwest_middleware::Error>() {
+        return Some(match error {
+            reqwest_middleware::Error::Middleware(error) => error.as_ref(),
+            reqwest_middleware::Error::Reqwest(error) => error,
+        });
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = value.downcast_ref::<::reqwest::Error>() {
+        return Some(error);
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = known_of_hyper(value) {
+        return Some(error);
+    }
+    if let Some(error) = value.downcast_ref::<io::Error>() {
+        return Some(error);
+    }
+    value
+        .downcast_ref::<AttemptTimeout>()
+        .map(|error| error as _)
+}
+
+#[cfg(feature = "hyper")]
+fn known_of_hyper(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    if let Some(error) = value.downcast_ref::<hyper_util::client::legacy::Error>() {
+        return Some(error);
+    }
+    if let Some(error) = value.downcast_ref::<hyper::Error>() {
+        return Some(error);
+    }
+    value.downcast_ref::<h2::Error>().map(|error| error as _)
+}
+
+fn read(link: &(dyn Error + 'static)) -> Link {
+    if link.is::<AttemptTimeout>() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
+        return read_reqwest(error);
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = link.downcast_ref::<hyper_util::client::legacy::Error>() {
+        return if error.is_connect() {
+            Link::Connecting
+        } else {
+            Link::Silent
+        };
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = link.downcast_ref::<hyper::Error>() {
+        return read_hyper(error);
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = link.downcast_ref::<h2::Error>() {
+        return read_h2(error);
+    }
+    #[cfg(feature = "tokio")]
+    if link.is::<tokio::time::error::Elapsed>() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    link.downcast_ref::<io::Error>()
+        .map_or(Link::Silent, read_io)
+}
+
+/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, so their order counts.
+#[cfg(feature = "reqwest")]
+fn read_reqwest(error: &::reqwest::Error) -> Link {
+    if error.is_builder() {
+        return Link::Says(ErrorKind::Request);
+    }
+    if error.is_redirect() {
+        return Link::Says(ErrorKind::Redirect);
+    }
+    if error.is_decode() {
+        return Link::Says(ErrorKind::Decode);
+    }
+    if error.is_timeout() {
+        let connecting = error.is_connect();
+        return Link::Says(if connecting {
+            ErrorKind::ConnectTimeout
+        } else {
+            ErrorKind::Timeout
+        });
+    }
+    if error.is_dns() {
+        return Link::Says(ErrorKind::Dns);
+    }
+    if error.is_connect() {
+        Link::Connecting
+    } else {
+        Link::Silent
+    }
+}
+
+#[cfg(feature = "hyper")]
+fn read_hyper(error: &hyper::Error) -> Link {
+    if error.is_canceled() || error.is_closed() {
+        return Link::Says(ErrorKind::NotProcessed);
+    }
+    if error.is_incomplete_message() {
+        return Link::Says(ErrorKind::Incomplete);
+    }
+    if error.is_user() {
+        return Link::Says(ErrorKind::Body);
+    }
+    if error.is_timeout() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    Link::says_if(error.is_parse(), ErrorKind::Protocol)
+}
+
+#[cfg(feature = "hyper")]
+fn read_h2(error: &h2::Error) -> Link {
+    let reason = error.reason();
+    let closing = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+    let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
+    if error.is_remote() && (closing || refused) {
+        return Link::Says(ErrorKind::NotProcessed);
+    }
+    Link::says_if(!error.is_io(), ErrorKind::Http2)
+}
+
+fn read_io(error: &io::Error) -> Link {
+    use io::ErrorKind as Io;
+    match error.kind() {
+        Io::ConnectionRefused
+        | Io::AddrNotAvailable
+        | Io::HostUnreachable
+        | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
+        Io::TimedOut => Link::Says(ErrorKind::Timeout),
+        Io::InvalidData => Link::Says(ErrorKind::Protocol),
+        Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
+        Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
+            Link::Says(ErrorKind::Reset)
+        }
+        _ => Link::Silent,
+    }
+}
+
+/// The same thing said of a connection that was still being made: the request was not sent.
+fn while_connecting(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::Timeout => ErrorKind::ConnectTimeout,
+        ErrorKind::Incomplete => ErrorKind::Tls,
+        // How the TLS libraries say that the peer, or its certificate, is not acceptable.
+        ErrorKind::Protocol => ErrorKind::Certificate,
+        ErrorKind::Certificate | ErrorKind::Dns | ErrorKind::ConnectTimeout => kind,
+        _ => ErrorKind::Connect,
+    }
+}
+
+impl AttemptTimeout {
+    /// Whether an error is, or carries, an attempt timeout: wherever it stands in the source chain, and inside
+    /// `reqwest_middleware::Error::Middleware`.
+    #[must_use]
+    pub fn is(error: &(dyn Error + 'static)) -> bool {
+        #[cfg(feature = "reqwest")]
+        if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
+            return inner.chain().any(|link| link.is::<Self>());
+        }
+        links(error).any(|link| link.is::<Self>())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Chains as clients build them; the chains of real clients are tested on real sockets.
+
+use super::*;
+use crate::policy::{Class, Reach};
+use std::fmt;
+
+#[derive(Debug)]
+struct Wrapped(BoxError);
+
+impl fmt::Display for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("wrapped")
+    }
+}
+
+impl Error for Wrapped {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+fn kind_of(error: impl Into<BoxError>) -> ErrorKind {
+    let error: BoxError = Wrapped(error.into()).into();
+    outcome_of(&RetryPolicy::background(), &error)
+        .error_kind()
+        .unwrap()
+}
+
+#[test]
+fn io_errors_by_kind() {
+    let kind = |io: io::ErrorKind| kind_of(io::Error::from(io));
+    assert_eq!(kind(io::ErrorKind::ConnectionRefused), ErrorKind::Connect);
+    assert_eq!(kind(io::ErrorKind::ConnectionReset), ErrorKind::Reset);
+    assert_eq!(kind(io::ErrorKind::TimedOut), ErrorKind::Timeout);
+    assert_eq!(kind(io::ErrorKind::PermissionDenied), ErrorKind::Other);
+}
+
+#[test]
+fn the_payload_of_an_io_error_is_read() {
+    let timeout = AttemptTimeout::new(std::time::Duration::from_secs(1));
+    assert_eq!(
+        kind_of(io::Error::other(Wrapped(timeout.into()))),
+        ErrorKind::Timeout
+    );
+    let error = io::Error::other(Wrapped(timeout.into()));
+    assert!(AttemptTimeout::is(&error));
+    assert!(!AttemptTimeout::is(&io::Error::other("no")));
+}
+
+#[test]
+fn a_type_of_the_users_own_counts_wherever_it_stands() {
+    let policy = RetryPolicy::builder()
+        .classify_error(|error: &fmt::Error| {
+            let _ = error;
+            (Class::Transient, Reach::Refused)
+        })
+        .build()
+        .unwrap();
+    let own = |error: &dyn Any| {
+        let outcome = outcome_of(&policy, error);
+        (outcome.class(), outcome.reach())
+    };
+    let taught = (Class::Transient, Reach::Refused);
+    assert_eq!(own(&fmt::Error), taught);
+    assert_eq!(own(&BoxError::from(Wrapped(fmt::Error.into()))), taught);
+    assert_eq!(own(&"some text"), (Class::Permanent, Reach::Ambiguous));
+}
+
+#[test]
+fn a_chain_that_never_ends_is_walked_for_a_while() {
+    #[derive(Debug)]
+    struct Endless;
+    impl fmt::Display for Endless {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("endless")
+        }
+    }
+    impl Error for Endless {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&Self)
+        }
+    }
+    assert_eq!(kind_of(Endless), ErrorKind::Other);
+}

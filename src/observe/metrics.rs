@@ -1,0 +1,55 @@
+//! Counters and histograms through the `metrics` facade.
+
+use super::{Observer, RetryEvent, RetryEventKind};
+use metrics::{SharedString, counter, histogram};
+
+/// Counts attempts, retries and stops, and measures waits, by service.
+///
+/// | metric | kind | labels |
+/// |---|---|---|
+/// | `http_retry_attempts_total` | counter | `service`, `class` |
+/// | `http_retry_attempt_seconds` | histogram | `service` |
+/// | `http_retry_retries_total` | counter | `service`, `delay_source` |
+/// | `http_retry_delay_seconds` | histogram | `service` |
+/// | `http_retry_requests_total` | counter | `service`, `stop` |
+///
+/// A service is what [`RetryOverride::service`](crate::RetryOverride::service) names, else host and port: a client that
+/// calls hosts without bound should name its services.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MetricsObserver;
+
+impl MetricsObserver {
+    /// An observer that reports to the recorder that is installed when an event happens.
+    #[must_use]
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Observer for MetricsObserver {
+    fn on_event(&self, event: &RetryEvent<'_>) {
+        let service = || SharedString::from(event.service.to_owned());
+        match event.kind {
+            RetryEventKind::AttemptEnded(attempt) => {
+                let class = attempt.class.as_str();
+                counter!("http_retry_attempts_total", "service" => service(), "class" => class)
+                    .increment(1);
+                histogram!("http_retry_attempt_seconds", "service" => service())
+                    .record(attempt.took);
+            }
+            RetryEventKind::RetryScheduled { delay, source, .. } => {
+                let source = source.as_str();
+                counter!("http_retry_retries_total", "service" => service(), "delay_source" => source)
+                    .increment(1);
+                histogram!("http_retry_delay_seconds", "service" => service()).record(delay);
+            }
+            RetryEventKind::Stopped(report) => {
+                let stop = report.stop().as_str();
+                counter!("http_retry_requests_total", "service" => service(), "stop" => stop)
+                    .increment(1);
+            }
+            RetryEventKind::AttemptStarted { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What is told of every request: events while it runs, a report when it is over.
+//!
+//! None of it holds a query string, user info, a header value or a body.
+
+#[cfg(feature = "metrics")]
+mod metrics;
+mod report;
+mod span;
+mod story;
+
+#[cfg(feature = "metrics")]
+pub use metrics::MetricsObserver;
+pub use report::{AttemptReport, ReportSlot, RetryReport};
+
+pub(crate) use span::AttemptSpan;
+pub(crate) use span::is_traced;
+pub(crate) use story::{Story, Subject};
+
+use crate::policy::DelaySource;
+use http::Method;
+use std::time::Duration;
+
+/// Sees every event of every request; give it to an adapter with `observe`.
+///
+/// It is called from the request's own task, so it must be quick, and it must not panic.
+///
+/// ```
+/// use http_retry::observe::{Observer, RetryEvent, RetryEventKind};
+///
+/// struct Print;
+///
+/// impl Observer for Print {
+///     fn on_event(&self, event: &RetryEvent<'_>) {
+///         if let RetryEventKind::RetryScheduled { retry, delay, .. } = event.kind {
+///             println!("{}: retry {retry} in {delay:?}", event.service);
+///         }
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// Called for each event, in order within one request.
+    fn on_event(&self, event: &RetryEvent<'_>);
+}
+
+impl<F: Fn(&RetryEvent<'_>) + Send + Sync + 'static> Observer for F {
+    fn on_event(&self, event: &RetryEvent<'_>) {
+        self(event);
+    }
+}
+
+/// Something that happened to a request.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct RetryEvent<'a> {
+    /// The service that the request counts for: the name it gave, else host and port; empty if it has neither.
+    pub service: &'a str,
+    /// The request's method; nothing for an operation that is not HTTP.
+    pub method: Option<&'a Method>,
+    /// When, on the runtime's clock.
+    pub at: Duration,
+    /// What happened.
+    pub kind: RetryEventKind<'a>,
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum RetryEventKind<'a> {
+    /// An attempt is about to be sent.
+    AttemptStarted {
+        /// 1 for the first attempt, 2 for the first retry, and so on.
+        number: u32,
+    },
+    /// An attempt's response head or error is there.
+    AttemptEnded(&'a AttemptReport),
+    /// A retry is paid for and will be sent after the delay.
+    RetryScheduled {
+        /// 1 for the first retry, 2 for the second, and so on.
+        retry: u32,
+        /// How long until it is sent.
+        delay: Duration,
+        /// When it is due, on the runtime's clock.
+        due: Duration,
+        /// Who set the delay.
+        source: DelaySource,
+    },
+    /// The request is over.
+    Stopped(&'a RetryReport),
+}

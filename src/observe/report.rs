@@ -1,0 +1,269 @@
+//! The story of one request's attempts.
+
+use crate::policy::{Class, DelaySource, ErrorKind, Outcome, Reach, ServerDelay, StopReason};
+use http::StatusCode;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Why a request was retried, how often, how long it waited, and why it stopped.
+///
+/// It is found in the extensions of the response once an attempt was not a success (no report there means one attempt,
+/// success), and always in a [`ReportSlot`] that the caller puts into the request's extensions, also when the call fails.
+///
+/// Printed, it is a timeline. It holds no header, no body and no URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryReport {
+    attempts: Vec<AttemptReport>,
+    attempt_count: u32,
+    waited: Duration,
+    stop: StopReason,
+    tokens_left: Option<u64>,
+}
+
+/// The attempts that a report keeps; of more, the first ones go.
+const KEPT: usize = 64;
+
+impl RetryReport {
+    pub(super) fn new() -> Self {
+        Self {
+            attempts: Vec::new(),
+            attempt_count: 0,
+            waited: Duration::ZERO,
+            stop: StopReason::Succeeded,
+            tokens_left: None,
+        }
+    }
+
+    /// An empty slot to put into a request's extensions and to look into after the call.
+    #[must_use]
+    pub fn slot() -> ReportSlot {
+        ReportSlot::default()
+    }
+
+    /// The attempts in their order; of more than 64, the last 64.
+    #[must_use]
+    pub fn attempts(&self) -> &[AttemptReport] {
+        &self.attempts
+    }
+
+    /// How many attempts were made.
+    #[must_use]
+    pub fn attempt_count(&self) -> u32 {
+        self.attempt_count
+    }
+
+    /// How many retries were made.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.attempt_count.saturating_sub(1)
+    }
+
+    /// How long the request waited between its attempts, in all.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Why there was no further attempt.
+    #[must_use]
+    pub fn stop(&self) -> StopReason {
+        self.stop
+    }
+
+    /// How many retries the budget would still have granted when the request stopped; nothing without a budget.
+    #[must_use]
+    pub fn tokens_left(&self) -> Option<u64> {
+        self.tokens_left
+    }
+
+    pub(super) fn push(&mut self, attempt: AttemptReport) {
+        if self.attempts.len() >= KEPT {
+            self.attempts.remove(0);
+        }
+        self.attempt_count = attempt.number;
+        self.waited = self.waited.saturating_add(attempt.delay);
+        self.attempts.push(attempt);
+    }
+
+    pub(super) fn close(&mut self, stop: StopReason, tokens_left: Option<u64>) {
+        self.stop = stop;
+        self.tokens_left = tokens_left;
+    }
+}
+
+impl fmt::Display for RetryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for attempt in &self.attempts {
+            writeln!(f, "{attempt}")?;
+        }
+        let Self {
+            attempt_count,
+            waited,
+            stop,
+            ..
+        } = self;
+        let plural = if *attempt_count == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{attempt_count} attempt{plural}, {waited:.1?} waited, {stop}: {}",
+            stop.explain()
+        )?;
+        match self.tokens_left {
+            Some(tokens) => write!(f, " Budget left: {tokens}."),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One attempt in a [`RetryReport`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptReport {
+    /// 1 for the first attempt, 2 for the first retry, and so on.
+    pub number: u32,
+    /// When it started, counted from the start of the first attempt.
+    pub started: Duration,
+    /// How long it took, to the response head or the error.
+    pub took: Duration,
+    /// How long the request waited before it.
+    pub delay: Duration,
+    /// Who set that wait; nothing on the first attempt.
+    pub delay_source: Option<DelaySource>,
+    /// The response's status, where there was a response.
+    pub status: Option<StatusCode>,
+    /// The kind of the error, where there was one.
+    pub error: Option<ErrorKind>,
+    /// What the outcome meant for a retry.
+    pub class: Class,
+    /// How far the attempt got.
+    pub reach: Reach,
+    /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
+    pub asked: ServerDelay,
+}
+
+impl AttemptReport {
+    pub(super) fn new(number: u32, outcome: &Outcome<'_>, wall: Duration) -> Self {
+        Self {
+            number,
+            started: Duration::ZERO,
+            took: Duration::ZERO,
+            delay: Duration::ZERO,
+            delay_source: None,
+            status: outcome.status(),
+            error: outcome.error_kind(),
+            class: outcome.class(),
+            reach: outcome.reach(),
+            asked: outcome.server_delay(wall),
+        }
+    }
+}
+
+impl fmt::Display for AttemptReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9.1?}  attempt {}: ", self.started, self.number)?;
+        match (self.status, self.error) {
+            (Some(status), _) => write!(f, "{}", status.as_u16())?,
+            (None, Some(error)) => write!(f, "{error} error")?,
+            (None, None) => f.write_str("done")?,
+        }
+        write!(f, " after {:.1?}", self.took)?;
+        if self.class != Class::Success {
+            write!(f, " ({}, {})", self.class, self.reach)?;
+        }
+        match self.asked {
+            ServerDelay::Asked(delay) => write!(f, ", the server asks for {delay:.1?}")?,
+            ServerDelay::Invalid(header) => {
+                write!(f, ", its {header} is not valid and was ignored")?
+            }
+            ServerDelay::None => {}
+        }
+        match self.delay_source {
+            Some(source) => write!(f, "; sent after a wait of {:.1?} ({source})", self.delay),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A place for one request's [`RetryReport`], made by [`RetryReport::slot`] and put into the request's extensions.
+///
+/// ```
+/// use http_retry::RetryReport;
+///
+/// let slot = RetryReport::slot();
+/// let mut request = http::Request::new(());
+/// request.extensions_mut().insert(slot.clone());
+/// // send it, then:
+/// assert!(slot.take().is_none());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ReportSlot(Arc<Mutex<Option<RetryReport>>>);
+
+impl ReportSlot {
+    /// The report, once the request is over; the slot is empty after it.
+    #[must_use]
+    pub fn take(&self) -> Option<RetryReport> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn put(&self, report: RetryReport) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderMap;
+
+    fn attempt(number: u32) -> AttemptReport {
+        let headers = HeaderMap::new();
+        let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
+        AttemptReport {
+            delay: Duration::from_secs(1),
+            ..AttemptReport::new(number, &outcome, Duration::ZERO)
+        }
+    }
+
+    #[test]
+    fn a_report_of_a_great_many_attempts_stays_small() {
+        let mut report = RetryReport::new();
+        (1..=1_000).for_each(|number| report.push(attempt(number)));
+        assert_eq!(report.attempt_count(), 1_000);
+        assert_eq!(report.attempts().len(), 64);
+        assert_eq!(report.attempts().last().unwrap().number, 1_000);
+        assert_eq!(report.waited(), Duration::from_secs(1_000));
+    }
+
+    #[test]
+    fn a_report_of_five_attempts_fits_a_kibibyte() {
+        let size = size_of::<RetryReport>() + 8 * size_of::<AttemptReport>();
+        assert!(size <= 1_024 + 3 * size_of::<AttemptReport>(), "{size}");
+        assert!(size_of::<RetryReport>() + 5 * size_of::<AttemptReport>() <= 1_024);
+    }
+
+    #[test]
+    fn a_report_reads_as_a_timeline() {
+        let mut report = RetryReport::new();
+        report.push(AttemptReport {
+            took: Duration::from_millis(12),
+            delay: Duration::ZERO,
+            asked: ServerDelay::Invalid("retry-after"),
+            ..attempt(1)
+        });
+        report.push(AttemptReport {
+            started: Duration::from_millis(1_012),
+            delay_source: Some(DelaySource::Own),
+            status: None,
+            error: Some(ErrorKind::Reset),
+            ..attempt(2)
+        });
+        report.close(StopReason::AttemptsExhausted, Some(19));
+        assert_eq!(
+            report.to_string(),
+            "    0.0ns  attempt 1: 503 after 12.0ms (transient, answered), its retry-after is not valid and was ignored\n     \
+             1.0s  attempt 2: reset error after 0.0ns (transient, answered); sent after a wait of 1.0s (own)\n\
+             2 attempts, 1.0s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Budget left: 19."
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! One span per attempt and one log line per retry, where the `tracing` feature is on; nothing else.
+//!
+//! # Source
+//!
+//! The names are those of the OpenTelemetry semantic conventions for HTTP clients.
+
+use super::{AttemptReport, Subject};
+use crate::budget::PaidRetry;
+use crate::policy::{ErrorKind, Outcome};
+use std::future::Future;
+
+/// The span of one attempt.
+pub(crate) struct AttemptSpan {
+    #[cfg(feature = "tracing")]
+    span: tracing::Span,
+}
+
+#[cfg(feature = "tracing")]
+mod on {
+    use super::*;
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use tracing::field::Empty;
+
+    /// Whether anybody listens to the spans.
+    pub(crate) fn is_traced() -> bool {
+        tracing::enabled!(target: "http_retry", tracing::Level::INFO)
+    }
+
+    impl AttemptSpan {
+        pub(crate) fn new(subject: &Subject, number: u32) -> Self {
+            let span = tracing::info_span!(
+                target: "http_retry",
+                "http.attempt",
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
+                "server.address" = subject.address(),
+                "http.request.resend_count" = (number > 1).then(|| number.saturating_sub(1)),
+                "http.response.status_code" = Empty,
+                "error.type" = Empty,
+            );
+            Self { span }
+        }
+
+        /// The future, with the span entered whenever it is polled.
+        pub(crate) async fn around<F: Future>(&self, future: F) -> F::Output {
+            let mut future = pin!(future);
+            poll_fn(|cx| self.span.in_scope(|| future.as_mut().poll(cx))).await
+        }
+
+        pub(crate) fn ended(&self, outcome: &Outcome<'_>) {
+            if let Some(status) = outcome.status() {
+                self.span
+                    .record("http.response.status_code", status.as_u16());
+                if status.as_u16() >= 400 {
+                    self.span.record("error.type", status.as_str());
+                }
+            }
+            if let Some(kind) = outcome.error_kind() {
+                self.span.record("error.type", kind.as_str());
+            }
+        }
+    }
+
+    pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
+        let status = last
+            .and_then(|last| last.status)
+            .map(|status| status.as_u16());
+        let error = last.and_then(|last| last.error).map(ErrorKind::as_str);
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                "server.address" = subject.address(),
+                "http.response.status_code" = status,
+                "error.type" = error,
+                "http.request.resend_count" = paid.retry(),
+                delay_ms = u64::try_from(paid.delay().as_millis()).unwrap_or(u64::MAX),
+                delay_source = paid.source().as_str(),
+            },
+            "will retry the request"
+        );
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod on {
+    use super::*;
+
+    pub(crate) fn is_traced() -> bool {
+        false
+    }
+
+    impl AttemptSpan {
+        pub(crate) fn new(_: &Subject, _: u32) -> Self {
+            Self {}
+        }
+
+        pub(crate) async fn around<F: Future>(&self, future: F) -> F::Output {
+            future.await
+        }
+
+        pub(crate) fn ended(&self, _: &Outcome<'_>) {}
+    }
+
+    pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+}
+
+pub(crate) use on::*;

@@ -1,0 +1,144 @@
+//! Keeps one request's report and tells its events.
+
+use super::{
+    AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
+};
+use crate::budget::PaidRetry;
+use crate::policy::{Class, DelaySource, Moment, Outcome, StopReason};
+use http::Method;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Whom a story is about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Subject {
+    /// The name that the caller gave, else the authority.
+    pub(crate) service: Arc<str>,
+    /// Host and port.
+    pub(crate) authority: Arc<str>,
+    pub(crate) method: Option<Method>,
+}
+
+impl Subject {
+    /// The authority without its port.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn address(&self) -> &str {
+        let port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match self.authority.rsplit_once(':') {
+            Some((host, text)) if port(text) => host,
+            _ => &self.authority,
+        }
+    }
+}
+
+/// One request's report in the making, and those who are told of it.
+pub(crate) struct Story {
+    subject: Subject,
+    observers: Arc<[Arc<dyn Observer>]>,
+    slot: Option<ReportSlot>,
+    report: RetryReport,
+    first_started: Duration,
+    started: Duration,
+    number: u32,
+    delay: Duration,
+    delay_source: Option<DelaySource>,
+    only_success: bool,
+}
+
+impl Story {
+    pub(crate) fn new(
+        subject: Subject,
+        observers: Arc<[Arc<dyn Observer>]>,
+        slot: Option<ReportSlot>,
+        started: Duration,
+    ) -> Self {
+        Self {
+            subject,
+            observers,
+            slot,
+            report: RetryReport::new(),
+            first_started: started,
+            started,
+            number: 1,
+            delay: Duration::ZERO,
+            delay_source: None,
+            only_success: true,
+        }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
+        self.started = at;
+        self.tell(
+            at,
+            RetryEventKind::AttemptStarted {
+                number: self.number,
+            },
+        );
+        AttemptSpan::new(&self.subject, self.number)
+    }
+
+    pub(crate) fn attempt_ended(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        self.only_success &= outcome.class() == Class::Success && self.number == 1;
+        if self.only_success && self.slot.is_none() && self.observers.is_empty() {
+            return;
+        }
+        let attempt = AttemptReport {
+            started: self.started.saturating_sub(self.first_started),
+            took: at.now.saturating_sub(self.started),
+            delay: self.delay,
+            delay_source: self.delay_source,
+            ..AttemptReport::new(self.number, outcome, at.wall)
+        };
+        self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));
+        self.report.push(attempt);
+    }
+
+    pub(crate) fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
+        self.delay = paid.delay();
+        self.delay_source = Some(paid.source());
+        let (retry, delay, source) = (paid.retry(), paid.delay(), paid.source());
+        let kind = RetryEventKind::RetryScheduled {
+            retry,
+            delay,
+            due,
+            source,
+        };
+        self.tell(due.saturating_sub(delay), kind);
+        super::span::log_retry(&self.subject, paid, self.report.attempts().last());
+    }
+
+    pub(crate) fn retry_sent(&mut self) {
+        self.number = self.number.saturating_add(1);
+    }
+
+    /// Closes the report, and gives it if it belongs into the response.
+    pub(crate) fn stopped(
+        mut self,
+        stop: StopReason,
+        at: Duration,
+        tokens_left: Option<u64>,
+    ) -> Option<RetryReport> {
+        self.report.close(stop, tokens_left);
+        self.tell(at, RetryEventKind::Stopped(&self.report));
+        if let Some(slot) = &self.slot {
+            slot.put(self.report.clone());
+        }
+        (!self.only_success).then_some(self.report)
+    }
+
+    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        let event = RetryEvent {
+            service: &self.subject.service,
+            method: self.subject.method.as_ref(),
+            at,
+            kind,
+        };
+        for observer in self.observers.iter() {
+            observer.on_event(&event);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The middleware, and how the loop sends through what comes after it.
+
+use crate::engine::{Engine, http_engine_settings};
+use crate::error::AttemptTimeout;
+use crate::failure::outcome_of;
+use crate::message::{Answer, Resend, behind_redirects};
+use crate::nested::Mark;
+use crate::observe::{RetryReport, Story};
+use crate::policy::{Attempt, Class, Outcome, RequestFacts, RetryPolicy};
+use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::runtime::TokioRuntime;
+use crate::wishes::Wishes;
+use ::reqwest::{Request, Response};
+use async_trait::async_trait;
+use http::Extensions;
+use reqwest_middleware::{Error, Middleware, Next, Result};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
+///
+/// ```
+/// use http_retry::reqwest::RetryMiddleware;
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let budget = RetryBudget::default();
+/// let retries = RetryMiddleware::new(RetryPolicy::background()).budget(budget);
+/// let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
+///     .with(retries)
+///     .build();
+/// ```
+///
+/// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
+/// `RequestBuilder::with_extension` fills and `send` hands over, or into those of `execute_with_extensions`. An attempt
+/// that is cut short is an [`AttemptTimeout`] in `Error::Middleware`; every other error comes back as it was.
+///
+/// # Cancel safety
+///
+/// Dropping the call ends it: nothing more is sent, the token of a retry that was not sent is back in the budget, and no
+/// task or timer stays behind.
+#[derive(Debug, Clone)]
+pub struct RetryMiddleware {
+    engine: Arc<Engine>,
+}
+
+impl RetryMiddleware {
+    /// A middleware with a policy and a default budget of its own, on tokio's clock.
+    #[must_use]
+    pub fn new(policy: RetryPolicy) -> Self {
+        Self {
+            engine: Arc::new(Engine::new(policy, Arc::new(TokioRuntime))),
+        }
+    }
+
+    http_engine_settings!();
+}
+
+#[async_trait]
+impl Middleware for RetryMiddleware {
+    async fn handle(
+        &self,
+        request: Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> Result<Response> {
+        let wishes = Wishes::of(Some(extensions));
+        let started = self.engine.runtime.now();
+        let facts = RequestFacts::of(request.method(), request.headers());
+        let session = wishes.session(&self.engine, facts, started);
+        let before = match session.may_retry() {
+            true => extensions.clone(),
+            false => Extensions::new(),
+        };
+        if !wishes.is_plain() || !self.engine.is_silent() {
+            let chain = self.chain(next, extensions, before);
+            let call = self.call(chain, Some(&request), &wishes, facts, started);
+            return Box::pin(call.run(Start::Request(request))).await;
+        }
+        let (request, spare) = match session.may_retry() {
+            true => request.resend(),
+            false => (request, None),
+        };
+        let result = first(next.clone(), request, extensions).await;
+        if let Ok(response) = &result {
+            let outcome = Outcome::response(response.status(), response.headers());
+            if self.engine.policy.classify(outcome).class() == Class::Success {
+                self.engine.deposit(started);
+                return result;
+            }
+        }
+        let chain = self.chain(next, extensions, before);
+        let call = self.call(chain, spare.as_ref(), &wishes, facts, started);
+        Box::pin(call.run(Start::Ended {
+            result,
+            spare,
+            started,
+        }))
+        .await
+    }
+}
+
+/// The first attempt, without the loop around it.
+async fn first(next: Next<'_>, request: Request, extensions: &mut Extensions) -> Result<Response> {
+    let mut sent = pin!(next.run(request, extensions));
+    poll_fn(|cx| {
+        let _mark = Mark::set();
+        sent.as_mut().poll(cx)
+    })
+    .await
+}
+
+impl RetryMiddleware {
+    fn chain<'a>(
+        &self,
+        next: Next<'a>,
+        extensions: &'a mut Extensions,
+        before: Extensions,
+    ) -> Chain<'a> {
+        Chain {
+            next,
+            extensions,
+            before,
+            follows_redirects: self.engine.redirects,
+            across_tasks: self.engine.across_tasks,
+        }
+    }
+
+    fn call<'a>(
+        &self,
+        chain: Chain<'a>,
+        request: Option<&Request>,
+        wishes: &Wishes,
+        facts: RequestFacts,
+        started: Duration,
+    ) -> Call<Chain<'a>> {
+        let authority: Arc<str> = request
+            .and_then(Resend::authority)
+            .map_or_else(Arc::default, Arc::from);
+        let subject = wishes.subject(authority, request.map(|request| request.method().clone()));
+        let observers = Arc::clone(&self.engine.observers);
+        Call {
+            transport: chain,
+            session: wishes.session(&self.engine, facts, started),
+            budget: self.engine.budget_of(|| Arc::clone(&subject.service)),
+            story: Story::new(subject, observers, wishes.slot.clone(), started),
+            engine: Arc::clone(&self.engine),
+        }
+    }
+}
+
+/// Sends through the rest of a middleware chain.
+struct Chain<'a> {
+    next: Next<'a>,
+    extensions: &'a mut Extensions,
+    /// What the extensions held before the first attempt, and hold again before each.
+    before: Extensions,
+    follows_redirects: bool,
+    across_tasks: bool,
+}
+
+impl Transport for Chain<'_> {
+    type Request = Request;
+    type Response = Response;
+    type Kept = Response;
+    type Error = Error;
+
+    async fn ready(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy(request: Request) -> (Request, Option<Request>) {
+        request.resend()
+    }
+
+    async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
+        if attempt.number() > 1 {
+            *self.extensions = self.before.clone();
+        }
+        if self.across_tasks || attempt.number() > 1 {
+            self.extensions.insert(attempt);
+        }
+        self.next.clone().run(request, self.extensions).await
+    }
+
+    fn outcome<'a>(
+        &self,
+        judging: &Judging<'_, Request>,
+        result: &'a Result<Response>,
+    ) -> Outcome<'a> {
+        let outcome = match result {
+            Ok(response) => Outcome::response(response.status(), response.headers()),
+            Err(error) => outcome_of(judging.policy, error),
+        };
+        match self.follows_redirects && !judging.idempotent {
+            true => {
+                let final_url = result.as_ref().ok().and_then(Answer::url);
+                behind_redirects(outcome, judging.spare, final_url)
+            }
+            false => outcome,
+        }
+    }
+
+    fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {
+        Answer::drain(response, bytes)
+    }
+
+    fn keep(response: Response) -> Response {
+        response
+    }
+
+    fn attach(kept: &mut Response, report: RetryReport) {
+        kept.extensions_mut().insert(report);
+    }
+
+    fn cut(timeout: AttemptTimeout) -> Option<Error> {
+        Some(Error::middleware(timeout))
+    }
+}

@@ -1,0 +1,404 @@
+//! The only loop: attempt, decide, let go, wait, again.
+
+use crate::budget::{PaidRetry, RetryBudget};
+use crate::engine::Engine;
+use crate::error::AttemptTimeout;
+use crate::nested::Mark;
+use crate::observe::{AttemptSpan, RetryReport, Story};
+use crate::policy::{
+    Attempt, Class, Decision, ErrorKind, Moment, Outcome, RetryPolicy, RetrySession, StopReason,
+};
+use crate::runtime::within;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the loop must be able to do with a client.
+pub(crate) trait Transport: Send {
+    type Request: Send;
+    type Response: Send;
+    /// A response in the form in which the caller gets it.
+    type Kept: Send;
+    type Error: Send;
+
+    /// The client can take a request.
+    fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// The request, and a copy of it if it can be made.
+    fn copy(request: Self::Request) -> (Self::Request, Option<Self::Request>);
+
+    fn send(
+        &mut self,
+        request: Self::Request,
+        attempt: Attempt,
+    ) -> impl Future<Output = Result<Self::Response, Self::Error>> + Send;
+
+    fn outcome<'a>(
+        &self,
+        judging: &Judging<'_, Self::Request>,
+        result: &'a Result<Self::Response, Self::Error>,
+    ) -> Outcome<'a>;
+
+    /// The response with its body read, if that is worth it and ends within so many bytes.
+    fn drain(
+        response: Self::Response,
+        bytes: usize,
+    ) -> impl Future<Output = Option<Self::Kept>> + Send;
+
+    fn keep(response: Self::Response) -> Self::Kept;
+
+    fn attach(kept: &mut Self::Kept, report: RetryReport);
+
+    /// The error of an attempt that was cut short, where the client's error type can say that.
+    fn cut(timeout: AttemptTimeout) -> Option<Self::Error>;
+}
+
+/// What is known when a result is judged.
+pub(crate) struct Judging<'a, Q> {
+    pub(crate) policy: &'a RetryPolicy,
+    pub(crate) idempotent: bool,
+    /// The copy of the request, where there is one.
+    pub(crate) spare: Option<&'a Q>,
+}
+
+/// One request on its way.
+pub(crate) struct Call<T: Transport> {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) transport: T,
+    pub(crate) session: RetrySession,
+    pub(crate) budget: RetryBudget,
+    pub(crate) story: Story,
+}
+
+/// Where the loop begins: a request, or a first attempt that somebody else has made.
+pub(crate) enum Start<T: Transport> {
+    Request(T::Request),
+    Ended {
+        result: Result<T::Response, T::Error>,
+        spare: Option<T::Request>,
+        started: Duration,
+    },
+}
+
+/// How an attempt that may have a time limit ended.
+enum Sent<T: Transport> {
+    Done(Result<T::Response, T::Error>, Option<T::Request>),
+    /// It ran into its limit; no retry could follow, and nothing could report a timeout.
+    DoneLate(Result<T::Response, T::Error>, StopReason),
+    Cut(T::Error, StopReason),
+    CutForRetry(Planned, T::Request),
+}
+
+/// A retry that is paid for, and when it is due.
+struct Planned {
+    paid: PaidRetry,
+    due: Duration,
+}
+
+/// What follows from an attempt.
+enum Step<T: Transport> {
+    Stop(Result<T::Response, T::Error>, StopReason),
+    Retry {
+        planned: Planned,
+        /// Nothing where the attempt was cut short.
+        last: Option<Result<T::Response, T::Error>>,
+        spare: T::Request,
+    },
+}
+
+/// What came of the wait before a retry.
+enum Waited<T: Transport> {
+    Send(T::Request),
+    GiveBack(Result<T::Kept, T::Error>, StopReason),
+}
+
+type Outcomes<T> = Result<<T as Transport>::Kept, <T as Transport>::Error>;
+
+impl<T: Transport> Call<T> {
+    /// Makes attempts until one succeeds or a gate refuses the next.
+    pub(crate) async fn run(mut self, start: Start<T>) -> Outcomes<T> {
+        let mut step = match start {
+            Start::Request(request) => self.attempt(request).await,
+            Start::Ended {
+                result,
+                spare,
+                started,
+            } => self.first_ended(result, spare, started),
+        };
+        loop {
+            let waited = match step {
+                Step::Stop(result, why) => return self.stop(result.map(T::keep), why),
+                Step::Retry {
+                    planned,
+                    last,
+                    spare,
+                } => self.wait(planned, last, spare).await,
+            };
+            step = match waited {
+                Waited::GiveBack(result, why) => return self.stop(result, why),
+                Waited::Send(request) => self.attempt(request).await,
+            };
+        }
+    }
+
+    async fn attempt(&mut self, request: T::Request) -> Step<T> {
+        let started = self.engine.runtime.now();
+        let limit = self.session.attempt_limit(started);
+        let span = self.story.attempt_started(started);
+        let (request, spare) = match self.session.may_retry() {
+            true => T::copy(request),
+            false => (request, None),
+        };
+        self.session.set_replayable(spare.is_some());
+        let attempt = Attempt::new(self.story.number(), limit);
+        let Self {
+            engine,
+            transport,
+            session,
+            budget,
+            story,
+        } = self;
+        let mut judge = Judge {
+            engine,
+            session,
+            budget,
+            story,
+            span: &span,
+        };
+        let sent = span.around(marked(transport.send(request, attempt)));
+        match judge.limited::<T>(sent, limit, spare).await {
+            Sent::Done(result, spare) => judge.step(&self.transport, result, spare),
+            Sent::DoneLate(result, why) => judge.last_step(&self.transport, result, why),
+            Sent::Cut(error, why) => Step::Stop(Err(error), why),
+            Sent::CutForRetry(planned, spare) => judge.retry(planned, None, spare),
+        }
+    }
+
+    fn first_ended(
+        &mut self,
+        result: Result<T::Response, T::Error>,
+        spare: Option<T::Request>,
+        started: Duration,
+    ) -> Step<T> {
+        let span = self.story.attempt_started(started);
+        self.session.set_replayable(spare.is_some());
+        let Self {
+            engine,
+            transport,
+            session,
+            budget,
+            story,
+        } = self;
+        Judge {
+            engine,
+            session,
+            budget,
+            story,
+            span: &span,
+        }
+        .step(transport, result, spare)
+    }
+
+    /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
+    async fn wait(
+        &mut self,
+        planned: Planned,
+        last: Option<Result<T::Response, T::Error>>,
+        spare: T::Request,
+    ) -> Waited<T> {
+        let Planned { paid, due } = planned;
+        let runtime = Arc::clone(&self.engine.runtime);
+        let kept = self.let_go(last).await;
+        runtime.sleep(due.saturating_sub(runtime.now())).await;
+        let left = self
+            .session
+            .deadline()
+            .map(|deadline| deadline.saturating_sub(runtime.now()));
+        let ready = match left {
+            Some(Duration::ZERO) => None,
+            Some(left) => within(runtime.sleep(left), self.transport.ready()).await,
+            None => Some(self.transport.ready().await),
+        };
+        let refused = match ready {
+            Some(Ok(())) => None,
+            Some(Err(error)) => Some((kept.unwrap_or(Err(error)), StopReason::NotReady)),
+            None => out_of_time::<T>(kept).map(|result| (result, StopReason::DeadlineExceeded)),
+        };
+        match refused {
+            Some((result, why)) => Waited::GiveBack(result, why),
+            None => {
+                paid.commit();
+                self.story.retry_sent();
+                Waited::Send(spare)
+            }
+        }
+    }
+
+    /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.
+    async fn let_go(&mut self, last: Option<Result<T::Response, T::Error>>) -> Option<Outcomes<T>> {
+        match last? {
+            Err(error) => Some(Err(error)),
+            Ok(response) => {
+                let limit = self.engine.drain;
+                let drained = T::drain(response, limit.bytes);
+                let drained = within(self.engine.runtime.sleep(limit.time), drained).await;
+                drained.flatten().map(Ok)
+            }
+        }
+    }
+
+    fn stop(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
+        let now = self.engine.runtime.now();
+        let tokens_left = Some(self.budget.available(now)).filter(|tokens| *tokens < u64::MAX);
+        let report = self.story.stopped(why, now, tokens_left);
+        let mut result = result;
+        if let (Ok(kept), Some(report)) = (&mut result, report) {
+            T::attach(kept, report);
+        }
+        result
+    }
+}
+
+/// The last real outcome as far as it was kept, else a timeout where the client's error type can say that; else nothing,
+/// and the last attempt goes out all the same, since some answer must come of it.
+fn out_of_time<T: Transport>(kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
+    kept.or_else(|| T::cut(AttemptTimeout::new(Duration::ZERO)).map(Err))
+}
+
+/// Marks every poll of an attempt, for retry layers further in.
+async fn marked<F: Future>(attempt: F) -> F::Output {
+    let mut attempt = pin!(attempt);
+    poll_fn(|cx| {
+        let _mark = Mark::set();
+        Pin::as_mut(&mut attempt).poll(cx)
+    })
+    .await
+}
+
+/// Turns an attempt's result into the next step.
+struct Judge<'a> {
+    engine: &'a Engine,
+    session: &'a mut RetrySession,
+    budget: &'a RetryBudget,
+    story: &'a mut Story,
+    span: &'a AttemptSpan,
+}
+
+impl Judge<'_> {
+    /// Waits for an attempt, but past its limit only where there is nothing else to do.
+    async fn limited<T: Transport>(
+        &mut self,
+        sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
+        limit: Option<Duration>,
+        spare: Option<T::Request>,
+    ) -> Sent<T> {
+        let mut sent = pin!(sent);
+        let Some(limit) = limit else {
+            return Sent::Done(sent.await, spare);
+        };
+        let timer = self.engine.runtime.sleep(limit);
+        if let Some(result) = within(timer, sent.as_mut()).await {
+            return Sent::Done(result, spare);
+        }
+        let timeout = Outcome::error(ErrorKind::Timeout);
+        let at = self.engine.runtime.moment();
+        let why = match (self.decide(&timeout, at), spare) {
+            (Ok(planned), Some(spare)) => {
+                self.tell(&timeout, at);
+                return Sent::CutForRetry(planned, spare);
+            }
+            (Ok(_), None) => StopReason::BodyNotReplayable,
+            (Err(why), _) => why,
+        };
+        match T::cut(AttemptTimeout::new(limit)) {
+            Some(error) => {
+                self.tell(&timeout, at);
+                Sent::Cut(error, why)
+            }
+            None => Sent::DoneLate(sent.await, why),
+        }
+    }
+
+    fn step<T: Transport>(
+        &mut self,
+        transport: &T,
+        result: Result<T::Response, T::Error>,
+        spare: Option<T::Request>,
+    ) -> Step<T> {
+        let outcome = self.outcome(transport, &result, spare.as_ref());
+        let at = self.engine.runtime.moment();
+        let decided = self.decide(&outcome, at);
+        self.tell(&outcome, at);
+        match (decided, spare) {
+            (Ok(planned), Some(spare)) => self.retry(planned, Some(result), spare),
+            (Ok(_), None) => Step::Stop(result, StopReason::BodyNotReplayable),
+            (Err(why), _) => Step::Stop(result, why),
+        }
+    }
+
+    /// The end of an attempt after which nothing follows, whatever came of it.
+    fn last_step<T: Transport>(
+        &mut self,
+        transport: &T,
+        result: Result<T::Response, T::Error>,
+        why: StopReason,
+    ) -> Step<T> {
+        let outcome = self.outcome(transport, &result, None);
+        let at = self.engine.runtime.moment();
+        self.tell(&outcome, at);
+        match outcome.class() {
+            Class::Success => Step::Stop(result, StopReason::Succeeded),
+            _ => Step::Stop(result, why),
+        }
+    }
+
+    fn retry<T: Transport>(
+        &mut self,
+        planned: Planned,
+        last: Option<Result<T::Response, T::Error>>,
+        spare: T::Request,
+    ) -> Step<T> {
+        self.story.retry_scheduled(&planned.paid, planned.due);
+        Step::Retry {
+            planned,
+            last,
+            spare,
+        }
+    }
+
+    fn outcome<'a, T: Transport>(
+        &self,
+        transport: &T,
+        result: &'a Result<T::Response, T::Error>,
+        spare: Option<&T::Request>,
+    ) -> Outcome<'a> {
+        let judging = Judging {
+            policy: &self.engine.policy,
+            idempotent: self.session.is_idempotent(),
+            spare,
+        };
+        self.engine
+            .policy
+            .classify(transport.outcome(&judging, result))
+    }
+
+    fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {
+        match self.session.on_outcome(outcome, at) {
+            Decision::Stop(why) => Err(why),
+            Decision::Retry(plan) => {
+                let paid = self.budget.withdraw(plan, at.now)?;
+                let due = at.now.saturating_add(paid.delay());
+                Ok(Planned { paid, due })
+            }
+        }
+    }
+
+    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        if outcome.class() == Class::Success {
+            self.budget.deposit(at.now);
+        }
+        self.span.ended(outcome);
+        self.story.attempt_ended(outcome, at);
+    }
+}

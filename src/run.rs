@@ -1,0 +1,239 @@
+//! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
+
+use crate::budget::RetryBudget;
+use crate::engine::{Engine, engine_settings};
+use crate::error::AttemptTimeout;
+use crate::failure::outcome_of;
+use crate::observe::{ReportSlot, RetryReport, Story, Subject};
+use crate::policy::{
+    Attempt, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy, StopReason,
+};
+use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::runtime::Runtime;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Runs async operations under a policy and a budget, by the same rules as HTTP requests.
+///
+/// ```
+/// use http_retry::run::Runner;
+/// use http_retry::{Class, Reach, RetryPolicy};
+/// # use http_retry::testing::ManualRuntime;
+/// # use std::io;
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// # let runtime = ManualRuntime::new();
+/// let runner = Runner::on(runtime, RetryPolicy::background()).idempotent(true);
+/// let judge = |error: &io::Error| match error.kind() {
+///     io::ErrorKind::PermissionDenied => (Class::Permanent, Reach::Answered),
+///     _ => (Class::Transient, Reach::Ambiguous),
+/// };
+///
+/// let answer = runner
+///     .run(judge, |attempt| async move {
+///         if attempt.number() < 3 { Err(io::Error::other("not yet")) } else { Ok(42) }
+///     })
+///     .await;
+/// assert_eq!(answer.unwrap(), 42);
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Runner {
+    engine: Arc<Engine>,
+    service: Arc<str>,
+    facts: RequestFacts,
+    slot: Option<ReportSlot>,
+}
+
+impl Runner {
+    /// A runner on tokio's clock, with a default budget of its own.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn new(policy: RetryPolicy) -> Self {
+        Self::on(crate::runtime::TokioRuntime, policy)
+    }
+
+    /// A runner on a runtime of your own, with a default budget of its own.
+    #[must_use]
+    pub fn on(runtime: impl Runtime, policy: RetryPolicy) -> Self {
+        Self {
+            engine: Arc::new(Engine::new(policy, Arc::new(runtime))),
+            service: Arc::default(),
+            facts: RequestFacts::operation(),
+            slot: None,
+        }
+    }
+
+    engine_settings!();
+
+    /// Whether running the operation twice does no more harm than once. Default false: then it is repeated only after
+    /// errors of which the classifier says [`Reach::Unsent`] or [`Reach::Refused`].
+    #[must_use]
+    pub fn idempotent(self, idempotent: bool) -> Self {
+        Self {
+            facts: self.facts.idempotent(idempotent),
+            ..self
+        }
+    }
+
+    /// The service that the operation counts for: it chooses the budget and names the events.
+    #[must_use]
+    pub fn service(self, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            service: name.into(),
+            ..self
+        }
+    }
+
+    /// Where the report of the next run goes.
+    #[must_use]
+    pub fn report_to(self, slot: ReportSlot) -> Self {
+        Self {
+            slot: Some(slot),
+            ..self
+        }
+    }
+
+    /// Runs the operation until it succeeds or a gate refuses another attempt. `judge` says what an error means.
+    ///
+    /// An attempt timeout or a deadline cuts an attempt only when another one follows; the last one runs to its end,
+    /// since there is no error to report a timeout with.
+    ///
+    /// # Errors
+    ///
+    /// The last attempt's error, as it was; why there was no further attempt is in the report.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops the running attempt; the token of an attempt that was not started is back.
+    pub async fn run<T, E, F, O>(
+        &self,
+        judge: impl Fn(&E) -> (Class, Reach) + Send,
+        operation: O,
+    ) -> Result<T, E>
+    where
+        O: Fn(Attempt) -> F + Send,
+        F: Future<Output = Result<T, E>> + Send,
+        T: Send,
+        E: Send,
+    {
+        self.call(Operation {
+            judge: move |_: &RetryPolicy, error: &E| {
+                let (class, reach) = judge(error);
+                Outcome::error(ErrorKind::Other).with(class, reach)
+            },
+            operation,
+            types: PhantomData,
+        })
+        .await
+    }
+
+    /// Runs the operation as [`Runner::run`] does, with its errors judged by the policy: by what
+    /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) taught it, and by the standard error table.
+    ///
+    /// # Errors
+    ///
+    /// The last attempt's error, as it was.
+    pub async fn run_by_policy<T, E, F, O>(&self, operation: O) -> Result<T, E>
+    where
+        O: Fn(Attempt) -> F + Send,
+        F: Future<Output = Result<T, E>> + Send,
+        T: Send,
+        E: Send + 'static,
+    {
+        self.call(Operation {
+            judge: |policy: &RetryPolicy, error: &E| outcome_of(policy, error),
+            operation,
+            types: PhantomData,
+        })
+        .await
+    }
+
+    async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
+    where
+        X: Transport<Request = (), Kept = T, Error = E>,
+    {
+        let started = self.engine.runtime.now();
+        let session = self.engine.policy.session(self.facts, started);
+        let subject = Subject {
+            service: Arc::clone(&self.service),
+            authority: Arc::default(),
+            method: None,
+        };
+        let call = Call {
+            transport,
+            session: match crate::nested::is_inside() {
+                true => session.standing_aside(StopReason::Nested),
+                false => session,
+            },
+            budget: self.budget_of_service(),
+            story: Story::new(
+                subject,
+                Arc::clone(&self.engine.observers),
+                self.slot.clone(),
+                started,
+            ),
+            engine: Arc::clone(&self.engine),
+        };
+        call.run(Start::Request(())).await
+    }
+
+    fn budget_of_service(&self) -> RetryBudget {
+        self.engine.budget_of(|| Arc::clone(&self.service))
+    }
+}
+
+/// An operation as the loop sees it: its request is nothing, which is easily sent twice.
+struct Operation<J, O, T, E> {
+    judge: J,
+    operation: O,
+    types: PhantomData<fn() -> Result<T, E>>,
+}
+
+impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
+where
+    J: Fn(&RetryPolicy, &E) -> Outcome<'static> + Send,
+    O: Fn(Attempt) -> F + Send,
+    F: Future<Output = Result<T, E>> + Send,
+    T: Send,
+    E: Send,
+{
+    type Request = ();
+    type Response = T;
+    type Kept = T;
+    type Error = E;
+
+    async fn ready(&mut self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn copy(request: ()) -> ((), Option<()>) {
+        (request, Some(()))
+    }
+
+    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
+        (self.operation)(attempt)
+    }
+
+    fn outcome<'a>(&self, judging: &Judging<'_, ()>, result: &'a Result<T, E>) -> Outcome<'a> {
+        match result {
+            Ok(_) => Outcome::success(),
+            Err(error) => (self.judge)(judging.policy, error),
+        }
+    }
+
+    async fn drain(response: T, _: usize) -> Option<T> {
+        Some(response)
+    }
+
+    fn keep(response: T) -> T {
+        response
+    }
+
+    fn attach(_: &mut T, _: RetryReport) {}
+
+    fn cut(_: AttemptTimeout) -> Option<E> {
+        None
+    }
+}

@@ -1,0 +1,107 @@
+//! Where the world enters: the clock, the sleep and the randomness, in one value.
+
+use crate::policy::Moment;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+/// A wait that a [`Runtime`] gives; dropped, it leaves nothing behind.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The clock, the sleep and the randomness that a client runs on.
+///
+/// [`TokioRuntime`] is the one to use on tokio; implement it for another executor, or take
+/// [`ManualRuntime`](crate::testing::ManualRuntime) in tests.
+///
+/// ```
+/// use http_retry::policy::Moment;
+/// use http_retry::runtime::{Runtime, Sleep};
+/// use std::time::Duration;
+///
+/// /// Time stands still and no wait takes any.
+/// struct Frozen;
+///
+/// impl Runtime for Frozen {
+///     fn now(&self) -> Duration {
+///         Duration::ZERO
+///     }
+///     fn moment(&self) -> Moment {
+///         Moment::new(self.now())
+///     }
+///     fn sleep(&self, _: Duration) -> Sleep {
+///         Box::pin(std::future::ready(()))
+///     }
+/// }
+/// ```
+pub trait Runtime: Send + Sync + 'static {
+    /// Monotonic time since an epoch of the runtime's own; the same epoch for all that share a budget.
+    fn now(&self) -> Duration;
+
+    /// The same time, the wall clock and a fresh random number.
+    fn moment(&self) -> Moment;
+
+    /// A wait of this length from its first poll or from now, as the runtime likes.
+    fn sleep(&self, duration: Duration) -> Sleep;
+}
+
+/// The clock and the timer of tokio, the system's wall clock, and the thread's random generator.
+///
+/// Under `tokio::time::pause` it follows the paused clock.
+///
+/// # Panics
+///
+/// As `tokio::time::sleep`, a wait needs a tokio runtime with its timer enabled.
+#[cfg(feature = "tokio")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TokioRuntime;
+
+#[cfg(feature = "tokio")]
+mod tokio_runtime {
+    #![expect(
+        clippy::disallowed_methods,
+        reason = "this is where time and randomness come from"
+    )]
+
+    use super::{Runtime, Sleep, TokioRuntime};
+    use crate::policy::Moment;
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+    /// Somewhat in the past, so that a paused clock which started a little earlier does not read as zero.
+    static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
+        let now = Instant::now();
+        now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now)
+    });
+
+    impl Runtime for TokioRuntime {
+        fn now(&self) -> Duration {
+            tokio::time::Instant::now()
+                .into_std()
+                .saturating_duration_since(*EPOCH)
+        }
+
+        fn moment(&self) -> Moment {
+            let wall = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            Moment::new(self.now())
+                .with_wall(wall)
+                .with_random(rand::random())
+        }
+
+        fn sleep(&self, duration: Duration) -> Sleep {
+            Box::pin(tokio::time::sleep(duration))
+        }
+    }
+}
+
+/// What the future gives, unless the limit passes first.
+pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
+    let (mut future, mut limit) = (pin!(future), limit);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}

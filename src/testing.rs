@@ -1,0 +1,7 @@
+//! For the tests of programs that use this crate: a clock that jumps, and a client that answers from a list.
+
+mod manual_runtime;
+mod script;
+
+pub use manual_runtime::ManualRuntime;
+pub use script::Script;

@@ -1,0 +1,205 @@
+//! A runtime whose time moves only when somebody waits for it.
+
+use crate::policy::{Moment, second};
+use crate::runtime::{Runtime, Sleep};
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// A [`Runtime`] for tests: waits take no real time, and randomness repeats.
+///
+/// By default a wait moves the clock by its length as soon as it is polled, so a test runs through in one go.
+/// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock.
+///
+/// ```
+/// use http_retry::runtime::Runtime;
+/// use http_retry::testing::ManualRuntime;
+/// use std::time::Duration;
+///
+/// let runtime = ManualRuntime::new();
+/// # futures_util::FutureExt::now_or_never(async {
+/// runtime.sleep(Duration::from_secs(3600)).await;
+/// # }).unwrap();
+/// assert_eq!(runtime.sleeps(), [Duration::from_secs(3600)]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ManualRuntime(Arc<Mutex<World>>);
+
+#[derive(Debug)]
+struct World {
+    now: Duration,
+    wall: Duration,
+    random: Random,
+    paused: bool,
+    sleeps: Vec<Duration>,
+    waiting: Vec<Waker>,
+}
+
+#[derive(Debug)]
+enum Random {
+    Fixed(u64),
+    Seeded(u64),
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            now: Duration::ZERO,
+            wall: Duration::ZERO,
+            random: Random::Seeded(0),
+            paused: false,
+            sleeps: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+}
+
+impl ManualRuntime {
+    /// A clock at zero that a wait moves forward, the wall clock at 1970, and randomness from seed 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A clock that only [`ManualRuntime::advance`] moves.
+    #[must_use]
+    pub fn paused() -> Self {
+        let runtime = Self::new();
+        runtime.world().paused = true;
+        runtime
+    }
+
+    /// The same runtime with randomness from another seed.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        self.world().random = Random::Seeded(seed);
+        self
+    }
+
+    /// The same runtime with one random number for ever: 0 gives the shortest delays, `u64::MAX` the longest.
+    #[must_use]
+    pub fn with_random(self, random: u64) -> Self {
+        self.world().random = Random::Fixed(random);
+        self
+    }
+
+    /// The same runtime with its wall clock at `wall` since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn with_wall(self, wall: Duration) -> Self {
+        self.world().wall = wall;
+        self
+    }
+
+    /// Moves the clock, and wakes those whose wait is over.
+    pub fn advance(&self, by: Duration) {
+        let mut world = self.world();
+        world.pass(by);
+        let waiting = std::mem::take(&mut world.waiting);
+        drop(world);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// The waits that came to their end, in order.
+    #[must_use]
+    pub fn sleeps(&self) -> Vec<Duration> {
+        self.world().sleeps.clone()
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl World {
+    fn pass(&mut self, by: Duration) {
+        self.now = self.now.saturating_add(by);
+        self.wall = self.wall.saturating_add(by);
+    }
+
+    fn draw(&mut self) -> u64 {
+        match &mut self.random {
+            Random::Fixed(random) => *random,
+            Random::Seeded(state) => {
+                *state = state.wrapping_add(1);
+                second(*state)
+            }
+        }
+    }
+
+    /// Whether a wait of `duration` that ends at `until` is over, now that it is polled.
+    fn poll(&mut self, duration: Duration, until: Duration, waker: &Waker) -> Poll<()> {
+        if !self.paused && self.now < until {
+            self.pass(until.saturating_sub(self.now));
+        }
+        if self.now < until {
+            self.waiting.push(waker.clone());
+            return Poll::Pending;
+        }
+        self.sleeps.push(duration);
+        Poll::Ready(())
+    }
+}
+
+impl Runtime for ManualRuntime {
+    fn now(&self) -> Duration {
+        self.world().now
+    }
+
+    fn moment(&self) -> Moment {
+        let mut world = self.world();
+        let random = world.draw();
+        Moment::new(world.now)
+            .with_wall(world.wall)
+            .with_random(random)
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let runtime = self.clone();
+        let until = self.now().saturating_add(duration);
+        Box::pin(wait(runtime, duration, until))
+    }
+}
+
+fn wait(
+    runtime: ManualRuntime,
+    duration: Duration,
+    until: Duration,
+) -> impl Future<Output = ()> + Send {
+    poll_fn(move |cx| runtime.world().poll(duration, until, cx.waker()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_wait_moves_both_clocks() {
+        let runtime = ManualRuntime::new().with_wall(SECOND * 100);
+        runtime.sleep(SECOND * 3).now_or_never().unwrap();
+        let moment = runtime.moment();
+        assert_eq!((moment.now, moment.wall), (SECOND * 3, SECOND * 103));
+    }
+
+    #[test]
+    fn a_paused_clock_waits_to_be_moved() {
+        let runtime = ManualRuntime::paused();
+        let mut sleep = runtime.sleep(SECOND);
+        assert!((&mut sleep).now_or_never().is_none());
+        runtime.advance(SECOND);
+        assert!(sleep.now_or_never().is_some());
+    }
+
+    #[test]
+    fn randomness_repeats() {
+        let draws = |seed| {
+            let runtime = ManualRuntime::new().seeded(seed);
+            [(); 4].map(|()| runtime.moment().random)
+        };
+        assert_eq!(draws(7), draws(7));
+        assert_ne!(draws(7), draws(8));
+    }
+}

@@ -1,0 +1,156 @@
+//! A client that answers from a list.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A client that gives the answers it was told to, in order, and then the last one for ever; with none, 200.
+///
+/// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
+/// `reqwest`), so that retries can be tested without a network. Clones share the list and the record.
+///
+/// ```
+/// use http_retry::testing::Script;
+///
+/// let client = Script::new()
+///     .status(503)
+///     .header("retry-after", "2")
+///     .error(std::io::ErrorKind::ConnectionReset)
+///     .status(200)
+///     .body("done");
+/// assert!(client.calls().is_empty());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Script(Arc<Mutex<Tape>>);
+
+#[derive(Debug, Default)]
+struct Tape {
+    answers: VecDeque<Answer>,
+    calls: Vec<(Method, Uri)>,
+}
+
+#[derive(Debug, Clone)]
+enum Answer {
+    Response(StatusCode, HeaderMap, String),
+    Error(io::ErrorKind),
+}
+
+impl Script {
+    /// A client that answers 200.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Then answers with this status; one that is not a status counts as 500.
+    #[must_use]
+    pub fn status(self, status: u16) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        self.then(Answer::Response(status, HeaderMap::new(), String::new()))
+    }
+
+    /// Adds a header to the answer named last; one that is not a header is left out.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Self {
+        if let Some(Answer::Response(_, headers, _)) = self.tape().answers.back_mut() {
+            if let (Ok(name), Ok(value)) =
+                (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
+            {
+                headers.append(name, value);
+            }
+        }
+        self
+    }
+
+    /// Gives the answer named last a body.
+    #[must_use]
+    pub fn body(self, text: &str) -> Self {
+        if let Some(Answer::Response(_, _, body)) = self.tape().answers.back_mut() {
+            text.clone_into(body);
+        }
+        self
+    }
+
+    /// Then fails with an I/O error of this kind.
+    #[must_use]
+    pub fn error(self, kind: io::ErrorKind) -> Self {
+        self.then(Answer::Error(kind))
+    }
+
+    /// The requests that came, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<(Method, Uri)> {
+        self.tape().calls.clone()
+    }
+
+    fn then(self, answer: Answer) -> Self {
+        self.tape().answers.push_back(answer);
+        self
+    }
+
+    fn call(&self, method: Method, uri: Uri) -> io::Result<Response<String>> {
+        let mut tape = self.tape();
+        tape.calls.push((method, uri));
+        let answer = match tape.answers.len() {
+            0 | 1 => tape.answers.front().cloned(),
+            _ => tape.answers.pop_front(),
+        };
+        match answer {
+            None => Ok(Response::new(String::new())),
+            Some(Answer::Error(kind)) => Err(kind.into()),
+            Some(Answer::Response(status, headers, body)) => {
+                let mut response = Response::new(body);
+                *response.status_mut() = status;
+                *response.headers_mut() = headers;
+                Ok(response)
+            }
+        }
+    }
+
+    fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "tower")]
+impl<B> tower_service::Service<http::Request<B>> for Script {
+    type Response = Response<String>;
+    type Error = io::Error;
+    type Future = std::future::Ready<io::Result<Response<String>>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let (parts, _) = request.into_parts();
+        std::future::ready(Self::call(self, parts.method, parts.uri))
+    }
+}
+
+#[cfg(feature = "reqwest")]
+#[async_trait::async_trait]
+impl reqwest_middleware::Middleware for Script {
+    async fn handle(
+        &self,
+        request: ::reqwest::Request,
+        _: &mut http::Extensions,
+        _: reqwest_middleware::Next<'_>,
+    ) -> reqwest_middleware::Result<::reqwest::Response> {
+        use ::reqwest::ResponseBuilderExt;
+
+        let uri = request.url().as_str().parse().unwrap_or_default();
+        let answer = self.call(request.method().clone(), uri);
+        let (parts, body) = answer
+            .map_err(reqwest_middleware::Error::middleware)?
+            .into_parts();
+        let mut response = Response::builder()
+            .url(request.url().clone())
+            .body(body)
+            .map_err(reqwest_middleware::Error::middleware)?;
+        *response.status_mut() = parts.status;
+        *response.headers_mut() = parts.headers;
+        Ok(response.into())
+    }
+}

@@ -1,0 +1,196 @@
+//! The future of one call: the first attempt in place, the loop boxed only if it comes to that.
+
+use super::service::{Errors, call, whole_call};
+use crate::engine::Engine;
+use crate::message::{Answer, Resend};
+use crate::nested::Mark;
+use crate::policy::{Class, Outcome, RequestFacts};
+use crate::retry_loop::Start;
+use crate::wishes::Wishes;
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tower_service::Service;
+
+pin_project! {
+    /// The future of a call to [`Retry`](super::Retry).
+    pub struct RetryFuture<S, Q, X>
+    where
+        S: Service<Q>,
+        S::Response: Answer,
+        X: Errors<S::Error>,
+    {
+        #[pin]
+        state: State<S, Q, X>,
+    }
+}
+
+type Outcomes<S, Q, X> = Result<
+    <<S as Service<Q>>::Response as Answer>::Kept,
+    <X as Errors<<S as Service<Q>>::Error>>::Error,
+>;
+
+type Loop<S, Q, X> = Pin<Box<dyn Future<Output = Outcomes<S, Q, X>> + Send>>;
+
+pin_project! {
+    #[project = Projected]
+    enum State<S, Q, X>
+    where
+        S: Service<Q>,
+        S::Response: Answer,
+        X: Errors<S::Error>,
+    {
+        First {
+            #[pin]
+            attempt: S::Future,
+            rest: Option<Rest<S, Q>>,
+        },
+        Loop { attempts: Loop<S, Q, X> },
+    }
+}
+
+/// What the loop needs should the first attempt not be a success.
+struct Rest<S, Q> {
+    engine: Arc<Engine>,
+    service: S,
+    spare: Option<Q>,
+    facts: RequestFacts,
+    nested: bool,
+    started: Duration,
+}
+
+enum Next<O, L> {
+    Done(O),
+    Loop(L),
+}
+
+impl<S, Q, X> RetryFuture<S, Q, X>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    pub(super) fn new(engine: Arc<Engine>, mut service: S, request: Q) -> Self {
+        let wishes = Wishes::of(request.extensions());
+        if !wishes.is_plain() || !engine.is_silent() {
+            let call = whole_call::<S, Q, X>(engine, service, &request, wishes);
+            let attempts: Loop<S, Q, X> = Box::pin(call.run(Start::Request(request)));
+            return Self {
+                state: State::Loop { attempts },
+            };
+        }
+        let started = engine.runtime.now();
+        let facts = RequestFacts::of(request.method(), request.headers());
+        let nested = wishes.nested;
+        let (request, spare) = match engine.policy.max_retries() > 0 && !nested {
+            true => request.resend(),
+            false => (request, None),
+        };
+        let attempt = service.call(request);
+        let rest = Some(Rest {
+            engine,
+            service,
+            spare,
+            facts,
+            nested,
+            started,
+        });
+        Self {
+            state: State::First { attempt, rest },
+        }
+    }
+}
+
+/// Counts a success, or hands over to the loop.
+fn after_first<S, Q, X>(
+    rest: Rest<S, Q>,
+    result: Result<S::Response, S::Error>,
+) -> Next<Outcomes<S, Q, X>, Loop<S, Q, X>>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    let Rest {
+        engine,
+        service,
+        spare,
+        facts,
+        nested,
+        started,
+    } = rest;
+    let result = match result {
+        Ok(response) if is_success(&engine, &response) => {
+            engine.deposit(started);
+            return Next::Done(Ok(response.keep()));
+        }
+        result => result.map_err(X::from_inner),
+    };
+    let wishes = Wishes {
+        own: None,
+        slot: None,
+        nested,
+    };
+    let session = wishes.session(&engine, facts, started);
+    let call = call::<S, Q, X>(engine, service, session, spare.as_ref(), &wishes, started);
+    Next::Loop(Box::pin(call.run(Start::Ended {
+        result,
+        spare,
+        started,
+    })))
+}
+
+fn is_success<A: Answer>(engine: &Engine, response: &A) -> bool {
+    let outcome = Outcome::response(response.status(), response.headers());
+    engine.policy.classify(outcome).class() == Class::Success
+}
+
+impl<S, Q, X> Future for RetryFuture<S, Q, X>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    type Output = Outcomes<S, Q, X>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            let attempts = match state.as_mut().project() {
+                Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
+                Projected::First { attempt, rest } => {
+                    let result = {
+                        let _mark = Mark::set();
+                        ready!(attempt.poll(cx))
+                    };
+                    match rest.take() {
+                        None => return Poll::Pending,
+                        Some(rest) => match after_first::<S, Q, X>(rest, result) {
+                            Next::Done(result) => return Poll::Ready(result),
+                            Next::Loop(attempts) => attempts,
+                        },
+                    }
+                }
+            };
+            state.set(State::Loop { attempts });
+        }
+    }
+}

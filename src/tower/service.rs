@@ -1,0 +1,279 @@
+//! The service, and how the loop sends through it.
+
+use super::future::RetryFuture;
+use crate::engine::Engine;
+use crate::error::AttemptTimeout;
+use crate::failure::outcome_of;
+use crate::message::{Answer, Resend, behind_redirects};
+use crate::observe::{RetryReport, Story};
+use crate::policy::{Attempt, Outcome, RequestFacts, RetrySession};
+use crate::retry_loop::{Call, Judging, Transport};
+use crate::wishes::Wishes;
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower_service::Service;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// What becomes of an inner service's errors: [`Unchanged`] or [`Boxed`].
+pub trait Errors<E>: sealed::Sealed {
+    /// The error of the outer service.
+    type Error;
+
+    #[doc(hidden)]
+    fn from_inner(error: E) -> Self::Error;
+
+    #[doc(hidden)]
+    fn from_timeout(timeout: AttemptTimeout) -> Option<Self::Error>;
+}
+
+/// Errors are the inner service's own; a timeout cannot be told.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Unchanged;
+
+/// Errors are boxed, and a timeout is an [`AttemptTimeout`] in the box.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Boxed;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Unchanged {}
+    impl Sealed for super::Boxed {}
+}
+
+impl<E> Errors<E> for Unchanged {
+    type Error = E;
+
+    fn from_inner(error: E) -> E {
+        error
+    }
+
+    fn from_timeout(_: AttemptTimeout) -> Option<E> {
+        None
+    }
+}
+
+impl<E: Into<BoxError>> Errors<E> for Boxed {
+    type Error = BoxError;
+
+    fn from_inner(error: E) -> BoxError {
+        error.into()
+    }
+
+    fn from_timeout(timeout: AttemptTimeout) -> Option<BoxError> {
+        Some(timeout.into())
+    }
+}
+
+/// A service with retries, made by [`RetryLayer`](super::RetryLayer).
+///
+/// # Cancel safety
+///
+/// Dropping the future of a call ends it: nothing more is sent, the token of a retry that was not sent is back in the
+/// budget, and no task or timer stays behind.
+pub struct Retry<S, X = Unchanged> {
+    inner: S,
+    engine: Arc<Engine>,
+    errors: PhantomData<X>,
+}
+
+impl<S, X> Retry<S, X> {
+    pub(super) fn new(inner: S, engine: Arc<Engine>) -> Self {
+        Self {
+            inner,
+            engine,
+            errors: PhantomData,
+        }
+    }
+
+    /// The service below.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: Clone, X> Clone for Retry<S, X> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), Arc::clone(&self.engine))
+    }
+}
+
+impl<S: fmt::Debug, X> fmt::Debug for Retry<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("inner", &self.inner)
+            .field("engine", &self.engine)
+            .finish()
+    }
+}
+
+impl<S, Q, X> Service<Q> for Retry<S, X>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    type Response = <S::Response as Answer>::Kept;
+    type Error = X::Error;
+    type Future = RetryFuture<S, Q, X>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx).map_err(X::from_inner)
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        // The service that is ready is the one to call; its clone stays behind.
+        let clone = self.inner.clone();
+        let service = std::mem::replace(&mut self.inner, clone);
+        RetryFuture::new(Arc::clone(&self.engine), service, request)
+    }
+}
+
+/// Sends through a tower service.
+pub(super) struct ServiceTransport<S, Q, X> {
+    service: S,
+    follows_redirects: bool,
+    across_tasks: bool,
+    types: PhantomData<fn(Q) -> X>,
+}
+
+/// The call for a request that the loop makes every attempt of.
+pub(super) fn whole_call<S, Q, X>(
+    engine: Arc<Engine>,
+    service: S,
+    request: &Q,
+    wishes: Wishes,
+) -> Call<ServiceTransport<S, Q, X>>
+where
+    ServiceTransport<S, Q, X>: Transport,
+    Q: Resend,
+{
+    let started = engine.runtime.now();
+    let facts = RequestFacts::of(request.method(), request.headers());
+    let session = wishes.session(&engine, facts, started);
+    call(engine, service, session, Some(request), &wishes, started)
+}
+
+pub(super) fn call<S, Q, X>(
+    engine: Arc<Engine>,
+    service: S,
+    session: RetrySession,
+    request: Option<&Q>,
+    wishes: &Wishes,
+    started: Duration,
+) -> Call<ServiceTransport<S, Q, X>>
+where
+    ServiceTransport<S, Q, X>: Transport,
+    Q: Resend,
+{
+    let authority: Arc<str> = request
+        .and_then(Q::authority)
+        .map_or_else(Arc::default, Arc::from);
+    let subject = wishes.subject(authority, request.map(|request| request.method().clone()));
+    Call {
+        transport: ServiceTransport {
+            service,
+            follows_redirects: Q::REDIRECTS_HIDDEN && engine.redirects,
+            across_tasks: engine.across_tasks,
+            types: PhantomData,
+        },
+        budget: engine.budget_of(|| Arc::clone(&subject.service)),
+        story: Story::new(
+            subject,
+            Arc::clone(&engine.observers),
+            wishes.slot.clone(),
+            started,
+        ),
+        session,
+        engine,
+    }
+}
+
+impl<S, Q, X> Transport for ServiceTransport<S, Q, X>
+where
+    Q: Resend + Send,
+    S: Service<Q> + Send,
+    S::Response: Answer,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error>,
+    X::Error: Send + 'static,
+{
+    type Request = Q;
+    type Response = S::Response;
+    type Kept = <S::Response as Answer>::Kept;
+    type Error = X::Error;
+
+    async fn ready(&mut self) -> Result<(), X::Error> {
+        poll_fn(|cx| self.service.poll_ready(cx))
+            .await
+            .map_err(X::from_inner)
+    }
+
+    fn copy(request: Q) -> (Q, Option<Q>) {
+        request.resend()
+    }
+
+    fn send(
+        &mut self,
+        mut request: Q,
+        attempt: Attempt,
+    ) -> impl Future<Output = Result<S::Response, X::Error>> + Send {
+        if self.across_tasks || attempt.number() > 1 {
+            if let Some(extensions) = request.extensions_mut() {
+                extensions.insert(attempt);
+            }
+        }
+        let response = self.service.call(request);
+        async move { response.await.map_err(X::from_inner) }
+    }
+
+    fn outcome<'a>(
+        &self,
+        judging: &Judging<'_, Q>,
+        result: &'a Result<S::Response, X::Error>,
+    ) -> Outcome<'a> {
+        let outcome = match result {
+            Ok(response) => Outcome::response(response.status(), response.headers()),
+            Err(error) => outcome_of(judging.policy, error),
+        };
+        match self.follows_redirects && !judging.idempotent {
+            true => {
+                let final_url = result.as_ref().ok().and_then(Answer::url);
+                behind_redirects(outcome, judging.spare, final_url)
+            }
+            false => outcome,
+        }
+    }
+
+    fn drain(
+        response: S::Response,
+        bytes: usize,
+    ) -> impl Future<Output = Option<Self::Kept>> + Send {
+        response.drain(bytes)
+    }
+
+    fn keep(response: S::Response) -> Self::Kept {
+        response.keep()
+    }
+
+    fn attach(kept: &mut Self::Kept, report: RetryReport) {
+        <S::Response as Answer>::extensions_of(kept).insert(report);
+    }
+
+    fn cut(timeout: AttemptTimeout) -> Option<X::Error> {
+        X::from_timeout(timeout)
+    }
+}
