@@ -244,9 +244,9 @@ impl AttemptTimeout {
     pub fn is(error: &(dyn Error + 'static)) -> bool {
         #[cfg(feature = "reqwest")]
         if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
-            return inner.chain().any(|link| link.is::<Self>());
+            return inner.chain().any(<dyn Error>::is::<Self>);
         }
-        links(error).any(|link| link.is::<Self>())
+        links(error).any(<dyn Error>::is::<Self>)
     }
 }
 

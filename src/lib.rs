@@ -1,4 +1,53 @@
 //! Retry middleware for HTTP clients: one policy and one shared budget, for reqwest and for any tower or hyper stack.
+//!
+//! A layer repeats what may be repeated, waits as long as the server asks, and stops when retries would make an outage
+//! worse; and it says, for every request, why it retried, how long it waited and why it stopped.
+//!
+//! # On tower and hyper
+//!
+//! ```
+//! # #[cfg(feature = "tower")] {
+//! use http_retry::tower::RetryLayer;
+//! use http_retry::{RetryBudget, RetryPolicy};
+//!
+//! let budget = RetryBudget::default(); // clone it into every client that shares it
+//! let layer = RetryLayer::new(RetryPolicy::background()).budget(budget);
+//! // tower::ServiceBuilder::new().layer(layer).service(client)
+//! # }
+//! ```
+//!
+//! # On reqwest
+//!
+//! ```
+//! # #[cfg(feature = "reqwest")] {
+//! use http_retry::reqwest::RetryMiddleware;
+//! use http_retry::{RetryBudget, RetryPolicy};
+//!
+//! let budget = RetryBudget::default();
+//! let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
+//!     .with(RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget))
+//!     .build();
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
+//! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
+//! | add them to a client | `tower::RetryLayer`, `reqwest::RetryMiddleware`, [`run::Runner`] |
+//! | set something for one request | [`RetryOverride`] |
+//! | see what happened | [`RetryReport`], [`observe`] |
+//! | decide by yourself, without a client | [`policy`] |
+//! | test your own code | `testing::ManualRuntime`, `testing::Script` |
+//!
+//! # Features
+//!
+//! `default = ["tower", "hyper"]`. `tower`: the layer. `hyper`: recognises the errors of hyper, hyper-util and h2.
+//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
+//! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
+//! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What a smaller feature set leaves unused is checked with all of them on.
 #![cfg_attr(
@@ -20,17 +69,23 @@ mod nested;
 mod retry_loop;
 mod wishes;
 
-#[deny(
-    clippy::disallowed_methods,
-    clippy::arithmetic_side_effects,
-    clippy::float_arithmetic
+#[cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
 )]
 pub mod budget;
 pub mod observe;
-#[deny(
-    clippy::disallowed_methods,
-    clippy::arithmetic_side_effects,
-    clippy::float_arithmetic
+#[cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
 )]
 pub mod policy;
 #[cfg(feature = "reqwest")]

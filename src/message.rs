@@ -56,7 +56,7 @@ pub trait Resend: Sized {
     /// The request's headers.
     fn headers(&self) -> &HeaderMap;
 
-    /// Host and port that the request goes to, without user info.
+    /// Host and port that the request goes to, without user info and without the scheme's own port.
     fn authority(&self) -> Option<Cow<'_, str>>;
 
     /// The whole URL, where the client's responses have theirs.
@@ -94,9 +94,15 @@ impl<B: Replay> Resend for http::Request<B> {
         let public = authority
             .rsplit_once('@')
             .map_or(authority, |(_, public)| public);
-        Some(match public.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => Cow::Owned(public.to_ascii_lowercase()),
-            false => Cow::Borrowed(public),
+        let default_port = match self.uri().scheme_str() {
+            Some("http") => ":80",
+            Some("https") => ":443",
+            _ => "",
+        };
+        let short = public.strip_suffix(default_port).unwrap_or(public);
+        Some(match short.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(short.to_ascii_lowercase()),
+            false => Cow::Borrowed(short),
         })
     }
 
@@ -198,6 +204,14 @@ mod tests {
             Some("api.example")
         );
         assert_eq!(authority("/a", None), None);
+        assert_eq!(
+            authority("https://a.example:443/", None).as_deref(),
+            Some("a.example")
+        );
+        assert_eq!(
+            authority("http://a.example:443/", None).as_deref(),
+            Some("a.example:443")
+        );
     }
 
     #[test]

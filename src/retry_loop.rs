@@ -250,7 +250,7 @@ impl<T: Transport> Call<T> {
 
     fn stop(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
         let now = self.engine.runtime.now();
-        let tokens_left = Some(self.budget.available(now)).filter(|tokens| *tokens < u64::MAX);
+        let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
         let report = self.story.stopped(why, now, tokens_left);
         let mut result = result;
         if let (Ok(kept), Some(report)) = (&mut result, report) {

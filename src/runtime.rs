@@ -54,6 +54,7 @@ pub trait Runtime: Send + Sync + 'static {
 /// As `tokio::time::sleep`, a wait needs a tokio runtime with its timer enabled.
 #[cfg(feature = "tokio")]
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "its name is its constructor")]
 pub struct TokioRuntime;
 
 #[cfg(feature = "tokio")]

@@ -97,8 +97,12 @@ impl Bucket {
     fn average(&mut self, successes: u64, elapsed: u128) {
         let seen = u128::from(successes).saturating_mul(RATE_UNIT);
         let kept = u128::from(self.rate).saturating_mul(WINDOW);
-        let rate = kept.saturating_add(seen) / WINDOW.saturating_add(elapsed).max(1);
-        self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        let rate = kept
+            .saturating_add(seen)
+            .checked_div(WINDOW.saturating_add(elapsed));
+        self.rate = rate
+            .and_then(|rate| u64::try_from(rate).ok())
+            .unwrap_or(u64::MAX);
     }
 
     fn grown_capacity(&self, growth: Duration) -> u64 {

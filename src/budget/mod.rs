@@ -20,6 +20,7 @@ pub use services::ServiceBudgets;
 
 use crate::policy::{Decimal, DelaySource, RetryPlan, StopReason};
 use bucket::{Bucket, Terms};
+use std::sync::PoisonError;
 use std::time::Duration;
 use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -164,9 +165,7 @@ impl Default for RetryBudget {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Account> {
         // A panic cannot leave an account half changed: its arithmetic does not panic.
-        self.account
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settle(&self, now: Duration) -> MutexGuard<'_, Account> {

@@ -1,6 +1,8 @@
 //! The story of one request's attempts.
 
-use crate::policy::{Class, DelaySource, ErrorKind, Outcome, Reach, ServerDelay, StopReason};
+use crate::policy::{
+    Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, ServerDelay, StopReason,
+};
 use http::StatusCode;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +20,7 @@ pub struct RetryReport {
     attempt_count: u32,
     waited: Duration,
     stop: StopReason,
-    tokens_left: Option<u64>,
+    tokens_left: Option<Decimal>,
 }
 
 /// The attempts that a report keeps; of more, the first ones go.
@@ -71,9 +73,9 @@ impl RetryReport {
         self.stop
     }
 
-    /// How many retries the budget would still have granted when the request stopped; nothing without a budget.
+    /// The tokens in the budget when the request stopped; nothing without a budget.
     #[must_use]
-    pub fn tokens_left(&self) -> Option<u64> {
+    pub fn tokens_left(&self) -> Option<Decimal> {
         self.tokens_left
     }
 
@@ -86,7 +88,7 @@ impl RetryReport {
         self.attempts.push(attempt);
     }
 
-    pub(super) fn close(&mut self, stop: StopReason, tokens_left: Option<u64>) {
+    pub(super) fn close(&mut self, stop: StopReason, tokens_left: Option<Decimal>) {
         self.stop = stop;
         self.tokens_left = tokens_left;
     }
@@ -110,7 +112,7 @@ impl fmt::Display for RetryReport {
             stop.explain()
         )?;
         match self.tokens_left {
-            Some(tokens) => write!(f, " Budget left: {tokens}."),
+            Some(tokens) => write!(f, " Tokens left: {tokens}."),
             None => Ok(()),
         }
     }
@@ -174,7 +176,7 @@ impl fmt::Display for AttemptReport {
         match self.asked {
             ServerDelay::Asked(delay) => write!(f, ", the server asks for {delay:.1?}")?,
             ServerDelay::Invalid(header) => {
-                write!(f, ", its {header} is not valid and was ignored")?
+                write!(f, ", its {header} is not valid and was ignored")?;
             }
             ServerDelay::None => {}
         }
@@ -258,12 +260,12 @@ mod tests {
             error: Some(ErrorKind::Reset),
             ..attempt(2)
         });
-        report.close(StopReason::AttemptsExhausted, Some(19));
+        report.close(StopReason::AttemptsExhausted, Some(Decimal::from(18.5)));
         assert_eq!(
             report.to_string(),
             "    0.0ns  attempt 1: 503 after 12.0ms (transient, answered), its retry-after is not valid and was ignored\n     \
              1.0s  attempt 2: reset error after 0.0ns (transient, answered); sent after a wait of 1.0s (own)\n\
-             2 attempts, 1.0s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Budget left: 19."
+             2 attempts, 1.0s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Tokens left: 18.5."
         );
     }
 }

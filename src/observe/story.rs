@@ -4,7 +4,7 @@ use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
 };
 use crate::budget::PaidRetry;
-use crate::policy::{Class, DelaySource, Moment, Outcome, StopReason};
+use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason};
 use http::Method;
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl Story {
         mut self,
         stop: StopReason,
         at: Duration,
-        tokens_left: Option<u64>,
+        tokens_left: Option<Decimal>,
     ) -> Option<RetryReport> {
         self.report.close(stop, tokens_left);
         self.tell(at, RetryEventKind::Stopped(&self.report));

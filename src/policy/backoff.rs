@@ -356,7 +356,7 @@ impl fmt::Display for Backoff {
             Growth::Fixed(delay) => write!(f, "fixed {delay:?}")?,
             Growth::Linear(base) => write!(f, "linear, {base:?} more each time")?,
             Growth::Exponential(base) => {
-                write!(f, "exponential from {base:?}, factor {}", self.factor)?
+                write!(f, "exponential from {base:?}, factor {}", self.factor)?;
             }
             Growth::Schedule(ceilings) => write!(f, "schedule {ceilings:?}")?,
             Growth::Custom(_) => f.write_str("custom")?,

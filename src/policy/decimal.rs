@@ -28,6 +28,7 @@ enum Repr {
 }
 
 const ONE: u64 = 1_000_000;
+const WIDE_ONE: u128 = 1_000_000;
 
 impl Decimal {
     pub(crate) const ZERO: Self = Self(Repr::Micros(0));
@@ -70,7 +71,7 @@ impl Decimal {
     /// This share of a duration, rounded down, saturating.
     pub(crate) fn of(self, whole: Duration) -> Duration {
         let share = whole.as_nanos().saturating_mul(u128::from(self.micros()));
-        nanos(share / u128::from(ONE))
+        nanos(share / WIDE_ONE)
     }
 
     /// `whole * self^exponent`, to 63 bits, saturating; by squaring, so that no exponent costs more than 32 steps.
@@ -143,7 +144,7 @@ impl Scaled {
 
     fn ratio(micros: u64) -> Self {
         let spare = micros.leading_zeros().min(63);
-        let ratio = Self::whole((u128::from(micros << spare) << 64) / u128::from(ONE));
+        let ratio = Self::whole((u128::from(micros << spare) << 64) / WIDE_ONE);
         Self {
             exponent: ratio
                 .exponent

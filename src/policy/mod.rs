@@ -73,6 +73,7 @@ pub enum Methods {
 }
 
 type OutcomeRule = Arc<dyn Fn(&Outcome<'_>) -> Option<(Class, Reach)> + Send + Sync>;
+type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + Send + Sync>;
 
 #[derive(Clone)]
 struct Settings {
@@ -91,7 +92,7 @@ struct Settings {
 #[derive(Clone)]
 struct OwnError {
     seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
-    judge: Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + Send + Sync>,
+    judge: ErrorRule,
 }
 
 impl RetryPolicy {

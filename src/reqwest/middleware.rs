@@ -178,10 +178,17 @@ impl Transport for Chain<'_> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
         }
-        if self.across_tasks || attempt.number() > 1 {
-            self.extensions.insert(attempt);
+        if !self.across_tasks && attempt.number() == 1 {
+            return self.next.clone().run(request, self.extensions).await;
         }
-        self.next.clone().run(request, self.extensions).await
+        // A word to those further in, which the caller's map does not keep.
+        let outer = self.extensions.insert(attempt);
+        let result = self.next.clone().run(request, self.extensions).await;
+        self.extensions.remove::<Attempt>();
+        if let Some(outer) = outer {
+            self.extensions.insert(outer);
+        }
+        result
     }
 
     fn outcome<'a>(

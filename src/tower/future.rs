@@ -81,7 +81,7 @@ where
     pub(super) fn new(engine: Arc<Engine>, mut service: S, request: Q) -> Self {
         let wishes = Wishes::of(request.extensions());
         if !wishes.is_plain() || !engine.is_silent() {
-            let call = whole_call::<S, Q, X>(engine, service, &request, wishes);
+            let call = whole_call::<S, Q, X>(engine, service, &request, &wishes);
             let attempts: Loop<S, Q, X> = Box::pin(call.run(Start::Request(request)));
             return Self {
                 state: State::Loop { attempts },

@@ -16,7 +16,9 @@ use tower_layer::Layer;
 /// use http_retry::{RetryBudget, RetryPolicy};
 /// use tower::{ServiceBuilder, ServiceExt};
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let mut runtime = tokio::runtime::Builder::new_current_thread();
+/// # runtime.enable_time().start_paused(true).build()?.block_on(async {
 /// let budget = RetryBudget::default();
 /// let client = Script::new().status(503).status(200);
 /// let service = ServiceBuilder::new()
@@ -25,8 +27,7 @@ use tower_layer::Layer;
 ///
 /// let request = http::Request::get("http://api.example/").body(String::new())?;
 /// assert_eq!(service.oneshot(request).await?.status(), 200);
-/// # Ok(()) })
-/// # as Result<(), Box<dyn std::error::Error>>
+/// # Ok(()) }) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct RetryLayer<X = Unchanged> {

@@ -154,7 +154,7 @@ pub(super) fn whole_call<S, Q, X>(
     engine: Arc<Engine>,
     service: S,
     request: &Q,
-    wishes: Wishes,
+    wishes: &Wishes,
 ) -> Call<ServiceTransport<S, Q, X>>
 where
     ServiceTransport<S, Q, X>: Transport,
@@ -163,7 +163,7 @@ where
     let started = engine.runtime.now();
     let facts = RequestFacts::of(request.method(), request.headers());
     let session = wishes.session(&engine, facts, started);
-    call(engine, service, session, Some(request), &wishes, started)
+    call(engine, service, session, Some(request), wishes, started)
 }
 
 pub(super) fn call<S, Q, X>(
