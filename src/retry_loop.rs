@@ -166,7 +166,7 @@ impl<T: Transport> Call<T> {
             story,
             span: &span,
         };
-        let sent = span.around(marked(transport.send(request, attempt)));
+        let sent = span.around(marked(|| transport.send(request, attempt)));
         match judge.limited::<T>(sent, limit, spare).await {
             Sent::Done(result, spare) => judge.step(&self.transport, result, spare),
             Sent::DoneLate(result, why) => judge.last_step(&self.transport, result, why),
@@ -266,9 +266,12 @@ fn out_of_time<T: Transport>(kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
     kept.or_else(|| T::cut(AttemptTimeout::new(Duration::ZERO)).map(Err))
 }
 
-/// Marks every poll of an attempt, for retry layers further in.
-async fn marked<F: Future>(attempt: F) -> F::Output {
-    let mut attempt = pin!(attempt);
+/// Marks the start and every poll of an attempt, for retry layers further in.
+async fn marked<F: Future>(send: impl FnOnce() -> F) -> F::Output {
+    let mut attempt = pin!({
+        let _mark = Mark::set();
+        send()
+    });
     poll_fn(|cx| {
         let _mark = Mark::set();
         Pin::as_mut(&mut attempt).poll(cx)

@@ -94,7 +94,10 @@ where
             true => request.resend(),
             false => (request, None),
         };
-        let attempt = service.call(request);
+        let attempt = {
+            let _mark = Mark::set();
+            service.call(request)
+        };
         let rest = Some(Rest {
             engine,
             service,
