@@ -67,6 +67,7 @@ mod failure;
 mod message;
 mod nested;
 mod retry_loop;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod wishes;
 
 #[cfg_attr(

@@ -62,10 +62,15 @@ pub(crate) struct Judging<'a, Q> {
     pub(crate) spare: Option<&'a Q>,
 }
 
-/// One request on its way.
+/// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
-    pub(crate) engine: Arc<Engine>,
     pub(crate) transport: T,
+    pub(crate) progress: Progress,
+}
+
+/// How far a request has come.
+pub(crate) struct Progress {
+    pub(crate) engine: Arc<Engine>,
     pub(crate) session: RetrySession,
     pub(crate) budget: RetryBudget,
     pub(crate) story: Story,
@@ -124,7 +129,10 @@ impl<T: Transport> Call<T> {
                 result,
                 spare,
                 started,
-            } => self.first_ended(result, spare, started),
+            } => {
+                self.progress.attempt_starts(started);
+                self.progress.step(&self.transport, result, spare)
+            }
         };
         loop {
             let waited = match step {
@@ -143,61 +151,22 @@ impl<T: Transport> Call<T> {
     }
 
     async fn attempt(&mut self, request: T::Request) -> Step<T> {
-        let started = self.engine.runtime.now();
-        let limit = self.session.attempt_limit(started);
-        let span = self.story.attempt_started(started);
-        let (request, spare) = match self.session.may_retry() {
+        let Self {
+            transport,
+            progress,
+        } = self;
+        let (span, attempt) = progress.attempt_starts(progress.engine.runtime.now());
+        let (request, spare) = match progress.session.may_retry() {
             true => T::copy(request),
             false => (request, None),
         };
-        self.session.set_replayable(spare.is_some());
-        let attempt = Attempt::new(self.story.number(), limit);
-        let Self {
-            engine,
-            transport,
-            session,
-            budget,
-            story,
-        } = self;
-        let mut judge = Judge {
-            engine,
-            session,
-            budget,
-            story,
-            span: &span,
-        };
         let sent = span.around(marked(|| transport.send(request, attempt)));
-        match judge.limited::<T>(sent, limit, spare).await {
-            Sent::Done(result, spare) => judge.step(&self.transport, result, spare),
-            Sent::DoneLate(result, why) => judge.last_step(&self.transport, result, why),
+        match progress.limited::<T>(sent, attempt.limit(), spare).await {
+            Sent::Done(result, spare) => progress.step(&self.transport, result, spare),
+            Sent::DoneLate(result, why) => progress.last_step(&self.transport, result, why),
             Sent::Cut(error, why) => Step::Stop(Err(error), why),
-            Sent::CutForRetry(planned, spare) => judge.retry(planned, None, spare),
+            Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
         }
-    }
-
-    fn first_ended(
-        &mut self,
-        result: Result<T::Response, T::Error>,
-        spare: Option<T::Request>,
-        started: Duration,
-    ) -> Step<T> {
-        let span = self.story.attempt_started(started);
-        self.session.set_replayable(spare.is_some());
-        let Self {
-            engine,
-            transport,
-            session,
-            budget,
-            story,
-        } = self;
-        Judge {
-            engine,
-            session,
-            budget,
-            story,
-            span: &span,
-        }
-        .step(transport, result, spare)
     }
 
     /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
@@ -208,13 +177,11 @@ impl<T: Transport> Call<T> {
         spare: T::Request,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
-        let runtime = Arc::clone(&self.engine.runtime);
+        let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = self.let_go(last).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
-        let left = self
-            .session
-            .deadline()
-            .map(|deadline| deadline.saturating_sub(runtime.now()));
+        let deadline = self.progress.session.deadline();
+        let left = deadline.map(|deadline| deadline.saturating_sub(runtime.now()));
         let ready = match left {
             Some(Duration::ZERO) => None,
             Some(left) => within(runtime.sleep(left), self.transport.ready()).await,
@@ -229,7 +196,7 @@ impl<T: Transport> Call<T> {
             Some((result, why)) => Waited::GiveBack(result, why),
             None => {
                 paid.commit();
-                self.story.retry_sent();
+                self.progress.story.retry_sent();
                 Waited::Send(spare)
             }
         }
@@ -240,20 +207,17 @@ impl<T: Transport> Call<T> {
         match last? {
             Err(error) => Some(Err(error)),
             Ok(response) => {
-                let limit = self.engine.drain;
-                let drained = T::drain(response, limit.bytes);
-                let drained = within(self.engine.runtime.sleep(limit.time), drained).await;
+                let Engine { drain, runtime, .. } = &*self.progress.engine;
+                let drained = T::drain(response, drain.bytes);
+                let drained = within(runtime.sleep(drain.time), drained).await;
                 drained.flatten().map(Ok)
             }
         }
     }
 
     fn stop(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
-        let now = self.engine.runtime.now();
-        let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
-        let report = self.story.stopped(why, now, tokens_left);
         let mut result = result;
-        if let (Ok(kept), Some(report)) = (&mut result, report) {
+        if let (Ok(kept), Some(report)) = (&mut result, self.progress.stop(why)) {
             T::attach(kept, report);
         }
         result
@@ -279,16 +243,13 @@ async fn marked<F: Future>(send: impl FnOnce() -> F) -> F::Output {
     .await
 }
 
-/// Turns an attempt's result into the next step.
-struct Judge<'a> {
-    engine: &'a Engine,
-    session: &'a mut RetrySession,
-    budget: &'a RetryBudget,
-    story: &'a mut Story,
-    span: &'a AttemptSpan,
-}
+impl Progress {
+    fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
+        let span = self.story.attempt_started(now);
+        let limit = self.session.attempt_limit(now);
+        (span, Attempt::new(self.story.number(), limit))
+    }
 
-impl Judge<'_> {
     /// Waits for an attempt, but past its limit only where there is nothing else to do.
     async fn limited<T: Transport>(
         &mut self,
@@ -304,7 +265,11 @@ impl Judge<'_> {
         if let Some(result) = within(timer, sent.as_mut()).await {
             return Sent::Done(result, spare);
         }
-        let timeout = Outcome::error(ErrorKind::Timeout);
+        self.session.set_replayable(spare.is_some());
+        let timeout = self
+            .engine
+            .policy
+            .classify(Outcome::error(ErrorKind::Timeout));
         let at = self.engine.runtime.moment();
         let why = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
@@ -329,6 +294,7 @@ impl Judge<'_> {
         result: Result<T::Response, T::Error>,
         spare: Option<T::Request>,
     ) -> Step<T> {
+        self.session.set_replayable(spare.is_some());
         let outcome = self.outcome(transport, &result, spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
@@ -381,9 +347,8 @@ impl Judge<'_> {
             idempotent: self.session.is_idempotent(),
             spare,
         };
-        self.engine
-            .policy
-            .classify(transport.outcome(&judging, result))
+        let outcome = transport.outcome(&judging, result);
+        self.engine.policy.classify(outcome)
     }
 
     fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {
@@ -401,7 +366,12 @@ impl Judge<'_> {
         if outcome.class() == Class::Success {
             self.budget.deposit(at.now);
         }
-        self.span.ended(outcome);
         self.story.attempt_ended(outcome, at);
+    }
+
+    fn stop(self, why: StopReason) -> Option<RetryReport> {
+        let now = self.engine.runtime.now();
+        let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
+        self.story.stopped(why, now, tokens_left)
     }
 }

@@ -8,7 +8,7 @@ use crate::observe::{ReportSlot, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy, StopReason,
 };
-use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
 use crate::runtime::Runtime;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -161,8 +161,7 @@ impl Runner {
             authority: Arc::default(),
             method: None,
         };
-        let call = Call {
-            transport,
+        let progress = Progress {
             session: match crate::nested::is_inside() {
                 true => session.standing_aside(StopReason::Nested),
                 false => session,
@@ -175,6 +174,10 @@ impl Runner {
                 started,
             ),
             engine: Arc::clone(&self.engine),
+        };
+        let call = Call {
+            transport,
+            progress,
         };
         call.run(Start::Request(())).await
     }

@@ -1,10 +1,12 @@
 //! What a request's extensions and its surroundings ask of the retry layer.
 
 use crate::engine::Engine;
+use crate::message::Resend;
 use crate::nested::is_inside;
-use crate::observe::{ReportSlot, Subject};
+use crate::observe::{ReportSlot, Story, Subject};
 use crate::policy::{Attempt, RequestFacts, RetryOverride, RetrySession, StopReason};
-use http::{Extensions, Method};
+use crate::retry_loop::Progress;
+use http::Extensions;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,17 +27,47 @@ impl Wishes {
         }
     }
 
+    /// Nothing is asked for but an answer, perhaps inside of another retry layer.
+    pub(crate) fn none(nested: bool) -> Self {
+        Self {
+            own: None,
+            slot: None,
+            nested,
+        }
+    }
+
+    /// Whether a retry can follow the first attempt at all; if not, nothing need be kept for one.
+    pub(crate) fn may_retry(&self, engine: &Engine) -> bool {
+        let policy = engine.policy.max_retries();
+        let own = self.own.as_ref().and_then(|own| own.max_retries);
+        let off = self.own.as_ref().is_some_and(|own| own.off);
+        own.unwrap_or(policy) > 0 && !off && !self.nested
+    }
+
     /// Whether nothing is asked for but an answer.
     pub(crate) fn is_plain(&self) -> bool {
         self.own.is_none() && self.slot.is_none()
     }
 
-    pub(crate) fn session(
+    /// The start of a request's way; the request itself, or a copy, names its service.
+    pub(crate) fn progress<Q: Resend>(
         &self,
-        engine: &Engine,
+        engine: Arc<Engine>,
+        request: Option<&Q>,
         facts: RequestFacts,
         started: Duration,
-    ) -> RetrySession {
+    ) -> Progress {
+        let subject = self.subject(request);
+        let observers = Arc::clone(&engine.observers);
+        Progress {
+            session: self.session(&engine, facts, started),
+            budget: engine.budget_of(|| Arc::clone(&subject.service)),
+            story: Story::new(subject, observers, self.slot.clone(), started),
+            engine,
+        }
+    }
+
+    fn session(&self, engine: &Engine, facts: RequestFacts, started: Duration) -> RetrySession {
         let session = engine.policy.session(facts, started);
         let session = match &self.own {
             Some(own) => session.with_override(own, started),
@@ -47,12 +79,14 @@ impl Wishes {
         }
     }
 
-    pub(crate) fn subject(&self, authority: Arc<str>, method: Option<Method>) -> Subject {
+    fn subject<Q: Resend>(&self, request: Option<&Q>) -> Subject {
+        let authority = request.and_then(Q::authority);
+        let authority = authority.map_or_else(Arc::default, Arc::from);
         let named = self.own.as_ref().and_then(|own| own.service.clone());
         Subject {
             service: named.unwrap_or_else(|| Arc::clone(&authority)),
             authority,
-            method,
+            method: request.map(|request| request.method().clone()),
         }
     }
 }

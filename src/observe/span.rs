@@ -10,6 +10,7 @@ use crate::policy::{ErrorKind, Outcome};
 use std::future::Future;
 
 /// The span of one attempt.
+#[derive(Clone)]
 pub(crate) struct AttemptSpan {
     #[cfg(feature = "tracing")]
     span: tracing::Span,
@@ -39,6 +40,13 @@ mod on {
                 "error.type" = Empty,
             );
             Self { span }
+        }
+
+        /// No span, before the first attempt.
+        pub(crate) fn none() -> Self {
+            Self {
+                span: tracing::Span::none(),
+            }
         }
 
         /// The future, with the span entered whenever it is polled.
@@ -92,6 +100,10 @@ mod on {
 
     impl AttemptSpan {
         pub(crate) fn new(_: &Subject, _: u32) -> Self {
+            Self {}
+        }
+
+        pub(crate) fn none() -> Self {
             Self {}
         }
 

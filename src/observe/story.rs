@@ -43,6 +43,7 @@ pub(crate) struct Story {
     delay: Duration,
     delay_source: Option<DelaySource>,
     only_success: bool,
+    span: AttemptSpan,
 }
 
 impl Story {
@@ -63,6 +64,7 @@ impl Story {
             delay: Duration::ZERO,
             delay_source: None,
             only_success: true,
+            span: AttemptSpan::none(),
         }
     }
 
@@ -72,16 +74,14 @@ impl Story {
 
     pub(crate) fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
         self.started = at;
-        self.tell(
-            at,
-            RetryEventKind::AttemptStarted {
-                number: self.number,
-            },
-        );
-        AttemptSpan::new(&self.subject, self.number)
+        let number = self.number;
+        self.tell(at, RetryEventKind::AttemptStarted { number });
+        self.span = AttemptSpan::new(&self.subject, number);
+        self.span.clone()
     }
 
     pub(crate) fn attempt_ended(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        self.span.ended(outcome);
         self.only_success &= outcome.class() == Class::Success && self.number == 1;
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;

@@ -5,7 +5,7 @@ use crate::error::AttemptTimeout;
 use crate::failure::outcome_of;
 use crate::message::{Answer, Resend, behind_redirects};
 use crate::nested::Mark;
-use crate::observe::{RetryReport, Story};
+use crate::observe::RetryReport;
 use crate::policy::{Attempt, Class, Outcome, RequestFacts, RetryPolicy};
 use crate::retry_loop::{Call, Judging, Start, Transport};
 use crate::runtime::TokioRuntime;
@@ -17,7 +17,6 @@ use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -68,17 +67,22 @@ impl Middleware for RetryMiddleware {
         let wishes = Wishes::of(Some(extensions));
         let started = self.engine.runtime.now();
         let facts = RequestFacts::of(request.method(), request.headers());
-        let session = wishes.session(&self.engine, facts, started);
-        let before = match session.may_retry() {
+        let may_retry = wishes.may_retry(&self.engine);
+        let before = match may_retry {
             true => extensions.clone(),
             false => Extensions::new(),
         };
+        let engine = Arc::clone(&self.engine);
         if !wishes.is_plain() || !self.engine.is_silent() {
-            let chain = self.chain(next, extensions, before);
-            let call = self.call(chain, Some(&request), &wishes, facts, started);
+            let progress = wishes.progress(engine, Some(&request), facts, started);
+            let transport = self.chain(next, extensions, before);
+            let call = Call {
+                transport,
+                progress,
+            };
             return Box::pin(call.run(Start::Request(request))).await;
         }
-        let (request, spare) = match session.may_retry() {
+        let (request, spare) = match may_retry {
             true => request.resend(),
             false => (request, None),
         };
@@ -90,8 +94,12 @@ impl Middleware for RetryMiddleware {
                 return result;
             }
         }
-        let chain = self.chain(next, extensions, before);
-        let call = self.call(chain, spare.as_ref(), &wishes, facts, started);
+        let progress = wishes.progress(engine, spare.as_ref(), facts, started);
+        let transport = self.chain(next, extensions, before);
+        let call = Call {
+            transport,
+            progress,
+        };
         Box::pin(call.run(Start::Ended {
             result,
             spare,
@@ -124,28 +132,6 @@ impl RetryMiddleware {
             before,
             follows_redirects: self.engine.redirects,
             across_tasks: self.engine.across_tasks,
-        }
-    }
-
-    fn call<'a>(
-        &self,
-        chain: Chain<'a>,
-        request: Option<&Request>,
-        wishes: &Wishes,
-        facts: RequestFacts,
-        started: Duration,
-    ) -> Call<Chain<'a>> {
-        let authority: Arc<str> = request
-            .and_then(Resend::authority)
-            .map_or_else(Arc::default, Arc::from);
-        let subject = wishes.subject(authority, request.map(|request| request.method().clone()));
-        let observers = Arc::clone(&self.engine.observers);
-        Call {
-            transport: chain,
-            session: wishes.session(&self.engine, facts, started),
-            budget: self.engine.budget_of(|| Arc::clone(&subject.service)),
-            story: Story::new(subject, observers, wishes.slot.clone(), started),
-            engine: Arc::clone(&self.engine),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The future of one call: the first attempt in place, the loop boxed only if it comes to that.
 
-use super::service::{Errors, call, whole_call};
+use super::service::{Errors, ServiceTransport};
 use crate::engine::Engine;
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
 use crate::policy::{Class, Outcome, RequestFacts};
-use crate::retry_loop::Start;
+use crate::retry_loop::{Call, Start};
 use crate::wishes::Wishes;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -80,17 +80,21 @@ where
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, request: Q) -> Self {
         let wishes = Wishes::of(request.extensions());
+        let started = engine.runtime.now();
+        let facts = RequestFacts::of(request.method(), request.headers());
         if !wishes.is_plain() || !engine.is_silent() {
-            let call = whole_call::<S, Q, X>(engine, service, &request, &wishes);
+            let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
+            let progress = wishes.progress(engine, Some(&request), facts, started);
+            let call = Call {
+                transport,
+                progress,
+            };
             let attempts: Loop<S, Q, X> = Box::pin(call.run(Start::Request(request)));
             return Self {
                 state: State::Loop { attempts },
             };
         }
-        let started = engine.runtime.now();
-        let facts = RequestFacts::of(request.method(), request.headers());
-        let nested = wishes.nested;
-        let (request, spare) = match engine.policy.max_retries() > 0 && !nested {
+        let (request, spare) = match wishes.may_retry(&engine) {
             true => request.resend(),
             false => (request, None),
         };
@@ -103,7 +107,7 @@ where
             service,
             spare,
             facts,
-            nested,
+            nested: wishes.nested,
             started,
         });
         Self {
@@ -142,13 +146,12 @@ where
         }
         result => result.map_err(X::from_inner),
     };
-    let wishes = Wishes {
-        own: None,
-        slot: None,
-        nested,
+    let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
+    let progress = Wishes::none(nested).progress(engine, spare.as_ref(), facts, started);
+    let call = Call {
+        transport,
+        progress,
     };
-    let session = wishes.session(&engine, facts, started);
-    let call = call::<S, Q, X>(engine, service, session, spare.as_ref(), &wishes, started);
     Next::Loop(Box::pin(call.run(Start::Ended {
         result,
         spare,

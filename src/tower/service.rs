@@ -5,17 +5,15 @@ use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::failure::outcome_of;
 use crate::message::{Answer, Resend, behind_redirects};
-use crate::observe::{RetryReport, Story};
-use crate::policy::{Attempt, Outcome, RequestFacts, RetrySession};
-use crate::retry_loop::{Call, Judging, Transport};
-use crate::wishes::Wishes;
+use crate::observe::RetryReport;
+use crate::policy::{Attempt, Outcome};
+use crate::retry_loop::{Judging, Transport};
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tower_service::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -149,55 +147,14 @@ pub(super) struct ServiceTransport<S, Q, X> {
     types: PhantomData<fn(Q) -> X>,
 }
 
-/// The call for a request that the loop makes every attempt of.
-pub(super) fn whole_call<S, Q, X>(
-    engine: Arc<Engine>,
-    service: S,
-    request: &Q,
-    wishes: &Wishes,
-) -> Call<ServiceTransport<S, Q, X>>
-where
-    ServiceTransport<S, Q, X>: Transport,
-    Q: Resend,
-{
-    let started = engine.runtime.now();
-    let facts = RequestFacts::of(request.method(), request.headers());
-    let session = wishes.session(&engine, facts, started);
-    call(engine, service, session, Some(request), wishes, started)
-}
-
-pub(super) fn call<S, Q, X>(
-    engine: Arc<Engine>,
-    service: S,
-    session: RetrySession,
-    request: Option<&Q>,
-    wishes: &Wishes,
-    started: Duration,
-) -> Call<ServiceTransport<S, Q, X>>
-where
-    ServiceTransport<S, Q, X>: Transport,
-    Q: Resend,
-{
-    let authority: Arc<str> = request
-        .and_then(Q::authority)
-        .map_or_else(Arc::default, Arc::from);
-    let subject = wishes.subject(authority, request.map(|request| request.method().clone()));
-    Call {
-        transport: ServiceTransport {
+impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
+    pub(super) fn new(engine: &Engine, service: S) -> Self {
+        Self {
             service,
             follows_redirects: Q::REDIRECTS_HIDDEN && engine.redirects,
             across_tasks: engine.across_tasks,
             types: PhantomData,
-        },
-        budget: engine.budget_of(|| Arc::clone(&subject.service)),
-        story: Story::new(
-            subject,
-            Arc::clone(&engine.observers),
-            wishes.slot.clone(),
-            started,
-        ),
-        session,
-        engine,
+        }
     }
 }
 
