@@ -29,6 +29,7 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
         }
         if found.is_none() {
             found = match read(link) {
+                Link::Silent if connecting && refuses_the_url(link) => Some(ErrorKind::Request),
                 Link::Silent => None,
                 Link::Connecting => {
                     connecting = true;
@@ -45,6 +46,11 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
         ErrorKind::Other
     };
     Outcome::error(found.unwrap_or(unread))
+}
+
+/// Whether a connector says that it does not serve such URLs; hyper-util's own error type for it is private.
+fn refuses_the_url(link: &(dyn Error + 'static)) -> bool {
+    link.source().is_none() && link.to_string().starts_with("invalid URL")
 }
 
 /// What one link of the chain says by itself.

@@ -108,7 +108,8 @@ impl fmt::Display for RetryReport {
         let plural = if *attempt_count == 1 { "" } else { "s" };
         write!(
             f,
-            "{attempt_count} attempt{plural}, {waited:.1?} waited, {stop}: {}",
+            "{attempt_count} attempt{plural}, {} waited, {stop}: {}",
+            Seconds(*waited),
             stop.explain()
         )?;
         match self.tokens_left {
@@ -163,27 +164,49 @@ impl AttemptReport {
 
 impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>9.1?}  attempt {}: ", self.started, self.number)?;
+        write!(
+            f,
+            "{:>10}  attempt {}: ",
+            Seconds(self.started),
+            self.number
+        )?;
         match (self.status, self.error) {
             (Some(status), _) => write!(f, "{}", status.as_u16())?,
             (None, Some(error)) => write!(f, "{error} error")?,
             (None, None) => f.write_str("done")?,
         }
-        write!(f, " after {:.1?}", self.took)?;
+        write!(f, " after {}", Seconds(self.took))?;
         if self.class != Class::Success {
             write!(f, " ({}, {})", self.class, self.reach)?;
         }
         match self.asked {
-            ServerDelay::Asked(delay) => write!(f, ", the server asks for {delay:.1?}")?,
+            ServerDelay::Asked(delay) => write!(f, ", the server asks for {}", Seconds(delay))?,
             ServerDelay::Invalid(header) => {
                 write!(f, ", its {header} is not valid and was ignored")?;
             }
             ServerDelay::None => {}
         }
         match self.delay_source {
-            Some(source) => write!(f, "; sent after a wait of {:.1?} ({source})", self.delay),
+            Some(source) => {
+                write!(
+                    f,
+                    "; sent after a wait of {} ({source})",
+                    Seconds(self.delay)
+                )
+            }
             None => Ok(()),
         }
+    }
+}
+
+/// A duration as seconds with three places, so that a column of them compares at a glance.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(duration) = self;
+        let text = format!("{}.{:03} s", duration.as_secs(), duration.subsec_millis());
+        f.pad(&text)
     }
 }
 
@@ -262,10 +285,12 @@ mod tests {
         });
         report.close(StopReason::AttemptsExhausted, Some(Decimal::from(18.5)));
         assert_eq!(
-            report.to_string(),
-            "    0.0ns  attempt 1: 503 after 12.0ms (transient, answered), its retry-after is not valid and was ignored\n     \
-             1.0s  attempt 2: reset error after 0.0ns (transient, answered); sent after a wait of 1.0s (own)\n\
-             2 attempts, 1.0s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Tokens left: 18.5."
+            report.to_string().lines().collect::<Vec<_>>(),
+            [
+                "   0.000 s  attempt 1: 503 after 0.012 s (transient, answered), its retry-after is not valid and was ignored",
+                "   1.012 s  attempt 2: reset error after 0.000 s (transient, answered); sent after a wait of 1.000 s (own)",
+                "2 attempts, 1.000 s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Tokens left: 18.5.",
+            ]
         );
     }
 }

@@ -74,6 +74,9 @@ impl Story {
 
     pub(crate) fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
         self.started = at;
+        if self.number == 1 {
+            self.first_started = at;
+        }
         let number = self.number;
         self.tell(at, RetryEventKind::AttemptStarted { number });
         self.span = AttemptSpan::new(&self.subject, number);
