@@ -105,6 +105,10 @@ fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = known_of_hyper(value) {
         return Some(error);
     }
+    #[cfg(feature = "tokio")]
+    if let Some(error) = value.downcast_ref::<tokio::time::error::Elapsed>() {
+        return Some(error);
+    }
     if let Some(error) = value.downcast_ref::<io::Error>() {
         return Some(error);
     }

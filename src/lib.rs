@@ -41,6 +41,7 @@
 //! | see what happened | [`RetryReport`], [`observe`] |
 //! | decide by yourself, without a client | [`policy`] |
 //! | test your own code | `testing::ManualRuntime`, `testing::Script` |
+//! | read how to do something, or why it is as it is | `docs::guide`, `docs::design`, `docs::comparison` |
 //!
 //! # Features
 //!
@@ -79,6 +80,15 @@ mod wishes;
     )
 )]
 pub mod budget;
+#[cfg(all(
+    any(doc, doctest),
+    feature = "metrics",
+    feature = "reqwest",
+    feature = "testing",
+    feature = "tower",
+    feature = "tracing"
+))]
+pub mod docs;
 pub mod observe;
 #[cfg_attr(
     not(test),

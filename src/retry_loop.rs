@@ -180,24 +180,33 @@ impl<T: Transport> Call<T> {
         let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = self.let_go(last).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
-        let deadline = self.progress.session.deadline();
-        let left = deadline.map(|deadline| deadline.saturating_sub(runtime.now()));
-        let ready = match left {
-            Some(Duration::ZERO) => None,
-            Some(left) => within(runtime.sleep(left), self.transport.ready()).await,
-            None => Some(self.transport.ready().await),
+        let (ready, kept) = match self.ready_in_time().await {
+            Some(ready) => (ready, kept),
+            None => match out_of_time::<T>(kept) {
+                Some(result) => {
+                    return Waited::GiveBack(result, StopReason::DeadlineExceeded);
+                }
+                None => (self.transport.ready().await, None),
+            },
         };
-        let refused = match ready {
-            Some(Ok(())) => None,
-            Some(Err(error)) => Some((kept.unwrap_or(Err(error)), StopReason::NotReady)),
-            None => out_of_time::<T>(kept).map(|result| (result, StopReason::DeadlineExceeded)),
-        };
-        match refused {
-            Some((result, why)) => Waited::GiveBack(result, why),
-            None => {
+        match ready {
+            Err(error) => Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady),
+            Ok(()) => {
                 paid.commit();
                 self.progress.story.retry_sent();
                 Waited::Send(spare)
+            }
+        }
+    }
+
+    /// Waits for the client until the deadline; nothing if that passes first.
+    async fn ready_in_time(&mut self) -> Option<Result<(), T::Error>> {
+        match self.progress.time_left() {
+            None => Some(self.transport.ready().await),
+            Some(Duration::ZERO) => None,
+            Some(left) => {
+                let timer = self.progress.engine.runtime.sleep(left);
+                within(timer, self.transport.ready()).await
             }
         }
     }
@@ -208,8 +217,9 @@ impl<T: Transport> Call<T> {
             Err(error) => Some(Err(error)),
             Ok(response) => {
                 let Engine { drain, runtime, .. } = &*self.progress.engine;
-                let drained = T::drain(response, drain.bytes);
-                let drained = within(runtime.sleep(drain.time), drained).await;
+                let left = self.progress.time_left().unwrap_or(Duration::MAX);
+                let timer = runtime.sleep(drain.time.min(left));
+                let drained = within(timer, T::drain(response, drain.bytes)).await;
                 drained.flatten().map(Ok)
             }
         }
@@ -244,6 +254,13 @@ async fn marked<F: Future>(send: impl FnOnce() -> F) -> F::Output {
 }
 
 impl Progress {
+    /// What is left of the deadline, if there is one.
+    fn time_left(&self) -> Option<Duration> {
+        let now = self.engine.runtime.now();
+        let deadline = self.session.deadline();
+        deadline.map(|deadline| deadline.saturating_sub(now))
+    }
+
     fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
         let span = self.story.attempt_started(now);
         let limit = self.session.attempt_limit(now);
@@ -363,7 +380,7 @@ impl Progress {
     }
 
     fn tell(&mut self, outcome: &Outcome<'_>, at: Moment) {
-        if outcome.class() == Class::Success {
+        if outcome.class() == Class::Success && !self.session.is_nested() {
             self.budget.deposit(at.now);
         }
         self.story.attempt_ended(outcome, at);

@@ -74,10 +74,7 @@ where
         let version = self.version();
         let (parts, mut body) = self.into_parts();
         let read = read_all(version, &mut body, bytes).await?;
-        Some(http::Response::from_parts(
-            parts,
-            RetryBody::after(read, body),
-        ))
+        Some(http::Response::from_parts(parts, RetryBody::whole(read)))
     }
 
     fn extensions_of(kept: &mut Self::Kept) -> &mut Extensions {
@@ -111,7 +108,7 @@ impl Answer for ::reqwest::Response {
         let url = self.url().clone();
         let (parts, mut body) = http::Response::<::reqwest::Body>::from(self).into_parts();
         let read = read_all(parts.version, &mut body, bytes).await?;
-        let body = ::reqwest::Body::wrap(RetryBody::after(read, body));
+        let body = ::reqwest::Body::wrap(RetryBody::<::reqwest::Body>::whole(read));
         let mut whole = http::Response::builder().url(url).body(body).ok()?;
         *whole.status_mut() = parts.status;
         *whole.version_mut() = parts.version;

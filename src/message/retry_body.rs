@@ -9,14 +9,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pin_project! {
-    /// What was read of a response's body, then the rest of it: byte for byte what the server sent, trailers included.
+    /// A response's body: the inner body itself, or all of it as it was read, byte for byte and with its trailers.
     ///
     /// On a success nothing was read, and every call goes to the inner body.
     #[derive(Debug)]
     pub struct RetryBody<B> {
         read: Option<Box<Read>>,
+        // Nothing once it was read to its end, so that it can let go of what it holds.
         #[pin]
-        rest: B,
+        rest: Option<B>,
     }
 }
 
@@ -62,12 +63,17 @@ impl Read {
 
 impl<B> RetryBody<B> {
     pub(crate) fn untouched(rest: B) -> Self {
-        Self { read: None, rest }
+        Self {
+            read: None,
+            rest: Some(rest),
+        }
     }
 
-    pub(crate) fn after(read: Read, rest: B) -> Self {
-        let read = (!read.is_empty()).then(|| Box::new(read));
-        Self { read, rest }
+    pub(crate) fn whole(read: Read) -> Self {
+        Self {
+            read: (!read.is_empty()).then(|| Box::new(read)),
+            rest: None,
+        }
     }
 }
 
@@ -84,22 +90,23 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
             return Poll::Ready(Some(Ok(frame)));
         }
         *this.read = None;
-        this.rest.poll_frame(cx)
+        match this.rest.as_pin_mut() {
+            Some(rest) => rest.poll_frame(cx),
+            None => Poll::Ready(None),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.read.as_ref().is_none_or(|read| read.is_empty()) && self.rest.is_end_stream()
+        self.read.as_ref().is_none_or(|read| read.is_empty())
+            && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read = self.read.as_ref().map_or(0, |read| read.length());
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        hint.set_lower(rest.lower().saturating_add(read));
-        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(read)) {
-            hint.set_upper(upper);
+        let read = || self.read.as_ref().map_or(0, |read| read.length());
+        match &self.rest {
+            Some(rest) => rest.size_hint(),
+            None => SizeHint::with_exact(read()),
         }
-        hint
     }
 }
 
@@ -121,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_read_comes_first_and_trailers_last() {
-        let body = RetryBody::after(read(), Full::new(Bytes::new()));
+        let body = RetryBody::<Full<Bytes>>::whole(read());
         assert_eq!(body.size_hint().exact(), Some(3));
         assert!(!body.is_end_stream());
         let whole = body.collect().await.unwrap();

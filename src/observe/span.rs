@@ -55,7 +55,7 @@ mod on {
             poll_fn(|cx| self.span.in_scope(|| future.as_mut().poll(cx))).await
         }
 
-        pub(crate) fn ended(&self, outcome: &Outcome<'_>) {
+        pub(crate) fn ended(self, outcome: &Outcome<'_>) {
             if let Some(status) = outcome.status() {
                 self.span
                     .record("http.response.status_code", status.as_u16());
@@ -111,7 +111,7 @@ mod on {
             future.await
         }
 
-        pub(crate) fn ended(&self, _: &Outcome<'_>) {}
+        pub(crate) fn ended(self, _: &Outcome<'_>) {}
     }
 
     pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}

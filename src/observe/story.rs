@@ -84,7 +84,7 @@ impl Story {
     }
 
     pub(crate) fn attempt_ended(&mut self, outcome: &Outcome<'_>, at: Moment) {
-        self.span.ended(outcome);
+        std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
         self.only_success &= outcome.class() == Class::Success && self.number == 1;
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;

@@ -90,6 +90,11 @@ impl RetrySession {
         }
     }
 
+    /// Whether another retry layer further out repeats this request, and counts its success.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.standing_aside == Some(StopReason::Nested)
+    }
+
     /// Whether a retry can follow the next attempt at all; if not, nothing need be kept for one.
     #[must_use]
     pub fn may_retry(&self) -> bool {

@@ -90,7 +90,9 @@ impl Middleware for RetryMiddleware {
         if let Ok(response) = &result {
             let outcome = Outcome::response(response.status(), response.headers());
             if self.engine.policy.classify(outcome).class() == Class::Success {
-                self.engine.deposit(started);
+                if !wishes.nested {
+                    engine.deposit(started);
+                }
                 return result;
             }
         }
@@ -168,13 +170,8 @@ impl Transport for Chain<'_> {
             return self.next.clone().run(request, self.extensions).await;
         }
         // A word to those further in, which the caller's map does not keep.
-        let outer = self.extensions.insert(attempt);
-        let result = self.next.clone().run(request, self.extensions).await;
-        self.extensions.remove::<Attempt>();
-        if let Some(outer) = outer {
-            self.extensions.insert(outer);
-        }
-        result
+        let marked = MarkedExtensions::new(self.extensions, attempt);
+        self.next.clone().run(request, marked.extensions).await
     }
 
     fn outcome<'a>(
@@ -209,5 +206,27 @@ impl Transport for Chain<'_> {
 
     fn cut(timeout: AttemptTimeout) -> Option<Error> {
         Some(Error::middleware(timeout))
+    }
+}
+
+/// Extensions that name the attempt until this is dropped, also when the attempt is cut short.
+struct MarkedExtensions<'a> {
+    extensions: &'a mut Extensions,
+    outer: Option<Attempt>,
+}
+
+impl<'a> MarkedExtensions<'a> {
+    fn new(extensions: &'a mut Extensions, attempt: Attempt) -> Self {
+        let outer = extensions.insert(attempt);
+        Self { extensions, outer }
+    }
+}
+
+impl Drop for MarkedExtensions<'_> {
+    fn drop(&mut self) {
+        self.extensions.remove::<Attempt>();
+        if let Some(outer) = self.outer {
+            self.extensions.insert(outer);
+        }
     }
 }

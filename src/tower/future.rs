@@ -141,7 +141,9 @@ where
     } = rest;
     let result = match result {
         Ok(response) if is_success(&engine, &response) => {
-            engine.deposit(started);
+            if !nested {
+                engine.deposit(started);
+            }
             return Next::Done(Ok(response.keep()));
         }
         result => result.map_err(X::from_inner),

@@ -1,0 +1,14 @@
+//! Longer texts: how to do things, why they are as they are, and how others do them. Only in the documentation.
+
+#[doc = include_str!("docs/guide.md")]
+pub mod guide {}
+
+#[doc = include_str!("docs/design.md")]
+pub mod design {}
+
+#[doc = include_str!("docs/comparison.md")]
+pub mod comparison {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
