@@ -1,0 +1,91 @@
+//! What part of a ceiling is waited, and where the maximum delay cuts.
+
+use super::decimal::Decimal;
+use crate::error::ConfigError;
+use std::fmt;
+
+const MAX_PART: u32 = 1_000;
+
+/// What part of the ceiling is waited: an interval of it, both ends included, uniformly.
+///
+/// # Source
+///
+/// `Full`, `Equal` and `Decorrelated` are those of "Exponential Backoff and Jitter", AWS Architecture Blog, 2015; it
+/// measures that full jitter needs the fewest calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Jitter {
+    /// The ceiling itself. Clients that failed together come back together.
+    None,
+    /// 0 to the ceiling: the default, since it spreads clients the most.
+    Full,
+    /// Half the ceiling to the ceiling.
+    Equal,
+    /// The ceiling times `min` to times `max`, each 0 to 1000, `min` at most `max`.
+    Between {
+        /// The least part of the ceiling.
+        min: Decimal,
+        /// The greatest part of the ceiling.
+        max: Decimal,
+    },
+    /// From the first ceiling to three times the delay before, whatever the growth.
+    Decorrelated,
+}
+
+impl Jitter {
+    /// The ceiling times `min` to times `max`, each 0 to 1000: `Jitter::between(0.8, 1.2)` is 20 % either way.
+    #[must_use]
+    pub fn between(min: impl Into<Decimal>, max: impl Into<Decimal>) -> Self {
+        Self::Between {
+            min: min.into(),
+            max: max.into(),
+        }
+    }
+
+    pub(super) fn interval(self) -> (Decimal, Decimal) {
+        match self {
+            Self::None => (Decimal::ONE, Decimal::ONE),
+            Self::Full | Self::Decorrelated => (Decimal::ZERO, Decimal::ONE),
+            Self::Equal => (Decimal::from_micros(500_000), Decimal::ONE),
+            Self::Between { min, max } => (min, max),
+        }
+    }
+
+    /// Refuses what cannot work, by the field's name under `backoff`.
+    pub(super) fn check(self) -> Result<(), ConfigError> {
+        let Self::Between { min, max } = self else {
+            return Ok(());
+        };
+        let most = Decimal::from(MAX_PART);
+        let max = max.within("backoff.jitter.max", Decimal::ZERO, most)?;
+        min.within("backoff.jitter.min", Decimal::ZERO, max)
+            .map(|_| ())
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("no jitter"),
+            Self::Full => f.write_str("full jitter"),
+            Self::Equal => f.write_str("equal jitter"),
+            Self::Between { min, max } => write!(f, "jitter {min} to {max}"),
+            Self::Decorrelated => f.write_str("decorrelated jitter"),
+        }
+    }
+}
+
+/// Where the maximum delay cuts.
+///
+/// A random delay is drawn from what the cut leaves of the interval, so draws do not pile up at the maximum, unless
+/// the whole interval lies above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cap {
+    /// The ceiling and the delay drawn from it: the default. No delay exceeds the maximum.
+    Both,
+    /// The ceiling only: with a jitter above 1, a delay may exceed the maximum by as much.
+    Before,
+    /// The delay drawn only. No delay exceeds the maximum.
+    After,
+}
