@@ -20,10 +20,11 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    pub(crate) fn set() -> Self {
-        Self {
-            before: INSIDE.replace(true),
-        }
+    /// A layer that repeats nothing by itself leaves the mark as it is.
+    pub(crate) fn of(repeats: bool) -> Self {
+        let before = INSIDE.get();
+        INSIDE.set(before || repeats);
+        Self { before }
     }
 }
 
@@ -40,8 +41,8 @@ mod tests {
     #[test]
     fn the_mark_ends_with_the_poll_even_by_a_panic() {
         let polled = std::panic::catch_unwind(|| {
-            let _outer = Mark::set();
-            let _inner = Mark::set();
+            let _outer = Mark::of(true);
+            let _inner = Mark::of(false);
             assert!(is_inside());
             std::panic::resume_unwind(Box::new(()));
         });

@@ -160,7 +160,8 @@ impl<T: Transport> Call<T> {
             true => T::copy(request),
             false => (request, None),
         };
-        let sent = span.around(marked(|| transport.send(request, attempt)));
+        let repeats = progress.session.repeats();
+        let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
             Sent::Done(result, spare) => progress.step(&self.transport, result, spare),
             Sent::DoneLate(result, why) => progress.last_step(&self.transport, result, why),
@@ -182,7 +183,7 @@ impl<T: Transport> Call<T> {
         runtime.sleep(due.saturating_sub(runtime.now())).await;
         let (ready, kept) = match self.ready_in_time().await {
             Some(ready) => (ready, kept),
-            None => match out_of_time::<T>(kept) {
+            None => match self.out_of_time(kept) {
                 Some(result) => {
                     return Waited::GiveBack(result, StopReason::DeadlineExceeded);
                 }
@@ -211,6 +212,13 @@ impl<T: Transport> Call<T> {
         }
     }
 
+    /// The last real outcome as far as it was kept, else a timeout where the client's error type can say that; else
+    /// nothing, and the last attempt goes out all the same, since some answer must come of it.
+    fn out_of_time(&self, kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
+        let allowed = self.progress.session.allowed().unwrap_or_default();
+        kept.or_else(|| T::cut(AttemptTimeout::new(allowed)).map(Err))
+    }
+
     /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.
     async fn let_go(&mut self, last: Option<Result<T::Response, T::Error>>) -> Option<Outcomes<T>> {
         match last? {
@@ -234,20 +242,14 @@ impl<T: Transport> Call<T> {
     }
 }
 
-/// The last real outcome as far as it was kept, else a timeout where the client's error type can say that; else nothing,
-/// and the last attempt goes out all the same, since some answer must come of it.
-fn out_of_time<T: Transport>(kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
-    kept.or_else(|| T::cut(AttemptTimeout::new(Duration::ZERO)).map(Err))
-}
-
 /// Marks the start and every poll of an attempt, for retry layers further in.
-async fn marked<F: Future>(send: impl FnOnce() -> F) -> F::Output {
+async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
     let mut attempt = pin!({
-        let _mark = Mark::set();
+        let _mark = Mark::of(repeats);
         send()
     });
     poll_fn(|cx| {
-        let _mark = Mark::set();
+        let _mark = Mark::of(repeats);
         Pin::as_mut(&mut attempt).poll(cx)
     })
     .await

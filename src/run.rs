@@ -107,11 +107,11 @@ impl Runner {
     /// # Cancel safety
     ///
     /// Dropping the future drops the running attempt; the token of an attempt that was not started is back.
-    pub async fn run<T, E, F, O>(
+    pub fn run<T, E, F, O>(
         &self,
         judge: impl Fn(&E) -> (Class, Reach) + Send,
         operation: O,
-    ) -> Result<T, E>
+    ) -> impl Future<Output = Result<T, E>> + Send
     where
         O: Fn(Attempt) -> F + Send,
         F: Future<Output = Result<T, E>> + Send,
@@ -126,7 +126,6 @@ impl Runner {
             operation,
             types: PhantomData,
         })
-        .await
     }
 
     /// Runs the operation as [`Runner::run`] does, with its errors judged by the policy: by what
@@ -135,7 +134,10 @@ impl Runner {
     /// # Errors
     ///
     /// The last attempt's error, as it was.
-    pub async fn run_by_policy<T, E, F, O>(&self, operation: O) -> Result<T, E>
+    pub fn run_by_policy<T, E, F, O>(
+        &self,
+        operation: O,
+    ) -> impl Future<Output = Result<T, E>> + Send
     where
         O: Fn(Attempt) -> F + Send,
         F: Future<Output = Result<T, E>> + Send,
@@ -147,7 +149,6 @@ impl Runner {
             operation,
             types: PhantomData,
         })
-        .await
     }
 
     async fn call<T, E, X>(&self, transport: X) -> Result<T, E>

@@ -70,7 +70,7 @@ impl Wishes {
     fn session(&self, engine: &Engine, facts: RequestFacts, started: Duration) -> RetrySession {
         let session = engine.policy.session(facts, started);
         let session = match &self.own {
-            Some(own) => session.with_override(own, started),
+            Some(own) => session.with_override(own),
             None => session,
         };
         match self.nested {

@@ -34,7 +34,9 @@ pub struct RetrySession {
     policy: RetryPolicy,
     facts: RequestFacts,
     max_retries: u32,
-    deadline: Option<Duration>,
+    started: Duration,
+    /// How long the whole request may take.
+    allowed: Option<Duration>,
     standing_aside: Option<StopReason>,
     retries: u32,
     previous: Duration,
@@ -52,9 +54,8 @@ impl RetrySession {
         Self {
             facts: facts.idempotent(idempotent),
             max_retries: settings.max_retries,
-            deadline: settings
-                .deadline
-                .map(|deadline| started.saturating_add(deadline)),
+            started,
+            allowed: settings.deadline,
             standing_aside: None,
             retries: 0,
             previous: Duration::ZERO,
@@ -64,16 +65,13 @@ impl RetrySession {
 
     /// The same session, with what the request itself says in front of what the policy says.
     #[must_use]
-    pub fn with_override(self, own: &RetryOverride, started: Duration) -> Self {
-        let deadline = own
-            .deadline
-            .map(|deadline| started.saturating_add(deadline));
+    pub fn with_override(self, own: &RetryOverride) -> Self {
         Self {
             facts: self
                 .facts
                 .idempotent(own.idempotent.unwrap_or(self.facts.is_idempotent())),
             max_retries: own.max_retries.unwrap_or(self.max_retries),
-            deadline: deadline.or(self.deadline),
+            allowed: own.deadline.or(self.allowed),
             standing_aside: own
                 .off
                 .then_some(StopReason::Disabled)
@@ -116,13 +114,24 @@ impl RetrySession {
     /// When the whole request must be over, on the clock of [`Moment::now`], if it must.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        self.deadline
+        self.allowed
+            .map(|allowed| self.started.saturating_add(allowed))
+    }
+
+    /// How long the whole request may take, if there is a limit.
+    pub(crate) fn allowed(&self) -> Option<Duration> {
+        self.allowed
+    }
+
+    /// Whether this request is repeated at all.
+    pub(crate) fn repeats(&self) -> bool {
+        self.standing_aside.is_none() && self.max_retries > 0
     }
 
     /// How long an attempt that starts at `now` may take: the attempt timeout, or what is left of the deadline.
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
-        let left = self.deadline.map(|deadline| deadline.saturating_sub(now));
+        let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
         match (self.policy.0.attempt_timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
@@ -170,7 +179,7 @@ impl RetrySession {
             .delay_after(self.previous, retry, moment.random);
         let delay = own.max(asked).saturating_add(spread(asked, moment.random));
         let due = moment.now.saturating_add(delay);
-        if self.deadline.is_some_and(|deadline| due >= deadline) {
+        if self.deadline().is_some_and(|deadline| due >= deadline) {
             return Err(StopReason::DeadlineExceeded);
         }
         self.previous = own;
@@ -267,13 +276,12 @@ mod tests {
         let (none, long) = (HeaderMap::new(), asking("61"));
         let now = Moment::new(SECOND * 100);
         let deadline = RetryOverride::new().deadline(SECOND);
-        let mut session =
-            session(&policy(), &Method::POST).with_override(&deadline, Duration::ZERO);
+        let mut session = session(&policy(), &Method::POST).with_override(&deadline);
         session.set_replayable(false);
 
         let exhausted = session
             .clone()
-            .with_override(&RetryOverride::new().max_retries(0), SECOND);
+            .with_override(&RetryOverride::new().max_retries(0));
         let permanent = Outcome::response(StatusCode::NOT_FOUND, &none);
         assert_eq!(
             stop(&mut exhausted.clone(), &permanent, now),
@@ -377,13 +385,8 @@ mod tests {
         let all = policy().to_builder().methods(Methods::All).build().unwrap();
         let start = || session(&all, &Method::POST);
         let reset = Outcome::error(ErrorKind::Reset);
-        let with = |own: RetryOverride| {
-            stop(
-                &mut start().with_override(&own, Duration::ZERO),
-                &reset,
-                Moment::default(),
-            )
-        };
+        let with =
+            |own: RetryOverride| stop(&mut start().with_override(&own), &reset, Moment::default());
         assert_eq!(with(RetryOverride::new()), None);
         assert_eq!(
             with(RetryOverride::new().idempotent(false)),

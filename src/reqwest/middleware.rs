@@ -86,7 +86,7 @@ impl Middleware for RetryMiddleware {
             true => request.resend(),
             false => (request, None),
         };
-        let result = first(next.clone(), request, extensions).await;
+        let result = first(next.clone(), request, extensions, spare.is_some()).await;
         if let Ok(response) = &result {
             let outcome = Outcome::response(response.status(), response.headers());
             if self.engine.policy.classify(outcome).class() == Class::Success {
@@ -112,10 +112,15 @@ impl Middleware for RetryMiddleware {
 }
 
 /// The first attempt, without the loop around it.
-async fn first(next: Next<'_>, request: Request, extensions: &mut Extensions) -> Result<Response> {
+async fn first(
+    next: Next<'_>,
+    request: Request,
+    extensions: &mut Extensions,
+    repeats: bool,
+) -> Result<Response> {
     let mut sent = pin!(next.run(request, extensions));
     poll_fn(|cx| {
-        let _mark = Mark::set();
+        let _mark = Mark::of(repeats);
         sent.as_mut().poll(cx)
     })
     .await

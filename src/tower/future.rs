@@ -99,7 +99,7 @@ where
             false => (request, None),
         };
         let attempt = {
-            let _mark = Mark::set();
+            let _mark = Mark::of(spare.is_some());
             service.call(request)
         };
         let rest = Some(Rest {
@@ -186,7 +186,8 @@ where
                 Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
                 Projected::First { attempt, rest } => {
                     let result = {
-                        let _mark = Mark::set();
+                        let spare = rest.as_ref().and_then(|rest| rest.spare.as_ref());
+                        let _mark = Mark::of(spare.is_some());
                         ready!(attempt.poll(cx))
                     };
                     match rest.take() {

@@ -1,0 +1,393 @@
+//! The layers of the crate: who may name whom. A new edge is a new line in a table here, and that line is the review.
+
+mod edges;
+mod paths;
+mod tokens;
+
+use edges::{Crate, Edge};
+use paths::Source;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The top-level modules and their layers: 0 and 1 decide, 2 act, 3 and 4 adapt. None names one of a higher layer.
+const LAYERS: [(&str, u8); 16] = [
+    ("error", 0),
+    ("policy", 1),
+    ("budget", 1),
+    ("runtime", 2),
+    ("observe", 2),
+    ("nested", 2),
+    ("engine", 3),
+    ("failure", 3),
+    ("message", 3),
+    ("retry_loop", 3),
+    ("wishes", 3),
+    ("tower", 4),
+    ("reqwest", 4),
+    ("run", 4),
+    ("testing", 4),
+    ("docs", 4),
+];
+
+/// Who names whom inside the crate.
+const INSIDE: &[(&str, &str)] = &[
+    ("policy", "error"),
+    ("budget", "error"),
+    ("budget", "policy"),
+    ("runtime", "policy"),
+    ("observe", "policy"),
+    ("observe", "budget"),
+    ("engine", "policy"),
+    ("engine", "budget"),
+    ("engine", "runtime"),
+    ("engine", "observe"),
+    ("failure", "error"),
+    ("failure", "policy"),
+    ("message", "policy"),
+    ("retry_loop", "error"),
+    ("retry_loop", "policy"),
+    ("retry_loop", "budget"),
+    ("retry_loop", "runtime"),
+    ("retry_loop", "observe"),
+    ("retry_loop", "nested"),
+    ("retry_loop", "engine"),
+    ("wishes", "policy"),
+    ("wishes", "observe"),
+    ("wishes", "nested"),
+    ("wishes", "engine"),
+    ("wishes", "message"),
+    ("wishes", "retry_loop"),
+    ("tower", "error"),
+    ("tower", "policy"),
+    ("tower", "runtime"),
+    ("tower", "observe"),
+    ("tower", "nested"),
+    ("tower", "engine"),
+    ("tower", "failure"),
+    ("tower", "message"),
+    ("tower", "retry_loop"),
+    ("tower", "wishes"),
+    ("reqwest", "error"),
+    ("reqwest", "policy"),
+    ("reqwest", "runtime"),
+    ("reqwest", "observe"),
+    ("reqwest", "nested"),
+    ("reqwest", "engine"),
+    ("reqwest", "failure"),
+    ("reqwest", "message"),
+    ("reqwest", "retry_loop"),
+    ("reqwest", "wishes"),
+    ("run", "error"),
+    ("run", "policy"),
+    ("run", "budget"),
+    ("run", "runtime"),
+    ("run", "observe"),
+    ("run", "nested"),
+    ("run", "engine"),
+    ("run", "failure"),
+    ("run", "retry_loop"),
+    ("testing", "policy"),
+    ("testing", "runtime"),
+];
+
+/// Who names which crate, besides the standard ones.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("policy", "http"),
+    ("policy", "httpdate"),
+    ("budget", "loom"),
+    ("runtime", "rand"),
+    ("runtime", "tokio"),
+    ("observe", "http"),
+    ("observe", "metrics"),
+    ("observe", "tracing"),
+    ("failure", "h2"),
+    ("failure", "hyper"),
+    ("failure", "hyper_util"),
+    ("failure", "reqwest"),
+    ("failure", "reqwest_middleware"),
+    ("failure", "tokio"),
+    ("message", "bytes"),
+    ("message", "http"),
+    ("message", "http_body"),
+    ("message", "pin_project_lite"),
+    ("message", "reqwest"),
+    ("wishes", "http"),
+    ("tower", "pin_project_lite"),
+    ("tower", "tower_layer"),
+    ("tower", "tower_service"),
+    ("reqwest", "async_trait"),
+    ("reqwest", "http"),
+    ("reqwest", "reqwest"),
+    ("reqwest", "reqwest_middleware"),
+    ("testing", "async_trait"),
+    ("testing", "http"),
+    ("testing", "reqwest"),
+    ("testing", "reqwest_middleware"),
+    ("testing", "tower_service"),
+];
+
+/// The one module that may ask for the time and for random numbers.
+const WORLD: &str = "runtime";
+const MOST_LINES: usize = 450;
+const NONE: [&str; 0] = [];
+
+#[test]
+fn no_module_names_another_unless_the_table_says_so() {
+    let known = table();
+    let new: Vec<Edge> = found().difference(&known).cloned().collect();
+    assert!(new.is_empty(), "not in the table: {new:?}");
+}
+
+#[test]
+fn the_table_says_nothing_that_is_not_so() {
+    let found = found();
+    let old: Vec<Edge> = table().difference(&found).cloned().collect();
+    assert!(old.is_empty(), "in the table, but not in the code: {old:?}");
+}
+
+#[test]
+fn no_layer_names_a_higher_one() {
+    for (from, to) in INSIDE {
+        assert!(
+            layer(from) >= layer(to),
+            "{from} names {to}, which is higher"
+        );
+    }
+}
+
+#[test]
+fn no_module_names_itself_by_way_of_others() {
+    for (from, _) in LAYERS {
+        let reached = reachable(from, INSIDE);
+        assert!(
+            !reached.contains(from),
+            "{from} is part of a cycle of {reached:?}"
+        );
+    }
+}
+
+#[test]
+fn every_module_has_a_layer() {
+    let root = fs::read_to_string(folder("src").join("lib.rs")).unwrap();
+    let declared: BTreeSet<String> = Source::read("", &root).children.into_iter().collect();
+    let layered: BTreeSet<String> = LAYERS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(declared, layered);
+}
+
+#[test]
+fn what_decides_names_only_http_and_its_dates() {
+    for (module, name) in OUTSIDE {
+        let allowed: &[&str] = match layer(module) {
+            0 => &[],
+            // Loom stands in for the standard locks when a budget is checked under it.
+            1 => &["http", "httpdate", "loom"],
+            _ => continue,
+        };
+        assert!(allowed.contains(name), "{module} names {name}");
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_can_be_read_at_once() {
+    let long = ["src", "tests", "examples"].map(folder);
+    let long = long
+        .iter()
+        .flat_map(|folder| files(folder))
+        .filter_map(|path| {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            (lines > MOST_LINES).then(|| format!("{}: {lines} lines", path.display()))
+        });
+    assert_eq!(long.collect::<Vec<_>>(), NONE);
+}
+
+#[test]
+fn nothing_outside_of_tests_panics_by_its_own_word() {
+    let wrong = sources().into_iter().flat_map(|(module, text)| {
+        let tokens = tokens::tokens(&text);
+        let found = FORBIDDEN.iter().filter(|words| holds(&tokens, words));
+        found
+            .map(|words| format!("{module}: {}", words.concat()))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), NONE);
+}
+
+#[test]
+fn only_the_runtime_asks_for_the_time_and_for_random_numbers() {
+    let sources = sources();
+    let asks = |text: &str| {
+        let tokens = tokens::tokens(text);
+        let found = OF_THE_WORLD.iter().filter(|words| holds(&tokens, words));
+        found.map(|words| words.concat()).collect::<Vec<_>>()
+    };
+    for (module, text) in &sources {
+        let asked = asks(text);
+        assert!(module == WORLD || asked.is_empty(), "{module}: {asked:?}");
+    }
+    assert!(
+        sources
+            .iter()
+            .any(|(module, text)| module == WORLD && !asks(text).is_empty())
+    );
+}
+
+const FORBIDDEN: [&[&str]; 7] = [
+    &[".", "unwrap", "("],
+    &[".", "expect", "("],
+    &["panic", "!"],
+    &["todo", "!"],
+    &["unimplemented", "!"],
+    &["dbg", "!"],
+    &["unreachable", "!"],
+];
+
+const OF_THE_WORLD: [&[&str]; 5] = [
+    &["Instant", "::", "now"],
+    &["SystemTime", "::", "now"],
+    &["UNIX_EPOCH", ".", "elapsed"],
+    &["thread_rng"],
+    &["rand", "::"],
+];
+
+fn holds(tokens: &[&str], words: &[&str]) -> bool {
+    tokens.windows(words.len()).any(|window| window == words)
+}
+
+fn table() -> BTreeSet<Edge> {
+    let owned = |(from, to): &(&str, &str)| ((*from).to_owned(), (*to).to_owned());
+    let inside = INSIDE
+        .iter()
+        .map(owned)
+        .map(|(from, to)| Edge::Inside(from, to));
+    let outside = OUTSIDE
+        .iter()
+        .map(owned)
+        .map(|(from, to)| Edge::Outside(from, to));
+    inside.chain(outside).collect()
+}
+
+/// The edges that the code has; the root names what it likes.
+fn found() -> BTreeSet<Edge> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(top.join("Cargo.toml")).unwrap();
+    let root = fs::read_to_string(top.join("src/lib.rs")).unwrap();
+    let whole = Crate::new(&manifest, &root);
+    let modules = sources()
+        .into_iter()
+        .filter(|(module, _)| !module.is_empty());
+    modules
+        .flat_map(|(module, text)| whole.edges(&module, &text))
+        .collect()
+}
+
+fn layer(module: &str) -> u8 {
+    let found = LAYERS.iter().find(|(name, _)| *name == module);
+    found.unwrap_or_else(|| panic!("{module} has no layer")).1
+}
+
+/// All that a module names, and all that those name, and so on.
+fn reachable<'a>(from: &str, edges: &[(&str, &'a str)]) -> BTreeSet<&'a str> {
+    let named = |from: &str| -> Vec<&'a str> {
+        let own = edges.iter().filter(|(own, _)| *own == from);
+        own.map(|(_, to)| *to).collect()
+    };
+    let (mut reached, mut left) = (BTreeSet::new(), named(from));
+    while let Some(next) = left.pop() {
+        if reached.insert(next) {
+            left.extend(named(next));
+        }
+    }
+    reached
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Every file of the crate that is not for tests alone, by its module.
+fn sources() -> BTreeMap<String, String> {
+    let src = folder("src");
+    let modules = files(&src).into_iter().map(|path| {
+        let module = module(path.strip_prefix(&src).unwrap());
+        (module, fs::read_to_string(&path).unwrap())
+    });
+    modules
+        .filter(|(module, _)| !module.split("::").any(|word| word == "tests"))
+        .collect()
+}
+
+/// `policy/session.rs` is `policy::session`, `policy/mod.rs` is `policy`, and `lib.rs` is the root.
+fn module(path: &Path) -> String {
+    let path = path.with_extension("");
+    let words: Vec<&str> = path.iter().map(|word| word.to_str().unwrap()).collect();
+    match words.as_slice() {
+        ["lib"] => String::new(),
+        [folders @ .., "mod"] => folders.join("::"),
+        words => words.join("::"),
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    let files = entries.flat_map(|path| match path.is_dir() {
+        true => files(&path),
+        false => vec![path],
+    });
+    files
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .collect()
+}
+
+#[test]
+fn a_cycle_would_be_seen() {
+    let edges = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")];
+    assert!(reachable("a", &edges).contains("a"));
+    assert!(!reachable("d", &edges).contains("d"));
+}
+
+#[test]
+fn a_word_that_is_forbidden_would_be_seen_and_one_in_a_comment_or_a_test_not() {
+    let seen = |text: &str| {
+        FORBIDDEN
+            .iter()
+            .any(|words| holds(&tokens::tokens(text), words))
+    };
+    for text in [
+        "x.unwrap();",
+        "x\n.expect(\"y\");",
+        "panic!(\"x\")",
+        "std::todo!()",
+    ] {
+        assert!(seen(text), "{text}");
+    }
+    for text in [
+        "// x.unwrap()",
+        "#[cfg(test)] mod t { fn f() { x.unwrap(); } }",
+        "x.unwrap_or(y)",
+        "#[expect(y)]",
+    ] {
+        assert!(!seen(text), "{text}");
+    }
+}
+
+#[test]
+fn a_look_at_the_clock_would_be_seen() {
+    let seen = |text: &str| {
+        OF_THE_WORLD
+            .iter()
+            .any(|words| holds(&tokens::tokens(text), words))
+    };
+    for text in [
+        "tokio::time::Instant::now()",
+        "SystemTime::now()",
+        "use rand::Rng;",
+        "thread_rng()",
+    ] {
+        assert!(seen(text), "{text}");
+    }
+    assert!(!seen("\"Instant::now\" // rand::random()"));
+}

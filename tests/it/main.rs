@@ -1,0 +1,16 @@
+//! Everything that is tested from outside, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says what went wrong by panicking"
+)]
+
+mod architecture;
+mod conformance;
+mod observation;
+mod operation;
+mod properties;
+mod reqwest_stack;
+mod tower_stack;

@@ -1,0 +1,89 @@
+//! The story of a whole call, as a value and as text.
+
+use super::*;
+use http_retry::policy::ErrorKind;
+use http_retry::{Reach, RetryBudget};
+use std::io;
+
+fn troubled() -> Script {
+    Script::new()
+        .status(503)
+        .header("retry-after", "soon")
+        .error(io::ErrorKind::ConnectionReset)
+        .status(429)
+        .header("retry-after", "3")
+        .status(200)
+}
+
+#[test]
+fn a_report_prints_as_a_timeline() {
+    let script = Script::new()
+        .status(503)
+        .header("retry-after", "soon")
+        .error(io::ErrorKind::ConnectionReset)
+        .status(200);
+    let wanted = [
+        "   0.000 s  attempt 1: 503 after 0.000 s (transient, answered), its retry-after is not valid and was ignored",
+        "   1.000 s  attempt 2: reset error after 0.000 s (transient, ambiguous); sent after a wait of 1.000 s (own)",
+        "   2.000 s  attempt 3: 200 after 0.000 s; sent after a wait of 1.000 s (own)",
+        "3 attempts, 2.000 s waited, succeeded: The request succeeded. Tokens left: 18.1.",
+    ];
+    let report = by_tower(&layer(), script).to_string();
+    assert_eq!(report.lines().collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn both_stacks_tell_the_same_story() {
+    let by_tower = by_tower(&layer(), troubled());
+    assert_eq!(by_tower, by_reqwest(middleware(), troubled()));
+    assert_eq!(by_tower.attempt_count(), 4);
+    assert_eq!(by_tower.attempts()[1].error, Some(ErrorKind::Reset));
+    assert_eq!(by_tower.attempts()[2].reach, Reach::Refused);
+}
+
+fn jittered() -> RetryPolicy {
+    let policy = RetryPolicy::builder().backoff(Backoff::exponential(SECOND));
+    policy.build().unwrap()
+}
+
+/// The report in the extensions of the response to a GET, without a slot: the way of a request that asks for nothing.
+fn silent(layer: &RetryLayer) -> RetryReport {
+    let request = http::Request::get(URL).body(String::new()).unwrap();
+    let call = layer.layer(troubled()).oneshot(request);
+    let response = call.now_or_never().unwrap().unwrap();
+    response.extensions().get::<RetryReport>().unwrap().clone()
+}
+
+fn silent_by_reqwest(middleware: RetryMiddleware) -> RetryReport {
+    let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
+        .with(middleware)
+        .with(troubled())
+        .build();
+    let response = client.get(URL).send().now_or_never().unwrap().unwrap();
+    response.extensions().get::<RetryReport>().unwrap().clone()
+}
+
+#[test]
+fn the_report_is_the_same_whether_or_not_somebody_listens() {
+    let layer = || RetryLayer::new(jittered()).runtime(ManualRuntime::new().seeded(7));
+    let alone = silent(&layer());
+    assert_eq!(alone.attempt_count(), 4);
+    assert_eq!(silent(&layer().observe(Notebook::default())), alone);
+    assert_eq!(by_tower(&layer(), troubled()), alone);
+
+    let middleware = || RetryMiddleware::new(jittered()).runtime(ManualRuntime::new().seeded(7));
+    assert_eq!(silent_by_reqwest(middleware()), alone);
+    assert_eq!(
+        silent_by_reqwest(middleware().observe(Notebook::default())),
+        alone
+    );
+    assert_eq!(by_reqwest(middleware(), troubled()), alone);
+}
+
+#[test]
+fn without_a_budget_no_tokens_are_told() {
+    let layer = layer().budget(RetryBudget::unlimited());
+    let report = by_tower(&layer, troubled());
+    assert_eq!(report.tokens_left(), None);
+    assert!(!report.to_string().contains("Tokens"), "{report}");
+}

@@ -1,0 +1,154 @@
+//! One span per attempt and one log line per retry, with the names of OpenTelemetry.
+
+use super::journal::Journal;
+use super::*;
+use http_retry::policy::Moment;
+use http_retry::runtime::{Runtime, Sleep};
+use std::convert::Infallible;
+use std::io;
+
+fn troubled() -> Script {
+    let script = Script::new().status(503);
+    script.error(io::ErrorKind::ConnectionReset).status(200)
+}
+
+const ATTEMPTS: [&str; 3] = [
+    "http.attempt: error.type=503 http.request.method=GET http.response.status_code=503 server.address=api.example",
+    "http.attempt: error.type=reset http.request.method=GET http.request.resend_count=1 server.address=api.example",
+    "http.attempt: http.request.method=GET http.request.resend_count=2 http.response.status_code=200 \
+     server.address=api.example",
+];
+
+const RETRIES: [&str; 2] = [
+    "WARN will retry the request: delay_ms=1000 delay_source=own http.request.resend_count=1 \
+     http.response.status_code=503 server.address=api.example",
+    "WARN will retry the request: delay_ms=1000 delay_source=own error.type=reset http.request.resend_count=2 \
+     server.address=api.example",
+];
+
+/// The lines of the spans, and those of the log.
+fn sorted(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
+    lines
+        .into_iter()
+        .partition(|line| line.starts_with("http.attempt:"))
+}
+
+#[test]
+fn each_attempt_is_a_span_and_each_retry_a_warning() {
+    let (by_tower, _) = Journal::of(|| by_tower(&layer(), troubled()));
+    let (by_reqwest, _) = Journal::of(|| by_reqwest(middleware(), troubled()));
+    for lines in [by_tower, by_reqwest] {
+        let (spans, logged) = sorted(lines);
+        assert_eq!(spans, ATTEMPTS);
+        assert_eq!(logged, RETRIES);
+    }
+}
+
+#[test]
+fn a_request_that_asks_for_nothing_has_the_same_spans() {
+    let (lines, ()) = Journal::of(|| {
+        let request = http::Request::get(URL).body(String::new()).unwrap();
+        let call = layer().layer(troubled()).oneshot(request);
+        call.now_or_never().unwrap().unwrap();
+    });
+    let (spans, logged) = sorted(lines);
+    assert_eq!(spans, ATTEMPTS);
+    assert_eq!(logged, RETRIES);
+}
+
+#[test]
+fn a_success_at_once_is_one_span_and_no_log_line() {
+    let (lines, _) = Journal::of(|| by_reqwest(middleware(), Script::new().status(204)));
+    let only = "http.attempt: http.request.method=GET http.response.status_code=204 server.address=api.example";
+    assert_eq!(lines, [only]);
+}
+
+#[test]
+fn an_answer_of_404_is_an_error_of_its_span_and_no_retry() {
+    let (lines, _) = Journal::of(|| by_tower(&layer(), Script::new().status(404)));
+    let only = "http.attempt: error.type=404 http.request.method=GET http.response.status_code=404 \
+                server.address=api.example";
+    assert_eq!(lines, [only]);
+}
+
+#[test]
+fn a_warning_says_when_the_server_set_the_delay() {
+    let busy = Script::new()
+        .status(429)
+        .header("retry-after", "5")
+        .status(200);
+    let (lines, report) = Journal::of(|| by_tower(&layer(), busy));
+    let waited = report.waited().as_millis();
+    let warning = format!(
+        "WARN will retry the request: delay_ms={waited} delay_source=server http.request.resend_count=1 \
+         http.response.status_code=429 server.address=api.example"
+    );
+    assert!(lines.contains(&warning), "{lines:?}");
+}
+
+#[test]
+fn listening_to_spans_changes_nothing_of_the_report() {
+    let (_, listened) = Journal::of(|| by_tower(&layer(), troubled()));
+    assert_eq!(listened, by_tower(&layer(), troubled()));
+}
+
+#[test]
+fn what_is_logged_further_in_stands_inside_the_span_of_its_attempt() {
+    let inner = tower::service_fn(|_: http::Request<String>| {
+        tracing::info!(target: "inner", "sent");
+        std::future::ready(Ok::<_, Infallible>(http::Response::new(String::new())))
+    });
+    let (lines, ()) = Journal::of(|| {
+        let request = http::Request::get(URL).body(String::new()).unwrap();
+        let call = layer().layer(inner).oneshot(request);
+        call.now_or_never().unwrap().unwrap();
+    });
+    assert_eq!(lines[0], "INFO inside http.attempt sent:");
+}
+
+/// Writes each wait into a journal.
+#[derive(Clone)]
+struct Diary(ManualRuntime, Journal);
+
+impl Runtime for Diary {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+
+    fn moment(&self) -> Moment {
+        self.0.moment()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let (sleep, journal) = (self.0.sleep(duration), self.1.clone());
+        Box::pin(async move {
+            journal.write("wait");
+            sleep.await;
+        })
+    }
+}
+
+/// The first words of what happens, in order.
+fn order_of(journal: &Journal) -> Vec<String> {
+    let lines = journal.lines();
+    let words = lines.iter().map(|line| line.split([' ', ':']).next());
+    words.map(|word| word.unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_span_of_an_attempt_ends_before_the_wait_for_the_next() {
+    let script = || Script::new().status(503).status(200);
+    let journal = Journal::default();
+    let diary = Diary(ManualRuntime::new(), journal.clone());
+    journal.listen(|| by_tower(&layer().runtime(diary), script()));
+    let mut order = order_of(&journal);
+    order.retain(|word| word != "WARN");
+    assert_eq!(order, ["http.attempt", "wait", "http.attempt"]);
+
+    let journal = Journal::default();
+    let diary = Diary(ManualRuntime::new(), journal.clone());
+    journal.listen(|| by_reqwest(middleware().runtime(diary), script()));
+    let mut order = order_of(&journal);
+    order.retain(|word| word != "WARN");
+    assert_eq!(order, ["http.attempt", "wait", "http.attempt"]);
+}

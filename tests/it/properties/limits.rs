@@ -1,0 +1,222 @@
+//! Nothing that decides or acts panics, whatever it is given.
+
+use super::a_thousand_cases;
+use super::inputs::{
+    Seen, backoff, builder, count, decimal, duration, facts, headers, integer, judgement, moment,
+    own_settings, seen, status,
+};
+use super::sound::policy;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::Full;
+use http_retry::observe::RetryEvent;
+use http_retry::policy::{Decision, Moment, ServerDelay};
+use http_retry::run::Runner;
+use http_retry::runtime::{Runtime, Sleep};
+use http_retry::tower::RetryLayer;
+use http_retry::{Class, Reach, RetryBudget, RetryOverride, RetryPolicy, RetryReport};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tower::{Layer, Service};
+
+/// A clock and a dice that jump from one given moment to another, for ever; no wait takes any time.
+struct Wild(Mutex<VecDeque<Moment>>);
+
+impl Wild {
+    fn new(moments: Vec<Moment>) -> Self {
+        Self(Mutex::new(moments.into()))
+    }
+}
+
+impl Runtime for Wild {
+    fn now(&self) -> Duration {
+        self.moment().now
+    }
+
+    fn moment(&self) -> Moment {
+        let mut moments = self.0.lock().unwrap();
+        moments.rotate_left(1);
+        moments.front().copied().unwrap_or_default()
+    }
+
+    fn sleep(&self, _: Duration) -> Sleep {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+type Answer = (StatusCode, HeaderMap);
+
+fn watch(event: &RetryEvent<'_>) {
+    assert!(!format!("{event:?}").is_empty());
+}
+
+/// One request through the tower layer, with these answers and then a 200; the report and the last status.
+fn call(
+    layer: &RetryLayer,
+    own: RetryOverride,
+    answers: Vec<Answer>,
+) -> (Option<RetryReport>, StatusCode) {
+    let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+    let client = tower::service_fn(move |_: Request<Full<Bytes>>| {
+        let (status, headers) = answers.lock().unwrap().pop_front().unwrap_or_default();
+        let mut response = Response::new(Full::new(Bytes::from_static(b"body")));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    let slot = RetryReport::slot();
+    let mut request = Request::new(Full::default());
+    request.extensions_mut().insert(own);
+    request.extensions_mut().insert(slot.clone());
+    let response = layer.layer(client).call(request).now_or_never();
+    (slot.take(), response.unwrap().unwrap().status())
+}
+
+proptest! {
+    #![proptest_config(a_thousand_cases())]
+
+    #[test]
+    fn a_backoff_of_any_kind_gives_delays(
+        backoff in backoff(),
+        previous in duration(),
+        n in count(),
+        random in integer(),
+    ) {
+        let longest = backoff.delay_after(previous, n, u64::MAX);
+        prop_assert!(backoff.delay_after(previous, n, random) <= longest);
+        let text = format!("{backoff}: {backoff:?}, {:?}", backoff.ceiling(n));
+        prop_assert!(!text.starts_with(':'));
+    }
+
+    #[test]
+    fn settings_of_any_kind_make_a_policy_or_an_error_that_names_a_field(builder in builder()) {
+        match builder.build() {
+            Ok(policy) => prop_assert!(policy.explain().contains("attempt")),
+            Err(error) => {
+                let text = error.to_string();
+                prop_assert!(text.starts_with(error.field()) && text.contains(error.given()));
+                prop_assert!(!error.field().is_empty() && !error.allowed().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_policy_of_any_size_is_explained(policy in policy()) {
+        prop_assert!(policy.explain().contains("worst case"));
+    }
+
+    #[test]
+    fn a_session_survives_hundreds_of_outcomes(
+        policy in policy(),
+        facts in facts(),
+        own in option::of(own_settings()),
+        started in duration(),
+        attempts in vec((seen(), moment()), 1..12),
+        rounds in 1_usize..40,
+    ) {
+        let mut session = policy.session(facts, started);
+        if let Some(own) = &own {
+            session = session.with_override(own);
+        }
+        let all = attempts.iter().cycle().take(attempts.len() * rounds);
+        let mut planned: u64 = 0;
+        for (seen, moment) in all {
+            let outcome = policy.classify(seen.outcome());
+            let decision = session.on_outcome(&outcome, *moment);
+            planned += u64::from(matches!(decision, Decision::Retry(_)));
+            let _ = session.attempt_limit(moment.now);
+        }
+        prop_assert_eq!(planned, u64::from(session.retries()));
+        prop_assert!(own.is_some() || session.retries() <= policy.max_retries());
+    }
+
+    #[test]
+    fn headers_of_any_kind_are_read(status in status(), headers in headers(), wall in duration()) {
+        match ServerDelay::read(status, &headers, wall) {
+            ServerDelay::Invalid(name) => prop_assert!(headers.contains_key(name)),
+            ServerDelay::Asked(_) => prop_assert!(!headers.is_empty()),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_budget_of_any_kind_takes_any_time(
+        amounts in [decimal(), decimal(), decimal(), decimal(), decimal(), decimal()],
+        growth in duration(),
+        times in vec((duration(), any::<bool>()), 1..40),
+    ) {
+        let [capacity, initial, per_second, per_success, retry, timeout] = amounts;
+        let builder = RetryBudget::builder().per_second(per_second).per_success(per_success);
+        let full = builder.clone().capacity(capacity).initial(initial).growth(growth);
+        for builder in [full.retry_cost(retry).timeout_cost(timeout), builder.growth(growth)] {
+            match builder.build() {
+                Ok(budget) => times.iter().for_each(|(now, success)| use_once(&budget, *now, *success)),
+                Err(error) => prop_assert!(error.field().starts_with("budget.")),
+            }
+        }
+    }
+
+    #[test]
+    fn the_loop_ends_in_an_answer_whatever_the_clock_does(
+        policy in policy(),
+        own in own_settings(),
+        answers in vec((status(), headers()), 0..12),
+        moments in vec(moment(), 1..10),
+        drain in (0_usize..10, duration()),
+    ) {
+        let statuses: Vec<StatusCode> = answers.iter().map(|(status, _)| *status).collect();
+        let layer = RetryLayer::new(policy)
+            .runtime(Wild::new(moments))
+            .observe(watch)
+            .drain_limit(drain.0, drain.1);
+        #[cfg(feature = "metrics")]
+        let layer = layer.observe(http_retry::observe::MetricsObserver::new());
+        let (report, last) = call(&layer, own, answers);
+        let report = report.unwrap();
+        let sent = usize::try_from(report.attempt_count()).unwrap();
+        prop_assert_eq!(last, statuses.get(sent - 1).copied().unwrap_or(StatusCode::OK));
+        prop_assert!(report.to_string().contains(report.stop().as_str()));
+    }
+
+    #[test]
+    fn an_operation_ends_in_its_own_result_whatever_the_clock_does(
+        policy in policy(),
+        errors in vec(judgement(), 0..20),
+        moments in vec(moment(), 1..10),
+        idempotent in any::<bool>(),
+    ) {
+        let runner = Runner::on(Wild::new(moments), policy).observe(watch).idempotent(idempotent);
+        let judge = |(class, reach, _): &(Class, Reach, u32)| (*class, *reach);
+        let result = runner.run(judge, |attempt| {
+            let index = usize::try_from(attempt.number()).unwrap() - 1;
+            let error = errors.get(index).copied();
+            std::future::ready(match error {
+                Some((class, reach)) => Err((class, reach, attempt.number())),
+                None => Ok(attempt.number()),
+            })
+        });
+        let result = result.now_or_never().unwrap();
+        let number = result.unwrap_or_else(|(_, _, number)| number);
+        prop_assert!(usize::try_from(number).unwrap() <= errors.len() + 1);
+    }
+}
+
+fn use_once(budget: &RetryBudget, now: Duration, success: bool) {
+    if success {
+        budget.deposit(now);
+    }
+    let seen = Seen::Response(StatusCode::SERVICE_UNAVAILABLE, HeaderMap::new());
+    let facts = http_retry::RequestFacts::operation().idempotent(true);
+    let mut session = RetryPolicy::default().session(facts, now);
+    if let Some(plan) = super::plan(&mut session, &seen.outcome(), Moment::new(now)) {
+        drop(budget.withdraw(plan, now));
+    }
+    let snapshot = budget.snapshot(now);
+    assert!(!format!("{snapshot:?}").is_empty());
+}

@@ -1,0 +1,163 @@
+//! No retry is sent earlier than the server asked, nor much later.
+
+use super::inputs::{headers, http_date, integer, moment, seen};
+use super::sound::{backoff, policy};
+use super::{a_thousand_cases, delay_of, plan};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_retry::policy::{DelaySource, Moment, ServerDelay};
+use http_retry::{Backoff, Outcome, RequestFacts, RetryPolicy};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::time::Duration;
+
+/// Long enough for any wait that is added on top of what was asked.
+fn longest_spread(asked: Duration) -> Duration {
+    (asked / 5).min(Duration::from_secs(10))
+}
+
+/// A way for a server to say that it wants to be left alone for so long.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Seconds,
+    Blanks,
+    Milliseconds(&'static str),
+    Date,
+    DateByItsOwnClock,
+    Quota(&'static str, &'static str),
+    QuotaAtATime,
+    StructuredQuota,
+}
+
+fn form() -> impl Strategy<Value = Form> {
+    select(vec![
+        Form::Seconds,
+        Form::Blanks,
+        Form::Milliseconds("retry-after-ms"),
+        Form::Milliseconds("x-ms-retry-after-ms"),
+        Form::Milliseconds("x-amz-retry-after"),
+        Form::Date,
+        Form::DateByItsOwnClock,
+        Form::Quota("ratelimit-reset", "ratelimit-remaining"),
+        Form::Quota("x-ratelimit-reset", "x-ratelimit-remaining"),
+        Form::QuotaAtATime,
+        Form::StructuredQuota,
+    ])
+}
+
+/// The headers of a response that asks for `seconds` when the wall clock stands at `wall`.
+fn asking(form: Form, seconds: u64, wall: u64) -> HeaderMap {
+    let own_clock = 784_111_777;
+    let lines = match form {
+        Form::Seconds => vec![("retry-after", seconds.to_string())],
+        Form::Blanks => vec![("retry-after", format!(" \t{seconds} "))],
+        Form::Milliseconds(name) => vec![(name, (seconds * 1_000).to_string())],
+        Form::Date => vec![("retry-after", http_date(wall + seconds))],
+        Form::DateByItsOwnClock => vec![
+            ("date", http_date(own_clock)),
+            ("retry-after", http_date(own_clock + seconds)),
+        ],
+        Form::Quota(reset, remaining) => {
+            vec![(reset, seconds.to_string()), (remaining, "0".to_owned())]
+        }
+        Form::QuotaAtATime => vec![
+            ("x-ratelimit-reset", (wall + seconds).to_string()),
+            ("x-ratelimit-remaining", "0".to_owned()),
+        ],
+        Form::StructuredQuota => vec![("ratelimit", format!("\"burst\";r=0;t={seconds}"))],
+    };
+    let mut headers = HeaderMap::new();
+    for (name, value) in lines {
+        headers.append(name, HeaderValue::try_from(value).unwrap());
+    }
+    headers
+}
+
+fn without_limits(backoff: &Backoff) -> RetryPolicy {
+    let builder = RetryPolicy::builder().max_retries(u32::MAX);
+    let builder = builder.backoff(backoff.clone()).max_server_delay(None);
+    builder.build().unwrap()
+}
+
+proptest! {
+    #![proptest_config(a_thousand_cases())]
+
+    #[test]
+    fn what_a_server_asks_for_in_any_form_is_waited_for(
+        form in form(),
+        seconds in 0_u64..1_000_000,
+        wall in 1_000_000_000_u64..3_000_000_000,
+        status in select(vec![408_u16, 425, 429, 500, 502, 503, 504, 529]),
+        millis in 0_u64..100_000,
+        random in integer(),
+        now in 0_u64..1_000_000,
+    ) {
+        let headers = asking(form, seconds, wall);
+        let policy = without_limits(&Backoff::fixed(Duration::from_millis(millis)));
+        let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
+        let outcome = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
+        let moment = Moment::new(Duration::from_secs(now))
+            .with_wall(Duration::from_secs(wall))
+            .with_random(random);
+        let plan = plan(&mut policy.session(facts, Duration::ZERO), &outcome, moment).unwrap();
+        let (asked, own) = (Duration::from_secs(seconds), Duration::from_millis(millis));
+        let delay = delay_of(plan);
+        prop_assert!(delay >= asked, "{delay:?} for {asked:?}");
+        prop_assert!(delay <= asked.max(own) + longest_spread(asked), "{delay:?} for {asked:?}");
+    }
+
+    #[test]
+    fn no_retry_is_sent_before_or_long_after_the_time_that_its_response_names(
+        backoff in backoff(),
+        attempts in vec((seen(), moment()), 1..10),
+    ) {
+        let policy = without_limits(&backoff);
+        let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
+        let mut session = policy.session(facts, Duration::ZERO);
+        let (mut previous, mut n) = (Duration::ZERO, 0);
+        for (seen, moment) in &attempts {
+            let outcome = seen.outcome();
+            let Some(plan) = plan(&mut session, &outcome, *moment) else { continue };
+            n += 1;
+            let own = backoff.delay_after(previous, n, moment.random);
+            let asked = outcome.server_delay(moment.wall).delay().unwrap_or_default();
+            let by_server = plan.source() == DelaySource::Server;
+            let delay = delay_of(plan);
+            prop_assert!(delay >= asked.max(own));
+            prop_assert!(delay <= asked.max(own).saturating_add(longest_spread(asked)));
+            prop_assert_eq!(by_server, asked > own);
+            previous = own;
+        }
+    }
+
+    #[test]
+    fn a_request_stops_rather_than_wait_for_longer_than_its_policy_allows(
+        headers in headers(),
+        most in (0_u64..100_000).prop_map(Duration::from_millis),
+        moment in moment(),
+    ) {
+        let policy = RetryPolicy::builder().max_server_delay(most).build().unwrap();
+        let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let asked = ServerDelay::read(status, &headers, moment.wall).delay();
+        let mut session = policy.session(facts, moment.now);
+        let planned = plan(&mut session, &Outcome::response(status, &headers), moment);
+        prop_assert_eq!(planned.is_some(), asked.unwrap_or_default() <= most);
+    }
+
+    #[test]
+    fn a_deadline_is_never_waited_past(
+        policy in policy(),
+        deadline in (1_u64..1_000_000).prop_map(Duration::from_millis),
+        attempts in vec((seen(), moment()), 1..10),
+    ) {
+        let own = http_retry::RetryOverride::new().deadline(deadline);
+        let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
+        let mut session = policy.session(facts, Duration::ZERO).with_override(&own);
+        for (seen, moment) in &attempts {
+            if let Some(plan) = plan(&mut session, &seen.outcome(), *moment) {
+                prop_assert!(moment.now.saturating_add(delay_of(plan)) < deadline);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a redirect that reqwest followed may hide.
+
+use super::server::refusing;
+use super::*;
+use http_retry::policy::ErrorKind;
+use http_retry::{Reach, ReportSlot, StopReason};
+use wiremock::matchers::method;
+
+/// A server that sees orders through and answers each with a redirect.
+async fn redirecting_to(location: &str) -> MockServer {
+    let server = MockServer::start().await;
+    let see_other = ResponseTemplate::new(303).insert_header("location", location);
+    let order = Mock::given(method("POST")).respond_with(see_other);
+    order.mount(&server).await;
+    server
+}
+
+async fn orders(server: &MockServer) -> usize {
+    let requests = requests(server).await;
+    let orders = requests.iter().filter(|request| request.method == "POST");
+    orders.count()
+}
+
+#[tokio::test]
+async fn a_post_that_was_redirected_to_a_busy_page_is_not_repeated() {
+    let server = redirecting_to("/receipt").await;
+    let busy = Mock::given(method("GET")).respond_with(ResponseTemplate::new(429));
+    busy.mount(&server).await;
+    let order = client(retries(4)).post(format!("{}/order", server.uri()));
+    let response = order.body("order").send().await.unwrap();
+
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.url().path(), "/receipt");
+    let report = report_of(&response);
+    assert_eq!(report.stop(), StopReason::NotIdempotent);
+    assert_eq!(report.attempts()[0].reach, Reach::Answered);
+    assert_eq!(orders(&server).await, 1);
+}
+
+#[tokio::test]
+async fn a_post_that_was_redirected_to_a_closed_port_is_not_repeated() {
+    let (_socket, closed) = refusing();
+    let server = redirecting_to(&closed).await;
+    let order = client(retries(4))
+        .post(server.uri())
+        .body("order")
+        .send()
+        .await;
+    assert!(order.unwrap_err().is_connect());
+    assert_eq!(orders(&server).await, 1);
+}
+
+#[tokio::test]
+async fn a_redirected_get_is_repeated_from_its_start() {
+    let server = MockServer::start().await;
+    let moved = ResponseTemplate::new(302).insert_header("location", "/new");
+    let old = Mock::given(wiremock::matchers::path("/old")).respond_with(moved);
+    old.mount(&server).await;
+    let busy =
+        Mock::given(wiremock::matchers::path("/new")).respond_with(ResponseTemplate::new(503));
+    busy.mount(&server).await;
+    let last = client(retries(1)).get(format!("{}/old", server.uri()));
+    assert_eq!(last.send().await.unwrap().url().path(), "/new");
+    assert_eq!(requests(&server).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_fragment_in_the_url_is_no_redirect() {
+    let server = answering_statuses([429, 200]).await;
+    let order = client(retries(4)).post(format!("{}/order#part", server.uri()));
+    assert_eq!(order.send().await.unwrap().status(), 200);
+    assert_eq!(orders(&server).await, 2);
+}
+
+/// How many attempts a POST makes to a closed port.
+async fn attempts_at_a_closed_port(retries: RetryMiddleware, follow: bool) -> u32 {
+    let (_socket, closed) = refusing();
+    let redirects = match follow {
+        true => reqwest::redirect::Policy::default(),
+        false => reqwest::redirect::Policy::none(),
+    };
+    let plain = reqwest::Client::builder().no_proxy().redirect(redirects);
+    let client = ClientBuilder::new(plain.build().unwrap())
+        .with(retries)
+        .build();
+    let slot = ReportSlot::default();
+    let order = client
+        .post(closed)
+        .body("order")
+        .with_extension(slot.clone());
+    assert!(order.send().await.unwrap_err().is_connect());
+    let report = slot.take().unwrap();
+    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Connect));
+    report.attempt_count()
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_a_retry_for_a_post_only_where_no_redirect_can_hide() {
+    assert_eq!(attempts_at_a_closed_port(retries(2), true).await, 1);
+    assert_eq!(
+        attempts_at_a_closed_port(retries(2).redirects_off(), false).await,
+        3
+    );
+}
+
+#[tokio::test]
+async fn a_redirect_that_goes_round_in_circles_is_tried_once() {
+    let server = answering([ResponseTemplate::new(302).insert_header("location", "/")]).await;
+    let slot = ReportSlot::default();
+    let round = client(retries(4))
+        .get(server.uri())
+        .with_extension(slot.clone());
+    let error = round.send().await.unwrap_err();
+    assert!(error.is_redirect() && !error.is_middleware());
+    let report = slot.take().unwrap();
+    assert_eq!(report.attempt_count(), 1);
+    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Redirect));
+}

@@ -1,0 +1,15 @@
+//! The tower layer: over a mock service that is driven step by step, over services that answer from a list, and over
+//! real ones.
+
+mod bodies;
+mod budgets;
+mod cancellation;
+mod composition;
+mod methods;
+mod nesting;
+mod readiness;
+mod reports;
+mod request_settings;
+mod server_delays;
+mod stack;
+mod time_limits;

@@ -1,0 +1,101 @@
+//! What may be repeated: by method, by header, and by what the server says.
+
+use super::stack::*;
+use http_retry::testing::Script;
+use http_retry::tower::RetryLayer;
+use http_retry::{Methods, StopReason};
+use std::io;
+
+#[test]
+fn a_post_is_not_repeated_after_the_server_may_have_processed_it() {
+    for status in [500, 502, 503, 504, 529] {
+        let client = Script::new().status(status);
+        assert_eq!(attempts(&client, post()), 1, "{status}");
+    }
+    let reset = Script::new().error(io::ErrorKind::ConnectionReset);
+    assert_eq!(attempts(&reset, post()), 1);
+}
+
+#[test]
+fn the_report_says_why_a_post_is_not_repeated() {
+    let client = Script::new().status(500).body("sorry");
+    let response = sent_through(layer(), &client, post()).unwrap();
+    assert_eq!(report(&response).stop(), StopReason::NotIdempotent);
+    assert_eq!(body_of(response), "sorry");
+}
+
+#[test]
+fn a_post_is_repeated_where_the_server_did_not_process_it() {
+    for status in [408, 425, 429] {
+        let client = Script::new().status(status);
+        assert_eq!(attempts(&client, post()), 3, "{status}");
+    }
+    for status in [413, 503] {
+        let client = Script::new().status(status).header("retry-after", "1");
+        assert_eq!(attempts(&client, post()), 3, "{status}");
+    }
+    let refused = Script::new().error(io::ErrorKind::ConnectionRefused);
+    assert_eq!(attempts(&refused, post()), 3);
+}
+
+#[test]
+fn a_retry_after_that_is_not_valid_is_no_invitation() {
+    let client = Script::new().status(503).header("retry-after", "soon");
+    assert_eq!(attempts(&client, post()), 1);
+}
+
+#[test]
+fn a_post_with_an_idempotency_key_is_repeated() {
+    for name in ["idempotency-key", "x-idempotency-key"] {
+        let mut request = post();
+        let key = http::HeaderValue::from_static("order-7");
+        request.headers_mut().insert(name, key);
+        assert_eq!(attempts(&Script::new().status(500), request), 3, "{name}");
+    }
+}
+
+#[test]
+fn a_post_is_repeated_where_the_policy_allows_all_methods() {
+    let client = Script::new().status(500);
+    let policy = policy().methods(Methods::All).build().unwrap();
+    let sent = sent_through(RetryLayer::new(policy), &client, post());
+    assert_eq!(sent.unwrap().status(), 500);
+    assert_eq!(client.calls().len(), 3);
+}
+
+#[test]
+fn a_get_is_repeated_after_every_transient_failure() {
+    for status in [408, 425, 429, 500, 502, 503, 504, 520, 529, 599] {
+        let client = Script::new().status(status);
+        assert_eq!(attempts(&client, get()), 3, "{status}");
+    }
+    for kind in [
+        io::ErrorKind::ConnectionRefused,
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::BrokenPipe,
+        io::ErrorKind::TimedOut,
+        io::ErrorKind::UnexpectedEof,
+    ] {
+        assert_eq!(attempts(&Script::new().error(kind), get()), 3, "{kind}");
+    }
+}
+
+#[test]
+fn a_get_is_not_repeated_where_that_cannot_help() {
+    for status in [200, 204, 304, 400, 401, 403, 404, 409, 413, 422, 501, 505] {
+        let client = Script::new().status(status).status(200);
+        assert_eq!(attempts(&client, get()), 1, "{status}");
+    }
+    let unknown = Script::new().error(io::ErrorKind::Other).status(200);
+    assert_eq!(attempts(&unknown, get()), 1);
+}
+
+/// How often the request reaches the server.
+fn attempts(client: &Script, request: Request) -> usize {
+    let _ = sent_through(layer(), client, request);
+    client.calls().len()
+}
+
+fn layer() -> RetryLayer {
+    RetryLayer::new(policy().build().unwrap())
+}
