@@ -16,11 +16,15 @@ pub(crate) struct Engine {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
+    /// How many bytes of a streaming body are recorded for later attempts.
+    pub(crate) recorded: usize,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
     /// The client below follows redirects, which an error may hide.
     pub(crate) redirects: bool,
 }
+
+const RECORDED: usize = 64 * 1024;
 
 /// Where the tokens come from.
 #[derive(Debug, Clone)]
@@ -52,6 +56,7 @@ impl Engine {
             runtime,
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
+            recorded: RECORDED,
             across_tasks: false,
             redirects: true,
         }
@@ -143,6 +148,14 @@ macro_rules! http_engine_settings {
         #[must_use]
         pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
+        }
+
+        /// How many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a stream in it) are
+        /// recorded while it is sent, so that it can be sent again. Default 64 KiB; a longer one is sent once, and with
+        /// 0 every one is. With tower, a body's own [`ReplayBody`](crate::ReplayBody) has this limit.
+        #[must_use]
+        pub fn replay_limit(self, bytes: usize) -> Self {
+            self.with(|engine| engine.recorded = bytes)
         }
 
         /// Marks the first attempts of requests in their extensions, as retries always are, so that a retry layer

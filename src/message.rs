@@ -2,6 +2,8 @@
 
 mod answer;
 mod replay_body;
+#[cfg(feature = "reqwest")]
+mod reqwest_request;
 mod retry_body;
 
 pub use answer::Answer;
@@ -24,6 +26,12 @@ use std::borrow::Cow;
 pub trait Replay: Sized {
     /// A copy of the body as it was before anything of it was read; none if there cannot be one.
     fn replay(&self) -> Option<Self>;
+
+    /// Whether this copy is still whole after an attempt that ended with an answer, or without one.
+    fn can_replay(&self, answered: bool) -> bool {
+        let _ = answered;
+        true
+    }
 }
 
 impl<B: Clone> Replay for B {
@@ -32,9 +40,13 @@ impl<B: Clone> Replay for B {
     }
 }
 
-impl<B> Replay for ReplayBody<B> {
+impl<B: http_body::Body> Replay for ReplayBody<B> {
     fn replay(&self) -> Option<Self> {
-        None
+        self.later()
+    }
+
+    fn can_replay(&self, answered: bool) -> bool {
+        self.is_whole(answered)
     }
 }
 
@@ -47,6 +59,9 @@ impl<B> Replay for ReplayBody<B> {
             `reqwest::Request` with the feature `reqwest`"
 )]
 pub trait Resend: Sized {
+    /// What later attempts are made of.
+    type Spare: Send;
+
     /// Whether the client may follow redirects by itself, so that an error need not be about this request.
     const REDIRECTS_HIDDEN: bool = false;
 
@@ -74,11 +89,23 @@ pub trait Resend: Sized {
         None
     }
 
-    /// The request, and a copy of it for a later attempt, if there can be one.
-    fn resend(self) -> (Self, Option<Self>);
+    /// The request, and what later attempts are made of, if there can be any; of a body that is a stream, so many bytes
+    /// are recorded at most, unless the body has a limit of its own.
+    fn spare(self, recorded: usize) -> (Self, Option<Self::Spare>);
+
+    /// The next attempt's request, and what attempts after that are made of, unless it is the last.
+    fn again(spare: Self::Spare, last: bool) -> (Self, Option<Self::Spare>);
+
+    /// The head of the request, as part of a spare.
+    fn head(spare: &Self::Spare) -> &Self;
+
+    /// Whether the body is still whole after an attempt that ended with an answer, or without one.
+    fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
 }
 
-impl<B: Replay> Resend for http::Request<B> {
+impl<B: Replay + Send> Resend for http::Request<B> {
+    type Spare = Self;
+
     fn method(&self) -> &Method {
         self.method()
     }
@@ -114,7 +141,7 @@ impl<B: Replay> Resend for http::Request<B> {
         Some(self.extensions_mut())
     }
 
-    fn resend(self) -> (Self, Option<Self>) {
+    fn spare(self, _: usize) -> (Self, Option<Self>) {
         let Some(copy) = self.body().replay() else {
             return (self, None);
         };
@@ -123,35 +150,17 @@ impl<B: Replay> Resend for http::Request<B> {
         let spare = Self::from_parts(parts.clone(), copy);
         (Self::from_parts(parts, body), Some(spare))
     }
-}
 
-#[cfg(feature = "reqwest")]
-impl Resend for ::reqwest::Request {
-    const REDIRECTS_HIDDEN: bool = true;
-
-    fn method(&self) -> &Method {
-        self.method()
+    fn again(spare: Self, last: bool) -> (Self, Option<Self>) {
+        if last { (spare, None) } else { spare.spare(0) }
     }
 
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
+    fn head(spare: &Self) -> &Self {
+        spare
     }
 
-    fn authority(&self) -> Option<Cow<'_, str>> {
-        let host = self.url().host_str()?;
-        Some(match self.url().port() {
-            Some(port) => Cow::Owned(format!("{host}:{port}")),
-            None => Cow::Borrowed(host),
-        })
-    }
-
-    fn url(&self) -> Option<&str> {
-        Some(self.url().as_str())
-    }
-
-    fn resend(self) -> (Self, Option<Self>) {
-        let copy = self.try_clone();
-        (self, copy)
+    fn can_resend(spare: &Self, answered: bool) -> bool {
+        spare.body().can_replay(answered)
     }
 }
 
@@ -221,7 +230,7 @@ mod tests {
             .body("b")
             .unwrap();
         request.extensions_mut().insert(7_u8);
-        let (request, copy) = request.resend();
+        let (request, copy) = request.spare(0);
         let copy = copy.unwrap();
         assert_eq!(
             (copy.method(), copy.uri()),
@@ -235,8 +244,11 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_cannot_be_cloned_is_sent_once() {
-        let request = http::Request::new(ReplayBody::new(std::io::empty()));
-        assert!(request.resend().1.is_none());
+    fn the_last_copy_is_the_spare_itself() {
+        let (_, spare) = http::Request::new("b").spare(0);
+        let (_, spare) = <http::Request<&str>>::again(spare.unwrap(), false);
+        let (request, spare) = <http::Request<&str>>::again(spare.unwrap(), true);
+        assert_eq!(*request.body(), "b");
+        assert!(spare.is_none());
     }
 }

@@ -17,6 +17,8 @@ use std::time::Duration;
 /// What the loop must be able to do with a client.
 pub(crate) trait Transport: Send {
     type Request: Send;
+    /// What later attempts are made of.
+    type Spare: Send;
     type Response: Send;
     /// A response in the form in which the caller gets it.
     type Kept: Send;
@@ -25,8 +27,14 @@ pub(crate) trait Transport: Send {
     /// The client can take a request.
     fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// The request, and a copy of it if it can be made.
-    fn copy(request: Self::Request) -> (Self::Request, Option<Self::Request>);
+    /// The request, and what later attempts are made of, if there can be any.
+    fn spare(&self, request: Self::Request) -> (Self::Request, Option<Self::Spare>);
+
+    /// The next attempt's request, and what attempts after that are made of, unless it is the last.
+    fn again(spare: Self::Spare, last: bool) -> (Self::Request, Option<Self::Spare>);
+
+    /// Whether the request is still whole after an attempt that ended with an answer, or without one.
+    fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
 
     fn send(
         &mut self,
@@ -36,7 +44,7 @@ pub(crate) trait Transport: Send {
 
     fn outcome<'a>(
         &self,
-        judging: &Judging<'_, Self::Request>,
+        judging: &Judging<'_, Self::Spare>,
         result: &'a Result<Self::Response, Self::Error>,
     ) -> Outcome<'a>;
 
@@ -55,11 +63,10 @@ pub(crate) trait Transport: Send {
 }
 
 /// What is known when a result is judged.
-pub(crate) struct Judging<'a, Q> {
+pub(crate) struct Judging<'a, S> {
     pub(crate) policy: &'a RetryPolicy,
     pub(crate) idempotent: bool,
-    /// The copy of the request, where there is one.
-    pub(crate) spare: Option<&'a Q>,
+    pub(crate) spare: Option<&'a S>,
 }
 
 /// One request on its way, and the client that it goes through.
@@ -81,18 +88,18 @@ pub(crate) enum Start<T: Transport> {
     Request(T::Request),
     Ended {
         result: Result<T::Response, T::Error>,
-        spare: Option<T::Request>,
+        spare: Option<T::Spare>,
         started: Duration,
     },
 }
 
 /// How an attempt that may have a time limit ended.
 enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<T::Request>),
+    Done(Result<T::Response, T::Error>, Option<T::Spare>),
     /// It ran into its limit; no retry could follow, and nothing could report a timeout.
     DoneLate(Result<T::Response, T::Error>, StopReason),
     Cut(T::Error, StopReason),
-    CutForRetry(Planned, T::Request),
+    CutForRetry(Planned, T::Spare),
 }
 
 /// A retry that is paid for, and when it is due.
@@ -108,13 +115,13 @@ enum Step<T: Transport> {
         planned: Planned,
         /// Nothing where the attempt was cut short.
         last: Option<Result<T::Response, T::Error>>,
-        spare: T::Request,
+        spare: T::Spare,
     },
 }
 
 /// What came of the wait before a retry.
 enum Waited<T: Transport> {
-    Send(T::Request),
+    Send(T::Request, Option<T::Spare>),
     GiveBack(Result<T::Kept, T::Error>, StopReason),
 }
 
@@ -124,7 +131,13 @@ impl<T: Transport> Call<T> {
     /// Makes attempts until one succeeds or a gate refuses the next.
     pub(crate) async fn run(mut self, start: Start<T>) -> Outcomes<T> {
         let mut step = match start {
-            Start::Request(request) => self.attempt(request).await,
+            Start::Request(request) => {
+                let (request, spare) = match self.progress.session.may_retry() {
+                    true => self.transport.spare(request),
+                    false => (request, None),
+                };
+                self.attempt(request, spare).await
+            }
             Start::Ended {
                 result,
                 spare,
@@ -145,21 +158,17 @@ impl<T: Transport> Call<T> {
             };
             step = match waited {
                 Waited::GiveBack(result, why) => return self.stop(result, why),
-                Waited::Send(request) => self.attempt(request).await,
+                Waited::Send(request, spare) => self.attempt(request, spare).await,
             };
         }
     }
 
-    async fn attempt(&mut self, request: T::Request) -> Step<T> {
+    async fn attempt(&mut self, request: T::Request, spare: Option<T::Spare>) -> Step<T> {
         let Self {
             transport,
             progress,
         } = self;
         let (span, attempt) = progress.attempt_starts(progress.engine.runtime.now());
-        let (request, spare) = match progress.session.may_retry() {
-            true => T::copy(request),
-            false => (request, None),
-        };
         let repeats = progress.session.repeats();
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
@@ -175,7 +184,7 @@ impl<T: Transport> Call<T> {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        spare: T::Request,
+        spare: T::Spare,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
@@ -195,7 +204,9 @@ impl<T: Transport> Call<T> {
             Ok(()) => {
                 paid.commit();
                 self.progress.story.retry_sent();
-                Waited::Send(spare)
+                let last = !self.progress.session.may_retry();
+                let (request, spare) = T::again(spare, last);
+                Waited::Send(request, spare)
             }
         }
     }
@@ -274,7 +285,7 @@ impl Progress {
         &mut self,
         sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
         limit: Option<Duration>,
-        spare: Option<T::Request>,
+        spare: Option<T::Spare>,
     ) -> Sent<T> {
         let mut sent = pin!(sent);
         let Some(limit) = limit else {
@@ -284,7 +295,10 @@ impl Progress {
         if let Some(result) = within(timer, sent.as_mut()).await {
             return Sent::Done(result, spare);
         }
-        self.session.set_replayable(spare.is_some());
+        let whole = spare
+            .as_ref()
+            .is_some_and(|spare| T::can_resend(spare, false));
+        self.session.set_replayable(whole);
         let timeout = self
             .engine
             .policy
@@ -311,9 +325,12 @@ impl Progress {
         &mut self,
         transport: &T,
         result: Result<T::Response, T::Error>,
-        spare: Option<T::Request>,
+        spare: Option<T::Spare>,
     ) -> Step<T> {
-        self.session.set_replayable(spare.is_some());
+        let whole = spare
+            .as_ref()
+            .is_some_and(|spare| T::can_resend(spare, result.is_ok()));
+        self.session.set_replayable(whole);
         let outcome = self.outcome(transport, &result, spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
@@ -345,7 +362,7 @@ impl Progress {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        spare: T::Request,
+        spare: T::Spare,
     ) -> Step<T> {
         self.story.retry_scheduled(&planned.paid, planned.due);
         Step::Retry {
@@ -359,7 +376,7 @@ impl Progress {
         &self,
         transport: &T,
         result: &'a Result<T::Response, T::Error>,
-        spare: Option<&T::Request>,
+        spare: Option<&T::Spare>,
     ) -> Outcome<'a> {
         let judging = Judging {
             policy: &self.engine.policy,

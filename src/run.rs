@@ -204,6 +204,7 @@ where
     E: Send,
 {
     type Request = ();
+    type Spare = ();
     type Response = T;
     type Kept = T;
     type Error = E;
@@ -212,8 +213,16 @@ where
         Ok(())
     }
 
-    fn copy(request: ()) -> ((), Option<()>) {
-        (request, Some(()))
+    fn spare(&self, (): ()) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn again((): (), _: bool) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn can_resend((): &(), _: bool) -> bool {
+        true
     }
 
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {

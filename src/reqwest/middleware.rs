@@ -83,7 +83,7 @@ impl Middleware for RetryMiddleware {
             return Box::pin(call.run(Start::Request(request))).await;
         }
         let (request, spare) = match may_retry {
-            true => request.resend(),
+            true => request.spare(engine.recorded),
             false => (request, None),
         };
         let result = first(next.clone(), request, extensions, spare.is_some()).await;
@@ -96,7 +96,7 @@ impl Middleware for RetryMiddleware {
                 return result;
             }
         }
-        let progress = wishes.progress(engine, spare.as_ref(), facts, started);
+        let progress = wishes.progress(engine, spare.as_ref().map(Request::head), facts, started);
         let transport = self.chain(next, extensions, before);
         let call = Call {
             transport,
@@ -139,6 +139,7 @@ impl RetryMiddleware {
             before,
             follows_redirects: self.engine.redirects,
             across_tasks: self.engine.across_tasks,
+            recorded: self.engine.recorded,
         }
     }
 }
@@ -151,10 +152,12 @@ struct Chain<'a> {
     before: Extensions,
     follows_redirects: bool,
     across_tasks: bool,
+    recorded: usize,
 }
 
 impl Transport for Chain<'_> {
     type Request = Request;
+    type Spare = <Request as Resend>::Spare;
     type Response = Response;
     type Kept = Response;
     type Error = Error;
@@ -163,8 +166,16 @@ impl Transport for Chain<'_> {
         Ok(())
     }
 
-    fn copy(request: Request) -> (Request, Option<Request>) {
-        request.resend()
+    fn spare(&self, request: Request) -> (Request, Option<Self::Spare>) {
+        request.spare(self.recorded)
+    }
+
+    fn again(spare: Self::Spare, last: bool) -> (Request, Option<Self::Spare>) {
+        Resend::again(spare, last)
+    }
+
+    fn can_resend(spare: &Self::Spare, answered: bool) -> bool {
+        <Request as Resend>::can_resend(spare, answered)
     }
 
     async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
@@ -181,7 +192,7 @@ impl Transport for Chain<'_> {
 
     fn outcome<'a>(
         &self,
-        judging: &Judging<'_, Request>,
+        judging: &Judging<'_, Self::Spare>,
         result: &'a Result<Response>,
     ) -> Outcome<'a> {
         let outcome = match result {
@@ -191,7 +202,7 @@ impl Transport for Chain<'_> {
         match self.follows_redirects && !judging.idempotent {
             true => {
                 let final_url = result.as_ref().ok().and_then(Answer::url);
-                behind_redirects(outcome, judging.spare, final_url)
+                behind_redirects(outcome, judging.spare.map(Request::head), final_url)
             }
             false => outcome,
         }

@@ -19,6 +19,7 @@ pin_project! {
     /// The future of a call to [`Retry`](super::Retry).
     pub struct RetryFuture<S, Q, X>
     where
+        Q: Resend,
         S: Service<Q>,
         S::Response: Answer,
         X: Errors<S::Error>,
@@ -39,6 +40,7 @@ pin_project! {
     #[project = Projected]
     enum State<S, Q, X>
     where
+        Q: Resend,
         S: Service<Q>,
         S::Response: Answer,
         X: Errors<S::Error>,
@@ -53,10 +55,10 @@ pin_project! {
 }
 
 /// What the loop needs should the first attempt not be a success.
-struct Rest<S, Q> {
+struct Rest<S, Q: Resend> {
     engine: Arc<Engine>,
     service: S,
-    spare: Option<Q>,
+    spare: Option<Q::Spare>,
     facts: RequestFacts,
     nested: bool,
     started: Duration,
@@ -95,7 +97,7 @@ where
             };
         }
         let (request, spare) = match wishes.may_retry(&engine) {
-            true => request.resend(),
+            true => request.spare(engine.recorded),
             false => (request, None),
         };
         let attempt = {
@@ -149,7 +151,8 @@ where
         result => result.map_err(X::from_inner),
     };
     let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    let progress = Wishes::none(nested).progress(engine, spare.as_ref(), facts, started);
+    let progress =
+        Wishes::none(nested).progress(engine, spare.as_ref().map(Q::head), facts, started);
     let call = Call {
         transport,
         progress,

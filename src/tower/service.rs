@@ -144,6 +144,7 @@ pub(super) struct ServiceTransport<S, Q, X> {
     service: S,
     follows_redirects: bool,
     across_tasks: bool,
+    recorded: usize,
     types: PhantomData<fn(Q) -> X>,
 }
 
@@ -153,6 +154,7 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
             service,
             follows_redirects: Q::REDIRECTS_HIDDEN && engine.redirects,
             across_tasks: engine.across_tasks,
+            recorded: engine.recorded,
             types: PhantomData,
         }
     }
@@ -169,6 +171,7 @@ where
     X::Error: Send + 'static,
 {
     type Request = Q;
+    type Spare = Q::Spare;
     type Response = S::Response;
     type Kept = <S::Response as Answer>::Kept;
     type Error = X::Error;
@@ -179,8 +182,16 @@ where
             .map_err(X::from_inner)
     }
 
-    fn copy(request: Q) -> (Q, Option<Q>) {
-        request.resend()
+    fn spare(&self, request: Q) -> (Q, Option<Q::Spare>) {
+        request.spare(self.recorded)
+    }
+
+    fn again(spare: Q::Spare, last: bool) -> (Q, Option<Q::Spare>) {
+        Q::again(spare, last)
+    }
+
+    fn can_resend(spare: &Q::Spare, answered: bool) -> bool {
+        Q::can_resend(spare, answered)
     }
 
     fn send(
@@ -199,7 +210,7 @@ where
 
     fn outcome<'a>(
         &self,
-        judging: &Judging<'_, Q>,
+        judging: &Judging<'_, Q::Spare>,
         result: &'a Result<S::Response, X::Error>,
     ) -> Outcome<'a> {
         let outcome = match result {
@@ -209,7 +220,7 @@ where
         match self.follows_redirects && !judging.idempotent {
             true => {
                 let final_url = result.as_ref().ok().and_then(Answer::url);
-                behind_redirects(outcome, judging.spare, final_url)
+                behind_redirects(outcome, judging.spare.map(Q::head), final_url)
             }
             false => outcome,
         }

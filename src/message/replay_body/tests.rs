@@ -1,0 +1,164 @@
+//! Zero, partial and full reads of one attempt, and what the next one sends.
+
+use super::*;
+use crate::message::Replay;
+use futures_util::FutureExt;
+use http_body_util::{BodyExt, Full, StreamBody};
+use proptest::prelude::*;
+use std::convert::Infallible;
+use std::future::poll_fn;
+
+type Chunks = Vec<Result<Frame<Bytes>, io::Error>>;
+use std::io;
+
+fn body(
+    chunks: &[&'static str],
+    limit: usize,
+) -> ReplayBody<impl Body<Data = Bytes, Error = io::Error> + use<>> {
+    let frames = chunks
+        .iter()
+        .map(|chunk| Ok(Frame::data(Bytes::from_static(chunk.as_bytes()))));
+    let frames: Chunks = frames.collect();
+    ReplayBody::with_limit(StreamBody::new(futures_util::stream::iter(frames)), limit)
+}
+
+fn read<B: Body<Data = Bytes, Error = BoxError> + Unpin>(body: &mut B, frames: usize) -> String {
+    let mut text = Vec::new();
+    for _ in 0..frames {
+        let next = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))
+            .now_or_never()
+            .unwrap();
+        match next {
+            Some(frame) => text.extend(frame.unwrap().into_data().unwrap()),
+            None => break,
+        }
+    }
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn whatever_the_first_attempt_read_the_second_sends_all() {
+    for frames in 0..=4 {
+        let mut first = body(&["ab", "c", "de"], 64);
+        let mut second = first.replay().unwrap();
+        let third = second.replay();
+        read(&mut first, frames);
+        assert!(second.can_replay(false));
+        assert_eq!(read(&mut second, 9), "abcde", "after {frames} frames");
+        assert_eq!(read(&mut third.unwrap(), 9), "abcde");
+    }
+}
+
+#[test]
+fn over_the_limit_a_body_is_sent_once_and_whole() {
+    let mut first = body(&["abc", "de"], 4);
+    let second = first.replay().unwrap();
+    assert_eq!(read(&mut first, 9), "abcde");
+    assert!(!second.can_replay(false));
+    assert!(body(&["a"], 0).replay().is_none());
+}
+
+#[test]
+fn an_early_answer_forbids_a_second_sending() {
+    let mut first = body(&["ab", "c"], 64);
+    let second = first.replay().unwrap();
+    read(&mut first, 1);
+    assert!(second.can_replay(false) && !second.can_replay(true));
+    read(&mut first, 2);
+    assert!(second.can_replay(true));
+}
+
+#[test]
+fn a_body_of_known_length_is_over_when_its_last_byte_is_read() {
+    let mut first = ReplayBody::new(Full::new(Bytes::from_static(b"abc")));
+    let second = first.replay().unwrap();
+    assert_eq!(second.size_hint().exact(), Some(3));
+    assert_eq!(read(&mut first, 1), "abc");
+    assert!(second.can_replay(true));
+    assert_eq!(second.size_hint().exact(), Some(3));
+    assert!(first.is_end_stream() && !second.is_end_stream());
+}
+
+#[test]
+fn an_attempt_that_is_still_sending_fails_when_the_next_begins() {
+    let mut first = body(&["ab", "c"], 64);
+    let mut second = first.replay().unwrap();
+    read(&mut first, 1);
+    assert_eq!(read(&mut second, 1), "ab");
+    let stale = poll_fn(|cx| Pin::new(&mut first).poll_frame(cx))
+        .now_or_never()
+        .unwrap();
+    assert_eq!(
+        stale.unwrap().unwrap_err().to_string(),
+        "a later attempt sends this body now"
+    );
+    assert_eq!(read(&mut second, 9), "c");
+}
+
+#[test]
+fn a_stream_that_failed_is_not_sent_again() {
+    let frames: Chunks = vec![
+        Ok(Frame::data(Bytes::from_static(b"a"))),
+        Err(io::Error::other("gone")),
+    ];
+    let mut first = ReplayBody::new(StreamBody::new(futures_util::stream::iter(frames)));
+    let second = first.replay().unwrap();
+    read(&mut first, 1);
+    let failed = poll_fn(|cx| Pin::new(&mut first).poll_frame(cx))
+        .now_or_never()
+        .unwrap();
+    assert!(failed.unwrap().is_err());
+    assert!(!second.can_replay(false));
+}
+
+#[test]
+fn nothing_is_kept_where_no_attempt_can_follow() {
+    let mut only = body(&["ab", "c"], 64);
+    assert_eq!(read(&mut only, 1), "ab");
+    assert!(only.replay().is_none());
+    assert_eq!(read(&mut only, 9), "c");
+}
+
+#[test]
+fn trailers_are_recorded_too() {
+    let trailers =
+        http::HeaderMap::from_iter([(http::header::ETAG, http::HeaderValue::from_static("7"))]);
+    let frames = vec![
+        Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"a"))),
+        Ok(Frame::trailers(trailers)),
+    ];
+    let first = ReplayBody::new(StreamBody::new(futures_util::stream::iter(frames)));
+    let second = first.replay().unwrap();
+    for body in [first, second] {
+        let whole = body.collect().now_or_never().unwrap().unwrap();
+        assert_eq!(whole.trailers().unwrap()["etag"], "7");
+        assert_eq!(whole.to_bytes(), "a");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn an_attempt_sends_all_or_there_is_none(
+        chunks in prop::collection::vec("[a-z]{0,9}", 0..12),
+        reads in prop::collection::vec(0_usize..14, 1..5),
+        limit in 0_usize..60,
+    ) {
+        let whole = chunks.concat();
+        let frames: Chunks = chunks.into_iter().map(|chunk| Ok(Frame::data(Bytes::from(chunk)))).collect();
+        let mut current = ReplayBody::with_limit(StreamBody::new(futures_util::stream::iter(frames)), limit);
+        for frames in reads {
+            let Some(next) = current.replay() else { break };
+            let sent = read(&mut current, frames);
+            prop_assert!(whole.starts_with(&sent));
+            if !next.can_replay(false) {
+                let rest = read(&mut current, 99);
+                prop_assert_eq!(sent + &rest, whole);
+                return Ok(());
+            }
+            current = next;
+        }
+        prop_assert_eq!(read(&mut current, 99), whole);
+    }
+}

@@ -1,0 +1,93 @@
+//! Requests of reqwest, whose streaming bodies cannot be cloned.
+
+use super::{ReplayBody, Resend};
+use ::reqwest::{Body, Request};
+use http::{HeaderMap, Method};
+use std::borrow::Cow;
+
+/// What later attempts of a `reqwest::Request` are made of.
+#[derive(Debug)]
+pub struct SpareRequest {
+    /// The request, with its body if that can be cloned.
+    request: Request,
+    stream: Option<ReplayBody<Body>>,
+}
+
+impl Resend for Request {
+    type Spare = SpareRequest;
+
+    const REDIRECTS_HIDDEN: bool = true;
+
+    fn method(&self) -> &Method {
+        self.method()
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.headers()
+    }
+
+    fn authority(&self) -> Option<Cow<'_, str>> {
+        let host = self.url().host_str()?;
+        Some(match self.url().port() {
+            Some(port) => Cow::Owned(format!("{host}:{port}")),
+            None => Cow::Borrowed(host),
+        })
+    }
+
+    fn url(&self) -> Option<&str> {
+        Some(self.url().as_str())
+    }
+
+    fn spare(mut self, recorded: usize) -> (Self, Option<SpareRequest>) {
+        if let Some(request) = self.try_clone() {
+            let spare = SpareRequest {
+                request,
+                stream: None,
+            };
+            return (self, Some(spare));
+        }
+        let Some(body) = self.body_mut().take() else {
+            return (self, None);
+        };
+        let head = self.try_clone();
+        let stream = ReplayBody::with_limit(body, recorded);
+        let later = stream.later();
+        *self.body_mut() = Some(Body::wrap(stream));
+        let spare = head.zip(later).map(|(request, later)| SpareRequest {
+            request,
+            stream: Some(later),
+        });
+        (self, spare)
+    }
+
+    fn again(spare: SpareRequest, last: bool) -> (Self, Option<SpareRequest>) {
+        let SpareRequest { request, stream } = spare;
+        let head = if last { None } else { request.try_clone() };
+        let later = stream.as_ref().map(ReplayBody::later);
+        let mut request = request;
+        if let Some(stream) = stream {
+            *request.body_mut() = Some(Body::wrap(stream));
+        }
+        let spare = match (head, later) {
+            (Some(request), None) => Some(SpareRequest {
+                request,
+                stream: None,
+            }),
+            (Some(request), Some(Some(later))) => Some(SpareRequest {
+                request,
+                stream: Some(later),
+            }),
+            _ => None,
+        };
+        (request, spare)
+    }
+
+    fn head(spare: &SpareRequest) -> &Self {
+        &spare.request
+    }
+
+    fn can_resend(spare: &SpareRequest, answered: bool) -> bool {
+        let stream = spare.stream.as_ref();
+        stream.is_none_or(|stream| stream.is_whole(answered))
+    }
+}
