@@ -14,3 +14,4 @@ mod operation;
 mod properties;
 mod reqwest_stack;
 mod tower_stack;
+mod wire;

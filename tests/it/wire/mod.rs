@@ -1,0 +1,13 @@
+//! Real sockets: every failure that a real network makes.
+
+mod bodies;
+mod cancel;
+mod connections;
+mod exactly_once;
+mod http2;
+mod limits;
+mod self_test;
+mod server;
+mod stacks;
+mod table;
+mod tls;
