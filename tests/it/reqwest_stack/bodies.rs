@@ -1,4 +1,4 @@
-//! A body that cannot be sent twice is sent once, and never empty.
+//! A body is sent whole or not again: never empty, never in part.
 
 use super::*;
 use futures_util::stream;
@@ -16,10 +16,28 @@ fn stream() -> Body {
 }
 
 #[tokio::test]
-async fn a_stream_is_sent_once_whatever_the_answer() {
+async fn a_stream_within_its_limit_is_sent_whole_each_time() {
+    for (method, status) in [(Method::PUT, 503), (Method::POST, 429)] {
+        let server = answering_statuses([status, status, 200]).await;
+        let request = client(retries(4))
+            .request(method, server.uri())
+            .body(stream());
+        assert_eq!(request.send().await.unwrap().status(), 200);
+        let received = requests(&server).await;
+        assert_eq!(received.len(), 3);
+        assert!(
+            received
+                .iter()
+                .all(|request| request.body == TEXT.as_bytes())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_over_its_limit_is_sent_once_whatever_the_answer() {
     for (method, status) in [(Method::PUT, 503), (Method::POST, 503), (Method::POST, 429)] {
         let server = answering_statuses([status]).await;
-        let request = client(retries(4))
+        let request = client(retries(4).replay_limit(TEXT.len() - 1))
             .request(method, server.uri())
             .body(stream());
         let response = request.send().await.unwrap();
@@ -41,8 +59,8 @@ async fn a_stream_that_is_accepted_is_whole() {
 }
 
 #[tokio::test]
-async fn a_multipart_stream_is_sent_once() {
-    let server = answering_statuses([503]).await;
+async fn a_multipart_stream_is_sent_whole_each_time() {
+    let server = answering_statuses([503, 200]).await;
     let form = Form::new()
         .text("name", "report")
         .part("file", Part::stream(stream()));
@@ -51,12 +69,13 @@ async fn a_multipart_stream_is_sent_once() {
         .execute(request.build().unwrap())
         .await
         .unwrap();
-    assert_eq!(report_of(&response).stop(), StopReason::BodyNotReplayable);
-    let [only] = &requests(&server).await[..] else {
-        panic!("one request");
+    assert_eq!(response.status(), 200);
+    let [first, second] = &requests(&server).await[..] else {
+        panic!("two requests");
     };
-    let sent = String::from_utf8_lossy(&only.body);
+    let sent = String::from_utf8_lossy(&first.body);
     assert!(sent.contains("report") && sent.contains(TEXT), "{sent}");
+    assert_eq!(second.body, first.body);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Replay, ReplayBody, StopReason};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -37,10 +38,14 @@ fn an_empty_body_is_sent_every_time() {
 }
 
 #[test]
-fn a_stream_is_sent_whole_and_once() {
-    let chunks = ["all", " of", " it"].map(|chunk| Ok(http_body::Frame::data(Bytes::from(chunk))));
-    let stream = StreamBody::new(futures_util::stream::iter(chunks));
-    let received = received(ReplayBody::new(stream), read_whole);
+fn a_stream_within_its_limit_is_sent_whole_every_time() {
+    let received = received(ReplayBody::new(stream()), read_whole);
+    assert_eq!(received, ["all of it"; 3]);
+}
+
+#[test]
+fn a_stream_over_its_limit_is_sent_whole_and_once() {
+    let received = received(ReplayBody::with_limit(stream(), 8), read_whole);
     assert_eq!(received, ["all of it"]);
 }
 
@@ -50,7 +55,7 @@ fn the_report_says_that_a_stream_cannot_be_sent_twice() {
         let request = || {
             http::Request::builder()
                 .method(method)
-                .body(ReplayBody::new(Empty::<Bytes>::new()))
+                .body(ReplayBody::with_limit(Empty::<Bytes>::new(), 0))
                 .unwrap()
         };
         for request in [request(), with_slot(request()).0] {
@@ -141,9 +146,14 @@ where
     received.clone()
 }
 
+fn stream() -> impl http_body::Body<Data = Bytes, Error = Infallible> + Send {
+    let chunks = ["all", " of", " it"].map(|chunk| Ok(http_body::Frame::data(Bytes::from(chunk))));
+    StreamBody::new(futures_util::stream::iter(chunks))
+}
+
 fn read_whole<B>(body: B) -> String
 where
-    B: http_body::Body<Data = Bytes, Error = std::convert::Infallible>,
+    B: http_body::Body<Data = Bytes, Error: std::fmt::Debug>,
 {
     let whole = body.collect().now_or_never().unwrap().unwrap().to_bytes();
     String::from_utf8(whole.to_vec()).unwrap()
