@@ -128,7 +128,7 @@ mod alone {
     }
 }
 
-/// Run by `RUSTFLAGS="--cfg http_retry_loom" cargo test --release --no-default-features --lib loom`.
+/// Built by `cargo rustc --all-features --lib --profile test -- --cfg http_retry_loom`, and run with the filter `loom`.
 #[cfg(http_retry_loom)]
 mod loom_model {
     use super::*;
