@@ -172,10 +172,11 @@ mod loom_model {
             let (depositor, refunder) = (budget.clone(), budget.clone());
             let deposit = thread::spawn(move || depositor.deposit(Duration::ZERO));
             let refund = thread::spawn(move || drop(withdraw(&refunder)));
+            budget.deposit(Duration::ZERO);
             let spent = spend(&budget);
             deposit.join().unwrap();
             refund.join().unwrap();
-            assert_eq!(budget.available(Duration::ZERO) + spent, 2);
+            assert_eq!(budget.available(Duration::ZERO) + spent, 3);
         });
     }
 }
