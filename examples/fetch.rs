@@ -201,7 +201,7 @@ impl Observer for Timeline {
         let at = event.at.saturating_sub(self.start).as_secs_f64();
         let line = |text: fmt::Arguments<'_>| tell(format_args!("{at:8.3} s  {text}"));
         match event.kind {
-            RetryEventKind::AttemptStarted { number } => line(format_args!("attempt {number}")),
+            RetryEventKind::AttemptStarted { number, .. } => line(format_args!("attempt {number}")),
             RetryEventKind::AttemptEnded(attempt) => {
                 let came_back = came_back(attempt);
                 line(format_args!("{came_back}. {}", attempt.class.explain()));

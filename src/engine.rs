@@ -2,8 +2,9 @@
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::Observer;
-use crate::policy::RetryPolicy;
+use crate::policy::{Class, Outcome, RetryPolicy};
 use crate::runtime::Runtime;
+use http::{HeaderMap, StatusCode};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,11 @@ impl Engine {
         }
     }
 
+    pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
+        let outcome = self.policy.classify(Outcome::response(status, headers));
+        outcome.class() == Class::Success
+    }
+
     /// Whether a first attempt that succeeds leaves nothing to do but to count it.
     pub(crate) fn is_silent(&self) -> bool {
         self.observers.is_empty()
@@ -144,7 +150,8 @@ macro_rules! http_engine_settings {
         }
 
         /// How much of a failed HTTP/1 response is read, and for how long, so that its connection can serve the retry.
-        /// Default 128 KiB and 1 s; past either, the connection is closed instead.
+        /// Default 128 KiB and 1 s; past either, the connection is closed instead. With 0 of either, only a response
+        /// that is at its end already leaves its connection open.
         #[must_use]
         pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
@@ -170,7 +177,7 @@ macro_rules! http_engine_settings {
         ///
         /// A followed redirect hides behind the error of the request that came after it: a POST that was answered 303
         /// and whose GET could not connect looks as if nothing had been sent. So, without this word, a request of
-        /// reqwest that is not idempotent is not repeated after a connection error.
+        /// reqwest that is not idempotent is not repeated after a connection error. Default: redirects may be followed.
         #[must_use]
         pub fn redirects_off(self) -> Self {
             self.with(|engine| engine.redirects = false)

@@ -75,6 +75,10 @@ fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     const LONGEST: usize = 64;
     let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
         let error: &'a (dyn Error + 'static) = *error;
+        #[cfg(feature = "reqwest")]
+        if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
+            return Some(carried(error));
+        }
         let payload = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
@@ -92,10 +96,11 @@ fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = value.downcast_ref::<reqwest_middleware::Error>() {
-        return Some(match error {
-            reqwest_middleware::Error::Middleware(error) => error.as_ref(),
-            reqwest_middleware::Error::Reqwest(error) => error,
-        });
+        return Some(carried(error));
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = value.downcast_ref::<anyhow::Error>() {
+        return Some(error.as_ref());
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = value.downcast_ref::<::reqwest::Error>() {
@@ -115,6 +120,15 @@ fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     value
         .downcast_ref::<AttemptTimeout>()
         .map(|error| error as _)
+}
+
+/// What the middlewares' error carries, which its own `source()` skips.
+#[cfg(feature = "reqwest")]
+fn carried(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
+    match error {
+        reqwest_middleware::Error::Middleware(error) => error.as_ref(),
+        reqwest_middleware::Error::Reqwest(error) => error,
+    }
 }
 
 #[cfg(feature = "hyper")]
@@ -252,10 +266,6 @@ impl AttemptTimeout {
     /// `reqwest_middleware::Error::Middleware`.
     #[must_use]
     pub fn is(error: &(dyn Error + 'static)) -> bool {
-        #[cfg(feature = "reqwest")]
-        if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
-            return inner.chain().any(<dyn Error>::is::<Self>);
-        }
         links(error).any(<dyn Error>::is::<Self>)
     }
 }

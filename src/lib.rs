@@ -50,7 +50,6 @@
 //! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
 //! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What a smaller feature set leaves unused is checked with all of them on.
 #![cfg_attr(
     not(all(
         feature = "tower",
@@ -58,7 +57,12 @@
         feature = "tracing",
         feature = "testing"
     )),
-    allow(dead_code, unused_imports, unused_macros)
+    allow(
+        dead_code,
+        unused_imports,
+        unused_macros,
+        reason = "what a smaller feature set leaves unused is checked with all of them on"
+    )
 )]
 
 mod engine;
@@ -114,6 +118,6 @@ pub use error::{AttemptTimeout, ConfigError};
 pub use message::{Answer, Replay, ReplayBody, Resend, RetryBody};
 pub use observe::{ReportSlot, RetryReport};
 pub use policy::{
-    Attempt, Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride,
-    RetryPolicy, RetryPolicyBuilder, StopReason,
+    Attempt, Backoff, Cap, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
+    RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };

@@ -69,6 +69,17 @@ pub(crate) struct Judging<'a, S> {
     pub(crate) spare: Option<&'a S>,
 }
 
+impl<'a, S> Judging<'a, S> {
+    /// The same with the spare's head in its place.
+    pub(crate) fn of<Q>(&self, head: impl Fn(&'a S) -> &'a Q) -> Judging<'a, Q> {
+        Judging {
+            policy: self.policy,
+            idempotent: self.idempotent,
+            spare: self.spare.map(head),
+        }
+    }
+}
+
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
     pub(crate) transport: T,
@@ -96,8 +107,6 @@ pub(crate) enum Start<T: Transport> {
 /// How an attempt that may have a time limit ended.
 enum Sent<T: Transport> {
     Done(Result<T::Response, T::Error>, Option<T::Spare>),
-    /// It ran into its limit; no retry could follow, and nothing could report a timeout.
-    DoneLate(Result<T::Response, T::Error>, StopReason),
     Cut(T::Error, StopReason),
     CutForRetry(Planned, T::Spare),
 }
@@ -173,7 +182,6 @@ impl<T: Transport> Call<T> {
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
             Sent::Done(result, spare) => progress.step(&self.transport, result, spare),
-            Sent::DoneLate(result, why) => progress.last_step(&self.transport, result, why),
             Sent::Cut(error, why) => Step::Stop(Err(error), why),
             Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
         }
@@ -254,7 +262,7 @@ impl<T: Transport> Call<T> {
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.
-async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
+pub(crate) async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
     let mut attempt = pin!({
         let _mark = Mark::of(repeats);
         send()
@@ -304,20 +312,23 @@ impl Progress {
             .policy
             .classify(Outcome::error(ErrorKind::Timeout));
         let at = self.engine.runtime.moment();
-        let why = match (self.decide(&timeout, at), spare) {
+        let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
                 self.tell(&timeout, at);
                 return Sent::CutForRetry(planned, spare);
             }
-            (Ok(_), None) => StopReason::BodyNotReplayable,
-            (Err(why), _) => why,
+            undecided => undecided,
         };
         match T::cut(AttemptTimeout::new(limit)) {
             Some(error) => {
                 self.tell(&timeout, at);
-                Sent::Cut(error, why)
+                Sent::Cut(
+                    error,
+                    decided.err().unwrap_or(StopReason::BodyNotReplayable),
+                )
             }
-            None => Sent::DoneLate(sent.await, why),
+            // Nothing could report a timeout: what comes of the attempt is judged when it comes.
+            None => Sent::Done(sent.await, spare),
         }
     }
 
@@ -339,22 +350,6 @@ impl Progress {
             (Ok(planned), Some(spare)) => self.retry(planned, Some(result), spare),
             (Ok(_), None) => Step::Stop(result, StopReason::BodyNotReplayable),
             (Err(why), _) => Step::Stop(result, why),
-        }
-    }
-
-    /// The end of an attempt after which nothing follows, whatever came of it.
-    fn last_step<T: Transport>(
-        &mut self,
-        transport: &T,
-        result: Result<T::Response, T::Error>,
-        why: StopReason,
-    ) -> Step<T> {
-        let outcome = self.outcome(transport, &result, None);
-        let at = self.engine.runtime.moment();
-        self.tell(&outcome, at);
-        match outcome.class() {
-            Class::Success => Step::Stop(result, StopReason::Succeeded),
-            _ => Step::Stop(result, why),
         }
     }
 
@@ -388,18 +383,24 @@ impl Progress {
     }
 
     fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {
+        let before = self.session.clone();
         match self.session.on_outcome(outcome, at) {
             Decision::Stop(why) => Err(why),
-            Decision::Retry(plan) => {
-                let paid = self.budget.withdraw(plan, at.now)?;
-                let due = at.now.saturating_add(paid.delay());
-                Ok(Planned { paid, due })
-            }
+            Decision::Retry(plan) => match self.budget.withdraw(plan, at.now) {
+                Ok(paid) => {
+                    let due = at.now.saturating_add(paid.delay());
+                    Ok(Planned { paid, due })
+                }
+                Err(why) => {
+                    self.session = before;
+                    Err(why)
+                }
+            },
         }
     }
 
     fn tell(&mut self, outcome: &Outcome<'_>, at: Moment) {
-        if outcome.class() == Class::Success && !self.session.is_nested() {
+        if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
         }
         self.story.attempt_ended(outcome, at);

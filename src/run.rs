@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// Runs async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
 /// ```
+/// # #[cfg(feature = "testing")] {
 /// use http_retry::run::Runner;
 /// use http_retry::{Class, Reach, RetryPolicy};
 /// # use http_retry::testing::ManualRuntime;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 ///     .await;
 /// assert_eq!(answer.unwrap(), 42);
 /// # }).unwrap();
+/// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Runner {
@@ -86,7 +88,8 @@ impl Runner {
         }
     }
 
-    /// Where the report of the next run goes.
+    /// Where the report of each run goes; of runs at the same time, the last to end stays, so give each its own
+    /// (`runner.clone().report_to(slot)`).
     #[must_use]
     pub fn report_to(self, slot: ReportSlot) -> Self {
         Self {
@@ -113,7 +116,7 @@ impl Runner {
         operation: O,
     ) -> impl Future<Output = Result<T, E>> + Send
     where
-        O: Fn(Attempt) -> F + Send,
+        O: FnMut(Attempt) -> F + Send,
         F: Future<Output = Result<T, E>> + Send,
         T: Send,
         E: Send,
@@ -134,12 +137,16 @@ impl Runner {
     /// # Errors
     ///
     /// The last attempt's error, as it was.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`Runner::run`].
     pub fn run_by_policy<T, E, F, O>(
         &self,
         operation: O,
     ) -> impl Future<Output = Result<T, E>> + Send
     where
-        O: Fn(Attempt) -> F + Send,
+        O: FnMut(Attempt) -> F + Send,
         F: Future<Output = Result<T, E>> + Send,
         T: Send,
         E: Send + 'static,
@@ -198,7 +205,7 @@ struct Operation<J, O, T, E> {
 impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
 where
     J: Fn(&RetryPolicy, &E) -> Outcome<'static> + Send,
-    O: Fn(Attempt) -> F + Send,
+    O: FnMut(Attempt) -> F + Send,
     F: Future<Output = Result<T, E>> + Send,
     T: Send,
     E: Send,

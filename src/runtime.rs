@@ -3,6 +3,7 @@
 use crate::policy::Moment;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -43,6 +44,20 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// A wait of this length from its first poll or from now, as the runtime likes.
     fn sleep(&self, duration: Duration) -> Sleep;
+}
+
+impl<R: Runtime + ?Sized> Runtime for Arc<R> {
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+
+    fn moment(&self) -> Moment {
+        (**self).moment()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        (**self).sleep(duration)
+    }
 }
 
 /// The clock and the timer of tokio, the system's wall clock, and the thread's random generator.

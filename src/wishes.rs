@@ -1,11 +1,12 @@
-//! What a request's extensions and its surroundings ask of the retry layer.
+//! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
 
 use crate::engine::Engine;
-use crate::message::Resend;
+use crate::failure::outcome_of;
+use crate::message::{Answer, Resend, behind_redirects};
 use crate::nested::is_inside;
 use crate::observe::{ReportSlot, Story, Subject};
-use crate::policy::{Attempt, RequestFacts, RetryOverride, RetrySession, StopReason};
-use crate::retry_loop::Progress;
+use crate::policy::{Attempt, Outcome, RequestFacts, RetryOverride, RetrySession, StopReason};
+use crate::retry_loop::{Judging, Progress};
 use http::Extensions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,4 +90,21 @@ impl Wishes {
             method: request.map(|request| request.method().clone()),
         }
     }
+}
+
+/// What an HTTP attempt's result means, redirects that the client may have followed included.
+pub(crate) fn http_outcome<'a, A: Answer, E: 'static, Q: Resend>(
+    judging: &Judging<'_, Q>,
+    result: &'a Result<A, E>,
+    follows_redirects: bool,
+) -> Outcome<'a> {
+    let outcome = match result {
+        Ok(response) => Outcome::response(response.status(), response.headers()),
+        Err(error) => outcome_of(judging.policy, error),
+    };
+    if !follows_redirects || judging.idempotent {
+        return outcome;
+    }
+    let final_url = result.as_ref().ok().and_then(Answer::url);
+    behind_redirects(outcome, judging.spare, final_url)
 }

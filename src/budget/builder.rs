@@ -131,6 +131,10 @@ impl RetryBudgetBuilder {
             .capacity
             .unwrap_or(Decimal::from(DEFAULT_CAPACITY))
             .within("budget.capacity", least, Decimal::from(MAX_CAPACITY))?;
+        if self.retry_cost == Decimal::ONE && capacity.micros() < Decimal::ONE.micros() {
+            let allowed = "must be at least retry_cost, which is 1";
+            return Err(ConfigError::new("budget.capacity", capacity, allowed));
+        }
         let retry_cost = self
             .retry_cost
             .within("budget.retry_cost", least, capacity)?;
@@ -168,6 +172,7 @@ mod tests {
     fn what_cannot_work_is_refused_by_name() {
         let builder = RetryBudget::builder;
         assert_eq!(field_at_fault(builder().capacity(0)), "budget.capacity");
+        assert_eq!(field_at_fault(builder().capacity(0.5)), "budget.capacity");
         assert_eq!(
             field_at_fault(builder().capacity(2).initial(3)),
             "budget.initial"

@@ -82,3 +82,27 @@ fn a_chain_that_never_ends_is_walked_for_a_while() {
     }
     assert_eq!(kind_of(Endless), ErrorKind::Other);
 }
+
+#[test]
+fn a_known_error_type_of_ones_own_can_leave_the_verdict_to_its_chain() {
+    let policy = RetryPolicy::builder()
+        .classify_error(|_: &Wrapped| None)
+        .build()
+        .unwrap();
+    let reset = Wrapped(io::Error::from(io::ErrorKind::ConnectionReset).into());
+    let kind = |policy: &RetryPolicy| outcome_of(policy, &reset).error_kind();
+    assert_eq!(kind(&policy), Some(ErrorKind::Reset));
+    assert_eq!(kind(&RetryPolicy::background()), Some(ErrorKind::Other));
+}
+
+#[cfg(feature = "reqwest")]
+#[test]
+fn what_the_middlewares_error_carries_is_read_wherever_it_stands() {
+    let timeout = || AttemptTimeout::new(std::time::Duration::from_secs(1));
+    let carried = || reqwest_middleware::Error::middleware(Wrapped(timeout().into()));
+    assert_eq!(kind_of(carried()), ErrorKind::Timeout);
+    assert!(AttemptTimeout::is(&carried()));
+    assert!(AttemptTimeout::is(&Wrapped(carried().into())));
+    let bare = outcome_of(&RetryPolicy::background(), &anyhow::Error::new(timeout()));
+    assert_eq!(bare.error_kind(), Some(ErrorKind::Timeout));
+}

@@ -18,6 +18,7 @@ pub(crate) use story::{Story, Subject};
 
 use crate::policy::DelaySource;
 use http::Method;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Sees every event of every request; give it to an adapter with `observe`.
@@ -48,6 +49,12 @@ impl<F: Fn(&RetryEvent<'_>) + Send + Sync + 'static> Observer for F {
     }
 }
 
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn on_event(&self, event: &RetryEvent<'_>) {
+        (**self).on_event(event);
+    }
+}
+
 /// Something that happened to a request.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -67,6 +74,7 @@ pub struct RetryEvent<'a> {
 #[non_exhaustive]
 pub enum RetryEventKind<'a> {
     /// An attempt is about to be sent.
+    #[non_exhaustive]
     AttemptStarted {
         /// 1 for the first attempt, 2 for the first retry, and so on.
         number: u32,
@@ -74,6 +82,7 @@ pub enum RetryEventKind<'a> {
     /// An attempt's response head or error is there.
     AttemptEnded(&'a AttemptReport),
     /// A retry is paid for and will be sent after the delay.
+    #[non_exhaustive]
     RetryScheduled {
         /// 1 for the first retry, 2 for the second, and so on.
         retry: u32,

@@ -88,7 +88,9 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.methods = methods)
     }
 
-    /// A rule in front of the standard tables: `None` leaves an outcome as they have it. It must not panic.
+    /// A rule in front of the standard tables: `None` leaves an outcome as they have it, and so does a success said of an
+    /// error. It sees what `classify_error` made of an error and has the last word; called again, it replaces the rule
+    /// before. It must not panic.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
@@ -112,6 +114,9 @@ impl RetryPolicyBuilder {
     /// What an error type of one's own means, wherever it stands in an error's source chain; for several types, call it
     /// several times. It must not panic.
     ///
+    /// `None` leaves the verdict to the rest of the chain. A service's own error type must be made known this way, if
+    /// only by `|_: &MyError| None`, for its source chain to be read at all, unless errors are boxed.
+    ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
     /// use std::num::ParseIntError;
@@ -121,14 +126,15 @@ impl RetryPolicyBuilder {
     ///     .build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn classify_error<E: Error + 'static>(
-        self,
-        judge: impl Fn(&E) -> (Class, Reach) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn classify_error<E, V>(self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
+    where
+        E: Error + 'static,
+        V: Into<Option<(Class, Reach)>>,
+    {
         self.with(|settings| {
             settings.own_errors.push(OwnError {
                 seen: |value| value.downcast_ref::<E>().map(|error| error as _),
-                judge: Arc::new(move |error| error.downcast_ref::<E>().map(&judge)),
+                judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
             });
         })
     }
@@ -142,6 +148,7 @@ impl RetryPolicyBuilder {
         let max_retries = self.limit()?;
         let settings = Settings {
             max_retries,
+            changed: true,
             ..self.settings
         };
         settings.check()?;
@@ -157,8 +164,8 @@ impl RetryPolicyBuilder {
         match (self.max_retries, self.max_attempts) {
             (Some(retries), Some(attempts)) => Err(ConfigError::new(
                 "max_attempts",
-                format!("{attempts} beside max_retries {retries}"),
-                "give one of the two",
+                attempts,
+                format!("max_retries is set too, to {retries}: give one of the two"),
             )),
             (None, Some(attempts)) => attempts
                 .checked_sub(1)

@@ -60,11 +60,16 @@ impl Decimal {
                 self,
                 format!("must be {least} to {most}"),
             )),
-            Repr::Refused(_) => Err(ConfigError::new(
-                field,
-                self,
-                format!("must be {least} to {most}, with at most six decimal places"),
-            )),
+            Repr::Refused(bits) => {
+                let inside = (0.0..f64::INFINITY).contains(&f64::from_bits(bits));
+                let places = if inside {
+                    ", with at most six decimal places"
+                } else {
+                    ""
+                };
+                let allowed = format!("must be {least} to {most}{places}");
+                Err(ConfigError::new(field, self, allowed))
+            }
         }
     }
 
@@ -90,6 +95,7 @@ impl Decimal {
     }
 }
 
+/// The only integer: a second one would leave the type of `capacity(100)` open.
 impl From<u32> for Decimal {
     fn from(whole: u32) -> Self {
         Self(Repr::Micros(u64::from(whole).saturating_mul(ONE)))

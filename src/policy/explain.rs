@@ -30,7 +30,12 @@ impl Settings {
     fn explain(&self, text: &mut String) -> fmt::Result {
         let attempts = u64::from(self.max_retries).saturating_add(1);
         let plural = if attempts == 1 { "" } else { "s" };
-        writeln!(text, "{}: at most {attempts} attempt{plural}", self.name)?;
+        let changed = if self.changed { " (changed)" } else { "" };
+        writeln!(
+            text,
+            "{}{changed}: at most {attempts} attempt{plural}",
+            self.name
+        )?;
         if self.max_retries > 0 {
             self.explain_schedule(text)?;
             self.explain_rules(text)?;
@@ -42,7 +47,7 @@ impl Settings {
         writeln!(text, "  backoff: {}", self.backoff)?;
         for retry in 1..=self.max_retries.min(LISTED) {
             let longest = self.backoff.longest(retry);
-            writeln!(text, "  retry {retry}: after at most {longest:?}")?;
+            writeln!(text, "  retry {retry}: after at most {}", Words(longest))?;
         }
         if self.max_retries > LISTED {
             writeln!(text, "  and so on, up to retry {}", self.max_retries)?;
@@ -52,7 +57,11 @@ impl Settings {
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
         match self.max_server_delay {
-            Some(most) => writeln!(text, "  a server may ask for a wait of at most {most:?}")?,
+            Some(most) => writeln!(
+                text,
+                "  a server may ask for a wait of at most {}",
+                Words(most)
+            )?,
             None => writeln!(text, "  a server may ask for any wait")?,
         }
         match self.methods {
@@ -72,25 +81,36 @@ impl Settings {
             )?;
         }
         if let Some(deadline) = self.deadline {
-            return writeln!(text, "  worst case: {deadline:?} in all, by the deadline");
+            return writeln!(
+                text,
+                "  worst case: {} in all, by the deadline",
+                Words(deadline)
+            );
         }
         let attempts = match self.attempt_timeout {
-            Some(timeout) => format!("{:?} of attempts", self.attempts_last(timeout)),
+            Some(timeout) => format!("{} of attempts", Words(self.attempts_last(timeout))),
             None => "the attempts, which have no limit".to_owned(),
         };
         let backoff = self.total(|retry| self.backoff.longest(retry));
-        writeln!(text, "  worst case: {backoff:?} of backoff and {attempts}")?;
+        if self.max_retries == 0 {
+            return writeln!(text, "  worst case: {attempts}");
+        }
+        writeln!(
+            text,
+            "  worst case: {} of backoff and {attempts}",
+            Words(backoff)
+        )?;
         match self.max_server_delay {
-            _ if self.max_retries == 0 => Ok(()),
             None => writeln!(text, "  worst case where a server asks for waits: no limit"),
             Some(most) => {
                 let waits = self.total(|retry| {
                     let asked = most.saturating_add(longest_spread(most));
                     self.backoff.longest(retry).max(asked)
                 });
+                let waits = Words(waits);
                 writeln!(
                     text,
-                    "  worst case where a server asks for waits: {waits:?} of waits"
+                    "  worst case where a server asks for waits: {waits} of waits"
                 )
             }
         }
@@ -111,6 +131,29 @@ impl Settings {
     }
 }
 
+/// A duration as a person would say it: `500ms`, `30s`, `1h 40s`.
+struct Words(Duration);
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+        let Self(duration) = *self;
+        if duration < Duration::from_secs(120) {
+            return write!(f, "{duration:?}");
+        }
+        let mut left = duration.as_secs();
+        let mut parts = Vec::new();
+        for (seconds, unit) in UNITS {
+            let whole = left.checked_div(seconds).unwrap_or_default();
+            left = left.checked_rem(seconds).unwrap_or_default();
+            if whole > 0 {
+                parts.push(format!("{whole}{unit}"));
+            }
+        }
+        f.write_str(&parts.join(" "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,10 +169,10 @@ mod tests {
              retry 2: after at most 4s\n  \
              retry 3: after at most 8s\n  \
              retry 4: after at most 16s\n  \
-             a server may ask for a wait of at most 900s\n  \
+             a server may ask for a wait of at most 15min\n  \
              methods that are not idempotent are repeated only when the request was not processed\n  \
              worst case: 30s of backoff and the attempts, which have no limit\n  \
-             worst case where a server asks for waits: 3640s of waits\n"
+             worst case where a server asks for waits: 1h 40s of waits\n"
         );
     }
 

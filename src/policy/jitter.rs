@@ -58,8 +58,14 @@ impl Jitter {
         };
         let most = Decimal::from(MAX_PART);
         let max = max.within("backoff.jitter.max", Decimal::ZERO, most)?;
-        min.within("backoff.jitter.min", Decimal::ZERO, max)
-            .map(|_| ())
+        let fits = min.within("backoff.jitter.min", Decimal::ZERO, max);
+        fits.map_or_else(
+            |_| {
+                let allowed = format!("must be 0 to the jitter's max, which is {max}");
+                Err(ConfigError::new("backoff.jitter.min", min, allowed))
+            },
+            |_| Ok(()),
+        )
     }
 }
 

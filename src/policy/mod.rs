@@ -80,6 +80,8 @@ type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + 
 #[derive(Clone)]
 struct Settings {
     name: &'static str,
+    /// Whether it went through a builder since it had that name.
+    changed: bool,
     max_retries: u32,
     backoff: Backoff,
     deadline: Option<Duration>,
@@ -112,6 +114,9 @@ impl RetryPolicy {
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
         let own = self.0.classify.as_ref().and_then(|rule| rule(&outcome));
+        // There is nothing to hand over as a success where there is no response.
+        let own =
+            own.filter(|(class, _)| *class != Class::Success || outcome.error_kind().is_none());
         own.map_or(outcome, |(class, reach)| outcome.with(class, reach))
     }
 

@@ -65,7 +65,8 @@ impl RetryOverride {
         }
     }
 
-    /// How long the whole request may take, from the start of its first attempt, waits included.
+    /// How long the whole request may take, from the start of its first attempt, waits included. It may be longer than
+    /// the policy's; 0 means that the time is over already: the first attempt is sent with none left, and none follows.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {

@@ -88,11 +88,6 @@ impl RetrySession {
         }
     }
 
-    /// Whether another retry layer further out repeats this request, and counts its success.
-    pub(crate) fn is_nested(&self) -> bool {
-        self.standing_aside == Some(StopReason::Nested)
-    }
-
     /// Whether a retry can follow the next attempt at all; if not, nothing need be kept for one.
     #[must_use]
     pub fn may_retry(&self) -> bool {
@@ -123,7 +118,8 @@ impl RetrySession {
         self.allowed
     }
 
-    /// Whether this request is repeated at all.
+    /// Whether this request can be repeated here at all: then its success is counted here, and a retry layer further in
+    /// stands aside.
     pub(crate) fn repeats(&self) -> bool {
         self.standing_aside.is_none() && self.max_retries > 0
     }

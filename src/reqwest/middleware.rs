@@ -2,20 +2,17 @@
 
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
-use crate::failure::outcome_of;
-use crate::message::{Answer, Resend, behind_redirects};
-use crate::nested::Mark;
+use crate::message::{Answer, Resend};
 use crate::observe::RetryReport;
-use crate::policy::{Attempt, Class, Outcome, RequestFacts, RetryPolicy};
-use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::policy::{Attempt, Outcome, RequestFacts, RetryPolicy};
+use crate::retry_loop::{Call, Judging, Start, Transport, marked};
 use crate::runtime::TokioRuntime;
-use crate::wishes::Wishes;
+use crate::wishes::{Wishes, http_outcome};
 use ::reqwest::{Request, Response};
 use async_trait::async_trait;
 use http::Extensions;
 use reqwest_middleware::{Error, Middleware, Next, Result};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::Arc;
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
@@ -86,11 +83,10 @@ impl Middleware for RetryMiddleware {
             true => request.spare(engine.recorded),
             false => (request, None),
         };
-        let result = first(next.clone(), request, extensions, spare.is_some()).await;
+        let result = marked(may_retry, || next.clone().run(request, extensions)).await;
         if let Ok(response) = &result {
-            let outcome = Outcome::response(response.status(), response.headers());
-            if self.engine.policy.classify(outcome).class() == Class::Success {
-                if !wishes.nested {
+            if engine.is_success(response.status(), response.headers()) {
+                if may_retry {
                     engine.deposit(started);
                 }
                 return result;
@@ -109,21 +105,6 @@ impl Middleware for RetryMiddleware {
         }))
         .await
     }
-}
-
-/// The first attempt, without the loop around it.
-async fn first(
-    next: Next<'_>,
-    request: Request,
-    extensions: &mut Extensions,
-    repeats: bool,
-) -> Result<Response> {
-    let mut sent = pin!(next.run(request, extensions));
-    poll_fn(|cx| {
-        let _mark = Mark::of(repeats);
-        sent.as_mut().poll(cx)
-    })
-    .await
 }
 
 impl RetryMiddleware {
@@ -195,17 +176,8 @@ impl Transport for Chain<'_> {
         judging: &Judging<'_, Self::Spare>,
         result: &'a Result<Response>,
     ) -> Outcome<'a> {
-        let outcome = match result {
-            Ok(response) => Outcome::response(response.status(), response.headers()),
-            Err(error) => outcome_of(judging.policy, error),
-        };
-        match self.follows_redirects && !judging.idempotent {
-            true => {
-                let final_url = result.as_ref().ok().and_then(Answer::url);
-                behind_redirects(outcome, judging.spare.map(Request::head), final_url)
-            }
-            false => outcome,
-        }
+        let judging = &judging.of(Request::head);
+        http_outcome(judging, result, self.follows_redirects)
     }
 
     fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {

@@ -4,7 +4,7 @@ use super::service::{Errors, ServiceTransport};
 use crate::engine::Engine;
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
-use crate::policy::{Class, Outcome, RequestFacts};
+use crate::policy::RequestFacts;
 use crate::retry_loop::{Call, Start};
 use crate::wishes::Wishes;
 use pin_project_lite::pin_project;
@@ -17,6 +17,10 @@ use tower_service::Service;
 
 pin_project! {
     /// The future of a call to [`Retry`](super::Retry).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it ends the call: nothing more is sent, and the token of a retry that was not sent is back.
     pub struct RetryFuture<S, Q, X>
     where
         Q: Resend,
@@ -61,6 +65,7 @@ struct Rest<S, Q: Resend> {
     spare: Option<Q::Spare>,
     facts: RequestFacts,
     nested: bool,
+    repeats: bool,
     started: Duration,
 }
 
@@ -96,12 +101,13 @@ where
                 state: State::Loop { attempts },
             };
         }
-        let (request, spare) = match wishes.may_retry(&engine) {
+        let repeats = wishes.may_retry(&engine);
+        let (request, spare) = match repeats {
             true => request.spare(engine.recorded),
             false => (request, None),
         };
         let attempt = {
-            let _mark = Mark::of(spare.is_some());
+            let _mark = Mark::of(repeats);
             service.call(request)
         };
         let rest = Some(Rest {
@@ -110,6 +116,7 @@ where
             spare,
             facts,
             nested: wishes.nested,
+            repeats,
             started,
         });
         Self {
@@ -139,11 +146,12 @@ where
         spare,
         facts,
         nested,
+        repeats,
         started,
     } = rest;
     let result = match result {
-        Ok(response) if is_success(&engine, &response) => {
-            if !nested {
+        Ok(response) if engine.is_success(response.status(), response.headers()) => {
+            if repeats {
                 engine.deposit(started);
             }
             return Next::Done(Ok(response.keep()));
@@ -162,11 +170,6 @@ where
         spare,
         started,
     })))
-}
-
-fn is_success<A: Answer>(engine: &Engine, response: &A) -> bool {
-    let outcome = Outcome::response(response.status(), response.headers());
-    engine.policy.classify(outcome).class() == Class::Success
 }
 
 impl<S, Q, X> Future for RetryFuture<S, Q, X>
@@ -189,8 +192,8 @@ where
                 Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
                 Projected::First { attempt, rest } => {
                     let result = {
-                        let spare = rest.as_ref().and_then(|rest| rest.spare.as_ref());
-                        let _mark = Mark::of(spare.is_some());
+                        let repeats = rest.as_ref().is_some_and(|rest| rest.repeats);
+                        let _mark = Mark::of(repeats);
                         ready!(attempt.poll(cx))
                     };
                     match rest.take() {

@@ -16,6 +16,9 @@ use tower_layer::Layer;
 /// use http_retry::{RetryBudget, RetryPolicy};
 /// use tower::{ServiceBuilder, ServiceExt};
 ///
+/// # #[cfg(not(feature = "testing"))]
+/// # fn main() {}
+/// # #[cfg(feature = "testing")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let mut runtime = tokio::runtime::Builder::new_current_thread();
 /// # runtime.enable_time().start_paused(true).build()?.block_on(async {

@@ -17,6 +17,5 @@ mod future;
 mod layer;
 mod service;
 
-pub use future::RetryFuture;
 pub use layer::RetryLayer;
 pub use service::{Boxed, Errors, Retry, Unchanged};

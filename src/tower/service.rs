@@ -3,11 +3,11 @@
 use super::future::RetryFuture;
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::failure::outcome_of;
-use crate::message::{Answer, Resend, behind_redirects};
+use crate::message::{Answer, Resend};
 use crate::observe::RetryReport;
 use crate::policy::{Attempt, Outcome};
 use crate::retry_loop::{Judging, Transport};
+use crate::wishes::http_outcome;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -213,17 +213,8 @@ where
         judging: &Judging<'_, Q::Spare>,
         result: &'a Result<S::Response, X::Error>,
     ) -> Outcome<'a> {
-        let outcome = match result {
-            Ok(response) => Outcome::response(response.status(), response.headers()),
-            Err(error) => outcome_of(judging.policy, error),
-        };
-        match self.follows_redirects && !judging.idempotent {
-            true => {
-                let final_url = result.as_ref().ok().and_then(Answer::url);
-                behind_redirects(outcome, judging.spare.map(Q::head), final_url)
-            }
-            false => outcome,
-        }
+        let judging = &judging.of(Q::head);
+        http_outcome(judging, result, self.follows_redirects)
     }
 
     fn drain(

@@ -81,7 +81,7 @@ impl Observer for Notebook {
 
 fn in_words(kind: RetryEventKind<'_>) -> String {
     match kind {
-        RetryEventKind::AttemptStarted { number } => format!("attempt {number} starts"),
+        RetryEventKind::AttemptStarted { number, .. } => format!("attempt {number} starts"),
         RetryEventKind::AttemptEnded(attempt) => {
             let status = attempt.status.map(|status| status.as_str().to_owned());
             let error = attempt.error.map(|error| error.to_string());
@@ -93,6 +93,7 @@ fn in_words(kind: RetryEventKind<'_>) -> String {
             delay,
             due,
             source,
+            ..
         } => format!("retry {retry} in {delay:?}, at {due:?}, by {source}"),
         RetryEventKind::Stopped(report) => {
             format!("stops after {}: {}", report.attempt_count(), report.stop())

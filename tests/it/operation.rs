@@ -369,7 +369,7 @@ fn attempts_by_policy(runner: &Runner, kind: io::ErrorKind) -> usize {
 fn line(event: &RetryEvent<'_>) -> String {
     assert_eq!(event.method, None);
     let what = match event.kind {
-        RetryEventKind::AttemptStarted { number } => format!("attempt {number}"),
+        RetryEventKind::AttemptStarted { number, .. } => format!("attempt {number}"),
         RetryEventKind::AttemptEnded(ended) => format!("attempt {} {}", ended.number, ended.class),
         RetryEventKind::RetryScheduled { retry, delay, .. } => {
             format!("retry {retry} in {delay:?}")

@@ -126,3 +126,27 @@ fn layer() -> RetryLayer {
     let policy: RetryPolicy = policy().build().unwrap();
     RetryLayer::new(policy).runtime(ManualRuntime::new())
 }
+
+#[test]
+fn an_observer_changes_neither_deposits_nor_attempts() {
+    let streamed = || {
+        let body = http_retry::ReplayBody::with_limit(String::new(), 0);
+        http::Request::put("http://api.example/")
+            .body(body)
+            .unwrap()
+    };
+    let calls = |outer: RetryLayer| {
+        let client = Script::new().status(503);
+        let service = ServiceBuilder::new()
+            .layer(outer)
+            .map_request(|request: http::Request<_>| {
+                request.map(|_: http_retry::ReplayBody<String>| String::new())
+            })
+            .layer(layer())
+            .service(client.clone());
+        assert!(service.oneshot(streamed()).now_or_never().unwrap().is_ok());
+        client.calls().len()
+    };
+    let observed = layer().observe(|_: &http_retry::observe::RetryEvent<'_>| {});
+    assert_eq!(calls(layer()), calls(observed));
+}

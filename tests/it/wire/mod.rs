@@ -2,6 +2,7 @@
 
 mod bodies;
 mod cancel;
+mod connection;
 mod connections;
 mod exactly_once;
 mod http2;

@@ -1,10 +1,10 @@
 //! A server that fails on purpose, one act per request, and keeps what it received byte for byte.
 
+use super::connection::{Connection, End};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -83,13 +83,13 @@ pub(crate) struct FaultServer {
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     acts: Mutex<VecDeque<Act>>,
     received: Mutex<Vec<Received>>,
     accepted: Mutex<usize>,
     open: Mutex<usize>,
-    written: Mutex<usize>,
-    changed: Notify,
+    pub(super) written: Mutex<usize>,
+    pub(super) changed: Notify,
 }
 
 impl Act {
@@ -123,7 +123,7 @@ impl Answer {
         }
     }
 
-    fn bytes(&self, close: bool) -> Vec<u8> {
+    pub(super) fn bytes(&self, close: bool) -> Vec<u8> {
         let mut head = format!(
             "HTTP/1.1 {} Said\r\ncontent-length: {}\r\n",
             self.status,
@@ -205,7 +205,7 @@ impl Drop for FaultServer {
 }
 
 impl State {
-    fn take(&self) -> Act {
+    pub(super) fn take(&self) -> Act {
         self.acts
             .lock()
             .unwrap()
@@ -222,7 +222,7 @@ impl State {
             .flatten()
     }
 
-    fn next_needs_a_new_connection(&self) -> bool {
+    pub(super) fn next_needs_a_new_connection(&self) -> bool {
         self.acts
             .lock()
             .unwrap()
@@ -230,14 +230,14 @@ impl State {
             .is_some_and(Act::needs_a_new_connection)
     }
 
-    fn count(&self, counter: &Mutex<usize>, change: isize) {
+    pub(super) fn count(&self, counter: &Mutex<usize>, change: isize) {
         let mut counter = counter.lock().unwrap();
         *counter = counter.saturating_add_signed(change);
         self.changed.notify_waiters();
     }
 
     /// Puts down a request that has begun, and gives its place in the record.
-    fn begin(&self, connection: usize, head: &str) -> usize {
+    pub(super) fn begin(&self, connection: usize, head: &str) -> usize {
         let mut received = self.received.lock().unwrap();
         received.push(Received {
             connection,
@@ -248,7 +248,7 @@ impl State {
         received.len() - 1
     }
 
-    fn amend(&self, place: usize, change: impl FnOnce(&mut Received)) {
+    pub(super) fn amend(&self, place: usize, change: impl FnOnce(&mut Received)) {
         change(&mut self.received.lock().unwrap()[place]);
         self.changed.notify_waiters();
     }
@@ -287,182 +287,6 @@ async fn serve_socket(stream: TcpStream, number: usize, state: &State) {
 fn reset(stream: &TcpStream) {
     // Closing a socket that lingers for no time sends RST.
     let _ = stream.set_zero_linger();
-}
-
-/// How a connection ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Close,
-    Reset,
-}
-
-/// One connection over any stream: a socket, or TLS on one.
-pub(crate) struct Connection<S> {
-    pub(crate) stream: S,
-    pub(crate) buffer: Vec<u8>,
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    async fn serve(&mut self, number: usize, state: &State) -> End {
-        loop {
-            let Some(head) = self.head().await else {
-                return End::Close;
-            };
-            let place = state.begin(number, &head);
-            match self.act(state.take(), &head, place, state).await {
-                Some(end) => return end,
-                None => state.changed.notify_waiters(),
-            }
-        }
-    }
-
-    /// Does one act; nothing means that the connection can serve the next request.
-    async fn act(&mut self, act: Act, head: &str, place: usize, state: &State) -> Option<End> {
-        match &act {
-            Act::ResetAfterRequestHead => return Some(End::Reset),
-            Act::AnswerEarly(answer) => {
-                self.write(&answer.bytes(false)).await;
-                self.body(head, place, state).await;
-                return None;
-            }
-            _ => {}
-        }
-        if !self.body(head, place, state).await {
-            return Some(End::Close);
-        }
-        match act {
-            Act::Answer(ref answer) => {
-                let close = state.next_needs_a_new_connection();
-                self.write(&answer.bytes(close)).await;
-                return close.then_some(End::Close);
-            }
-            Act::AnswerThenClose(ref answer) => self.write(&answer.bytes(false)).await,
-            Act::CloseInHead | Act::ResetInHead => {
-                self.write(b"HTTP/1.1 200 OK\r\ncontent-le").await
-            }
-            Act::CutBody(status) | Act::ResetInBody(status) => self.half(status, 12).await,
-            Act::StallHead => self.stall().await,
-            Act::StallBody(status) => {
-                self.half(status, 12).await;
-                self.stall().await;
-            }
-            Act::EndlessBody(status) => self.endless(status, state).await,
-            Act::Garbage => {
-                self.write(b"this is not the protocol that you are looking for\r\n\r\n")
-                    .await
-            }
-            Act::BadGzip => {
-                let answer = Answer::new(200)
-                    .header("content-encoding", "gzip")
-                    .body("not gzip at all");
-                self.write(&answer.bytes(false)).await;
-                return None;
-            }
-            _ => {}
-        }
-        let resets = matches!(
-            act,
-            Act::ResetAfterRequest | Act::ResetInHead | Act::ResetInBody(_)
-        );
-        Some(if resets { End::Reset } else { End::Close })
-    }
-
-    async fn half(&mut self, status: u16, length: usize) {
-        let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n\r\nhalf");
-        self.write(head.as_bytes()).await;
-    }
-
-    async fn endless(&mut self, status: u16, state: &State) {
-        let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: 1099511627776\r\n\r\n");
-        self.write(head.as_bytes()).await;
-        let chunk = [b'x'; 16 * 1024];
-        while self.stream.write_all(&chunk).await.is_ok() {
-            state.count(&state.written, chunk.len() as isize);
-        }
-    }
-
-    /// Waits until the client goes away.
-    async fn stall(&mut self) {
-        let mut rest = [0; 1024];
-        while matches!(self.stream.read(&mut rest).await, Ok(1..)) {}
-    }
-
-    async fn write(&mut self, bytes: &[u8]) {
-        // A client that is gone is what many of these tests are about.
-        let _ = self.stream.write_all(bytes).await;
-        let _ = self.stream.flush().await;
-    }
-
-    async fn head(&mut self) -> Option<String> {
-        let end = self.find(b"\r\n\r\n").await?;
-        let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
-        Some(String::from_utf8_lossy(&head).into_owned())
-    }
-
-    /// Reads the body that a head announces; false if the connection ended before it did.
-    async fn body(&mut self, head: &str, place: usize, state: &State) -> bool {
-        let head = head.to_ascii_lowercase();
-        let length = head
-            .split("content-length: ")
-            .nth(1)
-            .and_then(|rest| rest.lines().next());
-        let whole = if head.contains("transfer-encoding: chunked") {
-            self.chunks(place, state).await
-        } else {
-            let length = length.map_or(0, |length| length.parse().unwrap());
-            self.exactly(length, place, state).await
-        };
-        state.amend(place, |received| received.whole = whole.is_some());
-        whole.is_some()
-    }
-
-    async fn chunks(&mut self, place: usize, state: &State) -> Option<()> {
-        loop {
-            let end = self.find(b"\r\n").await?;
-            let line: Vec<u8> = self.buffer.drain(..end + 2).collect();
-            let length =
-                usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
-            self.exactly(length, place, state).await?;
-            let end = self.find(b"\r\n").await?;
-            self.buffer.drain(..end + 2);
-            if length == 0 {
-                return Some(());
-            }
-        }
-    }
-
-    async fn exactly(&mut self, mut length: usize, place: usize, state: &State) -> Option<()> {
-        while length > 0 {
-            if self.buffer.is_empty() {
-                self.fill().await?;
-            }
-            let now = length.min(self.buffer.len());
-            let piece: Vec<u8> = self.buffer.drain(..now).collect();
-            state.amend(place, |received| received.body.extend(piece));
-            length -= now;
-        }
-        Some(())
-    }
-
-    async fn find(&mut self, needle: &[u8]) -> Option<usize> {
-        loop {
-            let found = self
-                .buffer
-                .windows(needle.len())
-                .position(|window| window == needle);
-            if found.is_some() {
-                return found;
-            }
-            self.fill().await?;
-        }
-    }
-
-    async fn fill(&mut self) -> Option<()> {
-        let mut bytes = vec![0; 16 * 1024];
-        let read = self.stream.read(&mut bytes).await.ok()?;
-        self.buffer.extend(&bytes[..read]);
-        (read > 0).then_some(())
-    }
 }
 
 /// The longest that a test waits for what must happen; reached only by a test that fails.
