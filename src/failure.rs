@@ -28,16 +28,13 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
             return Outcome::error(ErrorKind::Other).with(class, reach);
         }
         if found.is_none() {
-            found = match read(link) {
-                Link::Silent if connecting && refuses_the_url(link) => Some(ErrorKind::Request),
-                Link::Silent => None,
-                Link::Connecting => {
-                    connecting = true;
-                    None
-                }
-                Link::Says(kind) if connecting => Some(while_connecting(kind)),
-                Link::Says(kind) => Some(kind),
-            };
+            match read(link) {
+                Link::Silent if connecting => found = said_by_connector(link),
+                Link::Silent => {}
+                Link::Connecting => connecting = true,
+                Link::Says(kind) if connecting => found = Some(while_connecting(kind)),
+                Link::Says(kind) => found = Some(kind),
+            }
         }
     }
     let unread = if connecting {
@@ -46,11 +43,6 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
         ErrorKind::Other
     };
     Outcome::error(found.unwrap_or(unread))
-}
-
-/// Whether a connector says that it does not serve such URLs; hyper-util's own error type for it is private.
-fn refuses_the_url(link: &(dyn Error + 'static)) -> bool {
-    link.source().is_none() && link.to_string().starts_with("invalid URL")
 }
 
 /// What one link of the chain says by itself.
@@ -171,7 +163,27 @@ fn read(link: &(dyn Error + 'static)) -> Link {
         return Link::Says(ErrorKind::Timeout);
     }
     link.downcast_ref::<io::Error>()
-        .map_or(Link::Silent, read_io)
+        .map_or_else(|| read_words(link), read_io)
+}
+
+/// What a link of no known type says in words: tower's `Timeout`, and hyper of a request that its connection left behind.
+fn read_words(link: &(dyn Error + 'static)) -> Link {
+    match link.to_string().as_str() {
+        "request timed out" => Link::Says(ErrorKind::Timeout),
+        "runtime dropped the dispatch task" => Link::Says(ErrorKind::Reset),
+        _ => Link::Silent,
+    }
+}
+
+/// The connectors of hyper-util and hyper-rustls say in words alone why they did not even try.
+fn said_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    let words = link.to_string();
+    if words == "dns error" {
+        return Some(ErrorKind::Dns);
+    }
+    let useless = ["invalid URL", "unsupported scheme", "invalid dns name"];
+    let useless = useless.iter().any(|start| words.starts_with(start));
+    useless.then_some(ErrorKind::Request)
 }
 
 /// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, so their order counts.
@@ -213,7 +225,9 @@ fn read_hyper(error: &hyper::Error) -> Link {
         return Link::Says(ErrorKind::Incomplete);
     }
     if error.is_user() {
-        return Link::Says(ErrorKind::Body);
+        // That the connection's task is gone is no fault of the user's; the next link says why it is.
+        let gone = error.to_string() == "dispatch task is gone";
+        return Link::says_if(!gone, ErrorKind::Body);
     }
     if error.is_timeout() {
         return Link::Says(ErrorKind::Timeout);
@@ -229,6 +243,14 @@ fn read_h2(error: &h2::Error) -> Link {
     if error.is_remote() && (closing || refused) {
         return Link::Says(ErrorKind::NotProcessed);
     }
+    let not_http2 = [h2::Reason::PROTOCOL_ERROR, h2::Reason::FRAME_SIZE_ERROR].map(Some);
+    if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
+        return Link::Says(ErrorKind::Protocol);
+    }
+    // A stream that this side has reset: only because its own body failed, while somebody waits for the answer.
+    if error.is_reset() && !error.is_remote() && !error.is_library() {
+        return Link::Says(ErrorKind::Body);
+    }
     Link::says_if(!error.is_io(), ErrorKind::Http2)
 }
 
@@ -240,13 +262,24 @@ fn read_io(error: &io::Error) -> Link {
         | Io::HostUnreachable
         | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
         Io::TimedOut => Link::Says(ErrorKind::Timeout),
-        Io::InvalidData => Link::Says(ErrorKind::Protocol),
+        Io::InvalidData => Link::Says(match is_refused_certificate(error) {
+            true => ErrorKind::Certificate,
+            false => ErrorKind::Protocol,
+        }),
         Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
         Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
             Link::Says(ErrorKind::Reset)
         }
         _ => Link::Silent,
     }
+}
+
+/// In TLS 1.3 a client hears only after its handshake that its certificate is refused, by an alert in rustls's words.
+fn is_refused_certificate(error: &io::Error) -> bool {
+    let words = error.to_string();
+    let alert = words.strip_prefix("received fatal alert: ");
+    let about = ["Certificate", "UnknownCA", "AccessDenied"];
+    alert.is_some_and(|alert| about.iter().any(|about| alert.contains(about)))
 }
 
 /// The same thing said of a connection that was still being made: the request was not sent.
@@ -256,7 +289,10 @@ fn while_connecting(kind: ErrorKind) -> ErrorKind {
         ErrorKind::Incomplete => ErrorKind::Tls,
         // How the TLS libraries say that the peer, or its certificate, is not acceptable.
         ErrorKind::Protocol => ErrorKind::Certificate,
-        ErrorKind::Certificate | ErrorKind::Dns | ErrorKind::ConnectTimeout => kind,
+        ErrorKind::Certificate
+        | ErrorKind::Dns
+        | ErrorKind::ConnectTimeout
+        | ErrorKind::Request => kind,
         _ => ErrorKind::Connect,
     }
 }

@@ -1,1 +1,152 @@
-//! To be written.
+//! Every row of the two tables, on real sockets and through every client.
+
+pub(crate) mod clients;
+pub(crate) mod ending;
+mod errors;
+mod expected;
+pub(crate) mod orders;
+mod situations;
+mod stale;
+
+use clients::{Log, Retries, Stack};
+use ending::Ending;
+use http_retry::observe::AttemptReport;
+use orders::Order;
+use situations::Situation;
+use std::fmt::Write;
+
+#[tokio::test]
+#[expect(clippy::print_stdout, reason = "the table is there to be read")]
+async fn every_row_of_the_two_tables() {
+    let mut table = String::from(HEAD);
+    for situation in situations::statuses().await {
+        table.push_str(&rows_of(&situation).await);
+    }
+    table.push('\n');
+    table.push_str(HEAD);
+    for situation in situations::errors().await {
+        table.push_str(&rows_of(&situation).await);
+    }
+    println!("{table}");
+    check_rows(&table);
+    check_design(&table);
+}
+
+const HEAD: &str = "\
+| what happens | client | class | reach | error | GET | POST | POST with key | PUT |
+|---|---|---|---|---|---|---|---|---|
+";
+
+/// One client's cells, without the name of what happens and of the client.
+type Cells = [String; 7];
+
+/// The rows of one situation: clients that agree share one.
+async fn rows_of(situation: &Situation) -> String {
+    let mut rows: Vec<(Vec<&str>, Cells)> = Vec::new();
+    for stack in situation.stacks() {
+        let cells = cells_of(situation, stack).await;
+        match rows.iter_mut().find(|row| row.1 == cells) {
+            Some((names, _)) if names.contains(&stack.name()) => {}
+            Some((names, _)) => names.push(stack.name()),
+            None => rows.push((vec![stack.name()], cells)),
+        }
+    }
+    let mut text = String::new();
+    for (names, cells) in rows {
+        let clients = if names.len() == 3 {
+            "all".to_owned()
+        } else {
+            names.join(", ")
+        };
+        writeln!(
+            text,
+            "| {} | {clients} | {} |",
+            situation.name,
+            cells.join(" | ")
+        )
+        .unwrap();
+    }
+    text
+}
+
+async fn cells_of(situation: &Situation, stack: Stack) -> Cells {
+    let mut seen = Vec::new();
+    for order in Order::ALL {
+        seen.push(attempts_of(situation, stack, order).await);
+    }
+    let cell = |read: fn(&AttemptReport) -> String| {
+        cell([0, 1, 2, 3].map(|order| read(&seen[order][0])))
+            .unwrap_or_else(|disagree| panic!("{}, {stack:?}: {disagree:?}", situation.name))
+    };
+    let retried = |order: usize| match seen[order].len() {
+        1 => "no".to_owned(),
+        2 => "yes".to_owned(),
+        more => panic!("{more} attempts"),
+    };
+    [
+        cell(|first| first.class.to_string()),
+        cell(|first| first.reach.to_string()),
+        cell(|first| first.error.map_or("-".to_owned(), |kind| kind.to_string())),
+        retried(0),
+        retried(1),
+        retried(2),
+        retried(3),
+    ]
+}
+
+/// What was seen with GET, and what POST without a key saw where it differs; the idempotent ones agree.
+fn cell(orders: [String; 4]) -> Result<String, [String; 4]> {
+    match orders {
+        [get, post, with_key, put] if get != with_key || get != put => {
+            Err([get, post, with_key, put])
+        }
+        [get, post, ..] if get == post => Ok(get),
+        [get, post, ..] => Ok(format!("{get} (POST: {post})")),
+    }
+}
+
+async fn attempts_of(situation: &Situation, stack: Stack, order: Order) -> Vec<AttemptReport> {
+    let log = Log::default();
+    let before = situation.requests();
+    let retries = Retries::Told(log.clone());
+    let _: Ending = situation
+        .run(stack.send(&situation.kit, order, &retries))
+        .await;
+    let attempts = log.attempts();
+    if let (Some(before), Some(after)) = (before, situation.requests()) {
+        assert_eq!(
+            after - before,
+            attempts.len(),
+            "{} {stack:?} {order:?}",
+            situation.name
+        );
+    }
+    attempts
+}
+
+fn check_rows(table: &str) {
+    let expected: Vec<_> = expected::TABLE.trim().lines().collect();
+    let seen: Vec<_> = table.trim().lines().collect();
+    let missing: Vec<_> = expected.iter().filter(|row| !seen.contains(row)).collect();
+    let new: Vec<_> = seen.iter().filter(|row| !expected.contains(row)).collect();
+    assert!(
+        missing.is_empty() && new.is_empty(),
+        "expected {missing:#?}\nseen {new:#?}"
+    );
+    assert_eq!(expected, seen, "another order of the rows");
+}
+
+/// The design chapter, where it is there, shows the table as it was seen.
+fn check_design(table: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/design.md");
+    let chapter = std::fs::read_to_string(path).unwrap_or_default();
+    let between = chapter.split_once("<!-- wire table: begin -->");
+    let between = between.and_then(|(_, rest)| rest.split_once("<!-- wire table: end -->"));
+    if let Some((shown, _)) = between {
+        assert_eq!(
+            shown.trim(),
+            table.trim(),
+            "src/docs/design.md shows another table"
+        );
+    }
+}
