@@ -9,7 +9,6 @@ use http_retry::policy::{DelaySource, ServerDelay};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryPolicy, RetryReport, StopReason};
-use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Method, Response, Url};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Error};
 use std::fmt;
@@ -42,7 +41,7 @@ struct Arguments {
     #[arg(long, value_name = "D")]
     data: Option<String>,
 
-    /// Where to; http only, since the examples are built without TLS
+    /// Where to, over http or https
     url: String,
 }
 
@@ -50,8 +49,6 @@ const EXAMPLES: &str = "Examples:
   fetch http://127.0.0.1:8080/health
   fetch --preset background http://127.0.0.1:8080/report > report.json
   fetch --preset llm --data '{\"prompt\":\"hello\"}' http://127.0.0.1:8080/v1/completions";
-
-const NO_TLS: &str = "https needs TLS, and the examples are built without it: only http URLs work";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -87,26 +84,16 @@ async fn fetch(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 fn client(policy: RetryPolicy) -> anyhow::Result<ClientWithMiddleware> {
-    let plain = reqwest::Client::builder()
-        .redirect(Policy::custom(follow_http))
-        .build()?;
+    let plain = reqwest::Client::builder().build()?;
     let retries = RetryMiddleware::new(policy).observe(Timeline::starting_now());
     Ok(ClientBuilder::new(plain).with(retries).build())
-}
-
-fn follow_http(redirect: Attempt<'_>) -> reqwest::redirect::Action {
-    match redirect.url().scheme() {
-        "http" => Policy::default().redirect(redirect),
-        _ => redirect.error(format!("the server redirects away from http; {NO_TLS}")),
-    }
 }
 
 fn parse_url(text: &str) -> anyhow::Result<Url> {
     let example = "such as http://127.0.0.1:8080/";
     let url = Url::parse(text).map_err(|why| anyhow!("bad URL ({why}): give one {example}"))?;
-    ensure!(url.scheme() != "https", NO_TLS);
     ensure!(
-        url.scheme() == "http",
+        matches!(url.scheme(), "http" | "https"),
         "not an http URL: give one {example}"
     );
     Ok(url)

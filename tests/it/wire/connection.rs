@@ -52,7 +52,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             Act::AnswerThenClose(ref answer) => self.write(&answer.bytes(false)).await,
             Act::CloseInHead | Act::ResetInHead => {
-                self.write(b"HTTP/1.1 200 OK\r\ncontent-le").await
+                self.write(b"HTTP/1.1 200 OK\r\ncontent-le").await;
             }
             Act::CutBody(status) | Act::ResetInBody(status) => self.half(status, 12).await,
             Act::StallHead => self.stall().await,
@@ -63,7 +63,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Act::EndlessBody(status) => self.endless(status, state).await,
             Act::Garbage => {
                 self.write(b"this is not the protocol that you are looking for\r\n\r\n")
-                    .await
+                    .await;
             }
             Act::BadGzip => {
                 let answer = Answer::new(200)
