@@ -19,9 +19,10 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
     }
 }
 
-/// The first link that says what happened decides; a link that says "while connecting" colours those after it.
+/// The first link that says what happened decides; one that says "while connecting" or "on a connection" colours those
+/// after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
-    let mut connecting = false;
+    let (mut connecting, mut connected) = (false, false);
     let mut found = None;
     for link in links(error) {
         if let Some((class, reach)) = policy.judge(link) {
@@ -32,7 +33,10 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
                 Link::Silent if connecting => found = said_by_connector(link),
                 Link::Silent => {}
                 Link::Connecting => connecting = true,
+                Link::Connected => connected = true,
                 Link::Says(kind) if connecting => found = Some(while_connecting(kind)),
+                // A network that is gone says of a connection in use what it says of one that cannot be made.
+                Link::Says(ErrorKind::Connect) if connected => found = Some(ErrorKind::Reset),
                 Link::Says(kind) => found = Some(kind),
             }
         }
@@ -49,6 +53,8 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
 enum Link {
     Silent,
     Connecting,
+    /// It comes from a connection that was made, unless something further out says "while connecting".
+    Connected,
     Says(ErrorKind),
 }
 
@@ -147,7 +153,7 @@ fn read(link: &(dyn Error + 'static)) -> Link {
         return if error.is_connect() {
             Link::Connecting
         } else {
-            Link::Silent
+            Link::Connected
         };
     }
     #[cfg(feature = "hyper")]
@@ -232,7 +238,10 @@ fn read_hyper(error: &hyper::Error) -> Link {
     if error.is_timeout() {
         return Link::Says(ErrorKind::Timeout);
     }
-    Link::says_if(error.is_parse(), ErrorKind::Protocol)
+    if error.is_parse() {
+        return Link::Says(ErrorKind::Protocol);
+    }
+    Link::Connected
 }
 
 #[cfg(feature = "hyper")]

@@ -27,11 +27,20 @@ pub trait Replay: Sized {
     /// A copy of the body as it was before anything of it was read; none if there cannot be one.
     fn replay(&self) -> Option<Self>;
 
-    /// Whether this copy is still whole after an attempt that ended with an answer, or without one.
-    fn can_replay(&self, answered: bool) -> bool {
-        let _ = answered;
+    /// Whether this copy is still whole, after an attempt that was answered before all of the body was read, or after
+    /// any other.
+    fn can_replay(&self, early: bool) -> bool {
+        let _ = early;
         true
     }
+
+    /// How many bytes of the body the attempts so far have read, where that can be known.
+    fn bytes_read(&self) -> Option<u64> {
+        None
+    }
+
+    /// Says that this copy is sent next: attempts before it are over, whatever their client still does with them.
+    fn next_in_turn(&mut self) {}
 }
 
 impl<B: Clone> Replay for B {
@@ -45,8 +54,16 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
         self.later()
     }
 
-    fn can_replay(&self, answered: bool) -> bool {
-        self.is_whole(answered)
+    fn can_replay(&self, early: bool) -> bool {
+        self.is_whole(early)
+    }
+
+    fn bytes_read(&self) -> Option<u64> {
+        self.read()
+    }
+
+    fn next_in_turn(&mut self) {
+        self.next_in_turn();
     }
 }
 
@@ -101,6 +118,11 @@ pub trait Resend: Sized {
 
     /// Whether the body is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
+
+    /// Says that a retry is made of this spare: attempts before it are over, whatever their client still does with them.
+    fn next_in_turn(spare: &mut Self::Spare) {
+        let _ = spare;
+    }
 }
 
 impl<B: Replay + Send> Resend for http::Request<B> {
@@ -160,8 +182,21 @@ impl<B: Replay + Send> Resend for http::Request<B> {
     }
 
     fn can_resend(spare: &Self, answered: bool) -> bool {
-        spare.body().can_replay(answered)
+        let body = spare.body();
+        body.can_replay(answered && !is_told_length(spare.headers(), body.bytes_read()))
     }
+
+    fn next_in_turn(spare: &mut Self) {
+        spare.body_mut().next_in_turn();
+    }
+}
+
+/// Whether so many bytes are all of a body whose length the head tells: a client sends no more of it, and so never sees
+/// its end.
+fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
+    let told = headers.get(http::header::CONTENT_LENGTH);
+    let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
+    told.is_some() && told == read
 }
 
 /// The outcome of a request that must be processed once, below which a client may have followed a redirect: an error

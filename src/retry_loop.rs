@@ -36,6 +36,9 @@ pub(crate) trait Transport: Send {
     /// Whether the request is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
 
+    /// A retry will be made of this spare, and attempts before it are over.
+    fn next_in_turn(spare: &mut Self::Spare);
+
     fn send(
         &mut self,
         request: Self::Request,
@@ -357,8 +360,9 @@ impl Progress {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        spare: T::Spare,
+        mut spare: T::Spare,
     ) -> Step<T> {
+        T::next_in_turn(&mut spare);
         self.story.retry_scheduled(&planned.paid, planned.due);
         Step::Retry {
             planned,

@@ -232,6 +232,8 @@ where
         true
     }
 
+    fn next_in_turn((): &mut ()) {}
+
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
         (self.operation)(attempt)
     }

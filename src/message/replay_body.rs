@@ -40,9 +40,13 @@ const DEFAULT_LIMIT: usize = 64 * 1024;
 
 struct Tape<B> {
     body: Pin<Box<B>>,
+    /// Whether there was nothing in the body from the start.
+    empty: bool,
     /// What was read, as long as all of it is there.
     record: Option<Vec<Recorded>>,
     recorded: usize,
+    /// How many frames were read, recorded or not.
+    frames: usize,
     limit: usize,
     state: State,
     /// The attempt that reads; earlier ones are over.
@@ -75,9 +79,11 @@ impl<B: Body> ReplayBody<B> {
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let tape = Tape {
+            empty: body.is_end_stream(),
             body: Box::pin(body),
             record: (bytes > 0).then(Vec::new),
             recorded: 0,
+            frames: 0,
             limit: bytes,
             state: State::Open,
             reading: 0,
@@ -103,10 +109,29 @@ impl<B: Body> ReplayBody<B> {
         })
     }
 
-    /// Whether all of the body can be sent again, after an attempt that ended with an answer or without one.
-    pub(super) fn is_whole(&self, answered: bool) -> bool {
+    /// Makes this the attempt that is sent next: earlier ones, which nobody waits for, read no more.
+    pub(super) fn next_in_turn(&mut self) {
+        let earlier = {
+            let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+            tape.attempts = tape.attempts.saturating_add(1);
+            self.attempt = tape.attempts;
+            tape.reading = self.attempt;
+            tape.waiting.take()
+        };
+        earlier.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether all of the body can be sent again, after an attempt that was answered early, or after any other.
+    pub(super) fn is_whole(&self, early: bool) -> bool {
         let tape = self.tape();
-        tape.record.is_some() && tape.state != State::Failed && (!answered || tape.is_over())
+        tape.record.is_some() && tape.state != State::Failed && (!early || tape.is_over())
+    }
+
+    /// How many bytes of the body were read, while all of them are recorded.
+    pub(super) fn read(&self) -> Option<u64> {
+        let tape = self.tape();
+        tape.record.as_ref()?;
+        u64::try_from(tape.recorded).ok()
     }
 }
 
@@ -117,20 +142,28 @@ impl<B> ReplayBody<B> {
 }
 
 impl<B: Body> Tape<B> {
-    fn is_over(&self) -> bool {
-        self.state == State::Ended
-            || self.body.is_end_stream()
-            || self.body.size_hint().exact() == Some(0)
+    fn is_at_end(&self) -> bool {
+        match self.state {
+            State::Open => self.body.is_end_stream(),
+            State::Ended => true,
+            State::Failed => false,
+        }
     }
 
-    fn record_length(&self) -> usize {
-        self.record.as_ref().map_or(0, Vec::len)
+    fn is_over(&self) -> bool {
+        self.is_at_end() || self.body.size_hint().exact() == Some(0)
+    }
+
+    /// What a later attempt sends next, of what earlier ones have read.
+    fn recorded(&self, place: usize) -> Result<Recorded, Unreadable> {
+        let frame = self.record.as_ref().and_then(|record| record.get(place));
+        frame.cloned().ok_or(Unreadable::Lost)
     }
 
     /// Makes an attempt the one that reads, unless a later one does.
-    fn take_over(&mut self, attempt: u64) -> Result<(), Superseded> {
+    fn take_over(&mut self, attempt: u64) -> Result<(), Unreadable> {
         if attempt < self.reading {
-            return Err(Superseded);
+            return Err(Unreadable::Superseded);
         }
         if attempt > self.reading {
             self.reading = attempt;
@@ -141,14 +174,17 @@ impl<B: Body> Tape<B> {
         Ok(())
     }
 
-    fn keep(&mut self, frame: &Recorded) {
+    /// Counts a frame, and records it if a later attempt may need it; one that is empty is as good as none.
+    fn count(&mut self, frame: &Recorded, kept: bool) {
         let length = match frame {
+            Recorded::Data(data) if data.is_empty() => return,
             Recorded::Data(data) => data.len(),
             Recorded::Trailers(_) => 0,
         };
+        self.frames = self.frames.saturating_add(1);
         self.recorded = self.recorded.saturating_add(length);
         match &mut self.record {
-            Some(record) if self.recorded <= self.limit => record.push(frame.clone()),
+            Some(record) if kept && self.recorded <= self.limit => record.push(frame.clone()),
             _ => self.record = None,
         }
     }
@@ -161,8 +197,10 @@ impl<B: Body> Tape<B> {
     where
         B::Error: Into<BoxError>,
     {
-        if self.state != State::Open {
-            return Poll::Ready(None);
+        match self.state {
+            State::Open => {}
+            State::Ended => return Poll::Ready(None),
+            State::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
         }
         let Poll::Ready(frame) = self.body.as_mut().poll_frame(cx) else {
             self.waiting = Some(cx.waker().clone());
@@ -179,11 +217,11 @@ impl<B: Body> Tape<B> {
             }
             Some(Ok(frame)) => {
                 let frame = Recorded::from(frame);
-                if kept {
-                    self.keep(&frame);
-                } else {
-                    self.record = None;
+                if let Recorded::Trailers(_) = frame {
+                    // Nothing may follow, and a client does not ask whether anything does.
+                    self.state = State::Ended;
                 }
+                self.count(&frame, kept);
                 Some(Ok(frame))
             }
         })
@@ -227,27 +265,30 @@ where
         if let Err(superseded) = tape.take_over(this.attempt) {
             return Poll::Ready(Some(Err(superseded.into())));
         }
-        let recorded = tape
-            .record
-            .as_ref()
-            .and_then(|record| record.get(this.played));
-        if let Some(frame) = recorded.cloned() {
+        if this.played < tape.frames {
+            let frame = tape.recorded(this.played);
             this.played = this.played.saturating_add(1);
-            return Poll::Ready(Some(Ok(frame.into())));
+            return Poll::Ready(Some(frame.map(Frame::from).map_err(BoxError::from)));
         }
         let next = tape.poll_next(cx, kept);
-        this.played = tape.record_length();
+        this.played = tape.frames;
         next.map(|frame| frame.map(|frame| frame.map(Frame::from)))
     }
 
     fn is_end_stream(&self) -> bool {
         let tape = self.tape();
-        let played = self.played >= tape.record_length();
-        played && (tape.state == State::Ended || tape.body.is_end_stream())
+        match self.played {
+            // The same as at the first attempt, whose framing a later one repeats.
+            0 => tape.empty,
+            played => played == tape.frames && tape.is_at_end(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         let tape = self.tape();
+        if self.played < tape.frames && tape.record.is_none() {
+            return SizeHint::default();
+        }
         let left = tape.record.iter().flatten().skip(self.played);
         let ahead = left.map(Recorded::length).fold(0, u64::saturating_add);
         let rest = tape.body.size_hint();
@@ -279,17 +320,23 @@ impl<B> fmt::Debug for ReplayBody<B> {
     }
 }
 
-/// The error of an attempt that is still being sent when the next one begins.
+/// Why an attempt cannot send the body.
 #[derive(Debug)]
-struct Superseded;
+enum Unreadable {
+    Superseded,
+    Lost,
+}
 
-impl fmt::Display for Superseded {
+impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a later attempt sends this body now")
+        f.write_str(match self {
+            Self::Superseded => "a later attempt sends this body now",
+            Self::Lost => "what earlier attempts read of this body is not there any more",
+        })
     }
 }
 
-impl Error for Superseded {}
+impl Error for Unreadable {}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
-use super::{ReplayBody, Resend};
+use super::{ReplayBody, Resend, is_told_length};
 use ::reqwest::{Body, Request};
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
@@ -87,7 +87,13 @@ impl Resend for Request {
     }
 
     fn can_resend(spare: &SpareRequest, answered: bool) -> bool {
-        let stream = spare.stream.as_ref();
-        stream.is_none_or(|stream| stream.is_whole(answered))
+        let Some(stream) = &spare.stream else {
+            return true;
+        };
+        stream.is_whole(answered && !is_told_length(spare.request.headers(), stream.read()))
+    }
+
+    fn next_in_turn(spare: &mut SpareRequest) {
+        spare.stream.iter_mut().for_each(ReplayBody::next_in_turn);
     }
 }

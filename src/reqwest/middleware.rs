@@ -159,6 +159,10 @@ impl Transport for Chain<'_> {
         <Request as Resend>::can_resend(spare, answered)
     }
 
+    fn next_in_turn(spare: &mut Self::Spare) {
+        <Request as Resend>::next_in_turn(spare);
+    }
+
     async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();

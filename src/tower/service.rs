@@ -194,6 +194,10 @@ where
         Q::can_resend(spare, answered)
     }
 
+    fn next_in_turn(spare: &mut Q::Spare) {
+        Q::next_in_turn(spare);
+    }
+
     fn send(
         &mut self,
         mut request: Q,

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use proptest::prelude::*;
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Chunks = Vec<Result<Frame<Bytes>, io::Error>>;
 use std::io;
@@ -134,6 +135,112 @@ fn trailers_are_recorded_too() {
         assert_eq!(whole.trailers().unwrap()["etag"], "7");
         assert_eq!(whole.to_bytes(), "a");
     }
+}
+
+/// The first frame that an attempt gives, which is an error.
+fn refusal<B: Body<Data = Bytes, Error = BoxError> + Unpin>(body: &mut B) -> String {
+    let next = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).now_or_never();
+    next.unwrap().unwrap().unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_lost_is_never_sent_as_if_it_were_all() {
+    let mut first = body(&["abc", "de", "f"], 4);
+    let mut second = first.replay().unwrap();
+    assert_eq!(read(&mut first, 2), "abcde");
+    assert!(!second.is_end_stream() && second.size_hint().exact().is_none());
+    let lost = "what earlier attempts read of this body is not there any more";
+    assert_eq!(refusal(&mut second), lost);
+    assert_eq!(refusal(&mut second), lost);
+}
+
+#[test]
+fn a_stream_that_failed_meanwhile_never_ends_as_if_it_were_complete() {
+    let frames: Chunks = vec![
+        Ok(Frame::data(Bytes::from_static(b"a"))),
+        Err(io::Error::other("gone")),
+    ];
+    let mut first = ReplayBody::new(StreamBody::new(futures_util::stream::iter(frames)));
+    let mut second = first.replay().unwrap();
+    read(&mut first, 1);
+    assert_eq!(refusal(&mut first), "gone");
+    assert_eq!(read(&mut second, 1), "a");
+    assert!(!second.is_end_stream());
+    assert!(refusal(&mut second).contains("not there"));
+}
+
+#[test]
+fn from_the_moment_of_a_retry_earlier_attempts_read_no_more() {
+    let mut first = body(&["ab", "c"], 64);
+    let mut second = first.replay().unwrap();
+    read(&mut first, 1);
+    second.next_in_turn();
+    assert_eq!(refusal(&mut first), "a later attempt sends this body now");
+    assert_eq!(read(&mut second, 9), "abc");
+}
+
+#[test]
+fn a_copy_made_early_can_be_sent_late() {
+    let mut first = body(&["ab", "c"], 64);
+    let mut outer = first.replay().unwrap();
+    let mut inner = first.replay().unwrap();
+    read(&mut first, 1);
+    inner.next_in_turn();
+    assert_eq!(read(&mut inner, 9), "abc");
+    outer.next_in_turn();
+    assert_eq!(read(&mut outer, 9), "abc");
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_attempt_that_waits_is_woken_when_its_time_is_over() {
+    let mut first = ReplayBody::new(StreamBody::new(futures_util::stream::pending::<
+        Result<Frame<Bytes>, io::Error>,
+    >()));
+    let mut second = first.replay().unwrap();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let waiting = Pin::new(&mut first).poll_frame(&mut Context::from_waker(&waker));
+    assert!(waiting.is_pending() && !woken.0.load(Ordering::Relaxed));
+    second.next_in_turn();
+    assert!(woken.0.load(Ordering::Relaxed));
+}
+
+#[test]
+fn empty_frames_take_no_memory_and_change_nothing() {
+    let mut first = body(&["", "", "ab", "", ""], 64);
+    let mut second = first.replay().unwrap();
+    assert_eq!(read(&mut first, 9), "ab");
+    assert_eq!(second.tape().record.as_ref().unwrap().len(), 1);
+    assert_eq!(read(&mut second, 9), "ab");
+}
+
+#[test]
+fn a_stream_of_nothing_is_still_a_stream_at_the_next_attempt() {
+    let mut first = body(&[], 64);
+    let mut second = first.replay().unwrap();
+    assert!(!first.is_end_stream());
+    assert_eq!(read(&mut first, 1), "");
+    assert!(!second.is_end_stream());
+    assert_eq!(read(&mut second, 1), "");
+}
+
+#[test]
+fn trailers_end_a_body() {
+    let frames: Chunks = vec![Ok(Frame::trailers(http::HeaderMap::new()))];
+    let mut first = ReplayBody::new(StreamBody::new(futures_util::stream::iter(frames)));
+    let second = first.replay().unwrap();
+    assert!(!second.can_replay(true));
+    let _ = poll_fn(|cx| Pin::new(&mut first).poll_frame(cx)).now_or_never();
+    assert!(second.can_replay(true) && first.is_end_stream());
 }
 
 proptest! {

@@ -23,7 +23,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return End::Close;
             };
             let place = state.begin(number, &head);
-            match self.act(state.take(), &head, place, state).await {
+            let act = state.take();
+            state.amend(place, |received| received.act = Some(act.clone()));
+            match self.act(act, &head, place, state).await {
                 Some(end) => return end,
                 None => state.changed.notify_waiters(),
             }

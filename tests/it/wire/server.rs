@@ -66,6 +66,8 @@ pub(crate) struct Received {
     pub(crate) body: Vec<u8>,
     /// Whether all of the body came.
     pub(crate) whole: bool,
+    /// What the server did with it.
+    pub(crate) act: Option<Act>,
 }
 
 impl Received {
@@ -151,12 +153,6 @@ impl FaultServer {
             state,
             accepting,
         }
-    }
-
-    /// A port that was free a moment ago and on which nobody listens.
-    pub(crate) async fn closed_port() -> SocketAddr {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        listener.local_addr().unwrap()
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -1,1 +1,11 @@
-//! To be written.
+//! The retry layer among others, on both stacks.
+
+pub(crate) mod clients;
+pub(crate) mod clock;
+
+mod breaker;
+mod concurrency;
+mod extensions;
+mod nested;
+mod readiness;
+mod timeouts;
