@@ -1,0 +1,213 @@
+//! A request and what the network does to it, out of a seed.
+
+use super::super::connections::client::{STACKS, Stack};
+use super::super::server::{Act, Answer};
+use bytes::Bytes;
+use http::{Method, Request};
+
+/// One request, and the acts of the server that it meets.
+#[derive(Debug, Clone)]
+pub(super) struct Schedule {
+    pub(super) stack: Stack,
+    pub(super) max_retries: u32,
+    pub(super) acts: Vec<Act>,
+    method: Method,
+    key: bool,
+    length: usize,
+}
+
+/// What must come of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// The limit of attempts is not reached before a success.
+    Success,
+    /// Some failure may be the last outcome.
+    None,
+}
+
+/// What one act does to a request that may be processed twice.
+enum Effect {
+    Succeeds,
+    Ends,
+    /// It costs up to so many attempts.
+    Costs(u32),
+}
+
+impl Schedule {
+    pub(super) fn of(seed: usize) -> Self {
+        let mut random = Random(u64::try_from(seed).unwrap());
+        let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
+        let acts = 0..1 + random.below(5);
+        Self {
+            stack: STACKS[usize::from(seed % 2 == 1)],
+            max_retries: u32::try_from(random.below(5)).unwrap(),
+            key: method == Method::POST && random.one_in(4),
+            length: match method {
+                Method::GET => 0,
+                _ => random.one_of(&[0, 1, 10, 200, 3_000, 70_000]),
+            },
+            method,
+            acts: acts.map(|_| act(&mut random)).collect(),
+        }
+    }
+
+    pub(super) fn request(&self, url: &str) -> Request<Bytes> {
+        let mut request = Request::new(self.body());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = url.parse().unwrap();
+        if self.key {
+            let key = http::HeaderValue::from_static("order-7");
+            request.headers_mut().insert("idempotency-key", key);
+        }
+        request
+    }
+
+    pub(super) fn body(&self) -> Bytes {
+        (b'a'..=b'w').cycle().take(self.length).collect()
+    }
+
+    /// Whether processing this request twice would do harm.
+    pub(super) fn is_once_only(&self) -> bool {
+        self.method == Method::POST && !self.key
+    }
+
+    /// What must come of a request that may be processed twice, however unluckily its attempts fall.
+    pub(super) fn promise(&self) -> Promise {
+        let mut spent = 0;
+        for act in &self.acts {
+            match effect(act) {
+                Effect::Succeeds => break,
+                Effect::Ends => return Promise::None,
+                Effect::Costs(attempts) => spent += attempts,
+            }
+        }
+        match spent <= self.max_retries && !self.is_once_only() {
+            true => Promise::Success,
+            false => Promise::None,
+        }
+    }
+}
+
+fn act(random: &mut Random) -> Act {
+    match random.below(30) {
+        0..=9 => Act::Answer(answer(random)),
+        10..=11 => Act::AnswerThenClose(answer(random)),
+        12..=13 => Act::AnswerEarly(answer(random)),
+        14 => Act::CloseUnread,
+        15 => Act::ResetUnread,
+        16 => Act::ResetAfterRequestHead,
+        17..=18 => Act::CloseAfterRequest,
+        19..=20 => Act::ResetAfterRequest,
+        21 => Act::CloseInHead,
+        22 => Act::ResetInHead,
+        23 => Act::CutBody(status(random)),
+        24 => Act::ResetInBody(status(random)),
+        25 => Act::StallHead,
+        26 => Act::StallBody(status(random)),
+        27 if random.one_in(8) => Act::EndlessBody(status(random)),
+        27 => Act::Garbage,
+        28 => Act::BadGzip,
+        _ => Act::status(503),
+    }
+}
+
+fn answer(random: &mut Random) -> Answer {
+    let answer = Answer::new(status(random));
+    let answer = match random.below(8) {
+        0 => answer.body([]),
+        1 => answer.body([b'x'; 3_000]),
+        2 if random.one_in(4) => answer.body([b'x'; 200_000]),
+        _ => answer,
+    };
+    match random.below(6) {
+        0 => answer.header("retry-after", "0"),
+        1 => answer.header("retry-after", "7"),
+        2 => answer.header("retry-after", "soon"),
+        _ => answer,
+    }
+}
+
+fn status(random: &mut Random) -> u16 {
+    let class = random.one_of(&[
+        &[200, 200, 201][..],
+        &[500, 502, 503, 504, 520, 529, 599],
+        &[503, 503, 413],
+        &[408, 425, 429],
+        &[500, 503, 429, 400, 404, 409, 501, 505],
+    ]);
+    random.one_of(class)
+}
+
+/// Whether the server says by this act that it did not process the request.
+pub(super) fn refuses(act: &Act) -> bool {
+    let invites = |answer: &Answer| {
+        let mut headers = answer.headers.iter();
+        headers.any(|(name, value)| *name == "retry-after" && value.parse::<u64>().is_ok())
+    };
+    match act {
+        Act::Answer(answer) | Act::AnswerThenClose(answer) | Act::AnswerEarly(answer) => {
+            is_refusal(answer.status) || (matches!(answer.status, 413 | 503) && invites(answer))
+        }
+        Act::CutBody(status)
+        | Act::ResetInBody(status)
+        | Act::StallBody(status)
+        | Act::EndlessBody(status) => is_refusal(*status),
+        _ => false,
+    }
+}
+
+fn is_refusal(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429)
+}
+
+fn effect(act: &Act) -> Effect {
+    match act {
+        Act::Answer(answer) | Act::AnswerEarly(answer) => after_status(answer.status, act, 1),
+        // The next attempt may go out on the connection that is about to close.
+        Act::AnswerThenClose(answer) => after_status(answer.status, act, 2),
+        Act::CutBody(status) | Act::EndlessBody(status) => after_status(*status, act, 1),
+        // A reset may take the head with it, and a stall the attempt.
+        Act::ResetInBody(status) | Act::StallBody(status) => match after_status(*status, act, 1) {
+            Effect::Succeeds => Effect::Costs(1),
+            effect => effect,
+        },
+        Act::BadGzip => Effect::Succeeds,
+        Act::Garbage => Effect::Ends,
+        _ => Effect::Costs(1),
+    }
+}
+
+fn after_status(status: u16, act: &Act, attempts: u32) -> Effect {
+    match status {
+        200..=399 => Effect::Succeeds,
+        501 | 505 => Effect::Ends,
+        500.. => Effect::Costs(attempts),
+        _ if refuses(act) => Effect::Costs(attempts),
+        _ => Effect::Ends,
+    }
+}
+
+/// SplitMix64: the same numbers from the same seed, everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn one_in(&mut self, number: u64) -> bool {
+        self.below(number) == 0
+    }
+
+    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
+        let place = usize::try_from(self.next()).unwrap() % choices.len();
+        choices[place].clone()
+    }
+}
