@@ -69,7 +69,7 @@ impl Ledger {
         ensure!(wrong.is_empty(), "the server received {wrong:?}");
         for (number, entry) in self.requests.iter().enumerate() {
             entry
-                .check(method(number))
+                .check(&method(number))
                 .with_context(|| format!("request {number}: {entry:?}"))?;
         }
         let attempts = u64::try_from(self.requests.len())?.saturating_add(spent);
@@ -89,7 +89,7 @@ impl Ledger {
 }
 
 impl Entry {
-    fn check(&self, method: Method) -> Result<()> {
+    fn check(&self, method: &Method) -> Result<()> {
         let processed = self.processed.load(Relaxed);
         let succeeded = self.succeeded.load(Relaxed) > 0;
         ensure!(self.ended.load(Relaxed) == 1, "it was lost, or ended twice");

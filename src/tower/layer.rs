@@ -11,17 +11,17 @@ use tower_layer::Layer;
 /// Adds retries to a tower service.
 ///
 /// ```
-/// use http_retry::testing::Script;
-/// use http_retry::tower::RetryLayer;
-/// use http_retry::{RetryBudget, RetryPolicy};
-/// use tower::{ServiceBuilder, ServiceExt};
-///
 /// # #[cfg(not(feature = "testing"))]
 /// # fn main() {}
 /// # #[cfg(feature = "testing")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let mut runtime = tokio::runtime::Builder::new_current_thread();
 /// # runtime.enable_time().start_paused(true).build()?.block_on(async {
+/// use http_retry::testing::Script;
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryBudget, RetryPolicy};
+/// use tower::{ServiceBuilder, ServiceExt};
+///
 /// let budget = RetryBudget::default();
 /// let client = Script::new().status(503).status(200);
 /// let service = ServiceBuilder::new()

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::large_enum_variant,
     reason = "a test says what went wrong by panicking"
 )]
 

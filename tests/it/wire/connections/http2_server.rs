@@ -132,7 +132,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
         let state = Arc::clone(&state);
         connections.spawn(async move {
             state.change(|seen| {
-                (seen.connections, seen.open) = (seen.connections + 1, seen.open + 1)
+                (seen.connections, seen.open) = (seen.connections + 1, seen.open + 1);
             });
             serve(stream, &state).await;
             state.change(|seen| seen.open -= 1);
