@@ -1,19 +1,17 @@
 //! What an adapter is set up with, shared by all of its requests.
 
-use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::Observer;
-use crate::policy::{Class, Outcome, RetryPolicy};
+use crate::policy::RetryPolicy;
+use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
-use http::{HeaderMap, StatusCode};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A policy and everything it works with.
+/// What says how to retry, and everything it works with.
 #[derive(Clone)]
 pub(crate) struct Engine {
-    pub(crate) policy: RetryPolicy,
-    pub(crate) budget: Budgets,
+    pub(crate) routes: Routes,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
@@ -27,11 +25,13 @@ pub(crate) struct Engine {
 
 const RECORDED: usize = 64 * 1024;
 
-/// Where the tokens come from.
-#[derive(Debug, Clone)]
-pub(crate) enum Budgets {
-    One(RetryBudget),
-    PerService(ServiceBudgets),
+/// What says how to retry.
+#[derive(Clone)]
+pub(crate) enum Routes {
+    /// One policy for every request.
+    One(Arc<Route>),
+    /// A document that chooses by the request.
+    PerRequest(Arc<dyn Choose>),
 }
 
 /// How much of a failed response is read so that its connection can serve again.
@@ -51,9 +51,16 @@ impl DrainLimit {
 
 impl Engine {
     pub(crate) fn new(policy: RetryPolicy, runtime: Arc<dyn Runtime>) -> Self {
+        Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
+    }
+
+    pub(crate) fn choosing(choose: Arc<dyn Choose>, runtime: Arc<dyn Runtime>) -> Self {
+        Self::on(Routes::PerRequest(choose), runtime)
+    }
+
+    fn on(routes: Routes, runtime: Arc<dyn Runtime>) -> Self {
         Self {
-            policy,
-            budget: Budgets::One(RetryBudget::default()),
+            routes,
             runtime,
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
@@ -68,30 +75,25 @@ impl Engine {
         self.observers = self.observers.iter().cloned().chain([new]).collect();
     }
 
-    pub(crate) fn budget_of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
-        match &self.budget {
-            Budgets::One(budget) => budget.clone(),
-            Budgets::PerService(budgets) => budgets.get(&service()),
+    /// What a request goes by that calls itself part of this service, if any.
+    pub(crate) fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+        match &self.routes {
+            Routes::One(route) => Arc::clone(route),
+            Routes::PerRequest(choose) => choose.choose(head, service),
         }
     }
 
-    /// Counts a success of a silent engine, whose budget is one.
-    pub(crate) fn deposit(&self, now: Duration) {
-        if let Budgets::One(budget) = &self.budget {
-            budget.deposit(now);
+    /// A document keeps its own budgets.
+    pub(crate) fn set_budget(&mut self, budget: Budgets) {
+        if let Routes::One(route) = &mut self.routes {
+            Arc::make_mut(route).budget = budget;
         }
     }
 
-    pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
-        let outcome = self.policy.classify(Outcome::response(status, headers));
-        outcome.class() == Class::Success
-    }
-
-    /// Whether a first attempt that succeeds leaves nothing to do but to count it.
-    pub(crate) fn is_silent(&self) -> bool {
+    /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
+    pub(crate) fn is_silent(&self, route: &Route) -> bool {
         self.observers.is_empty()
-            && self.policy.is_untimed()
-            && matches!(self.budget, Budgets::One(_))
+            && route.is_silent()
             && !self.across_tasks
             && !crate::observe::is_traced()
     }
@@ -100,11 +102,19 @@ impl Engine {
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
-            .field("policy", &self.policy)
-            .field("budget", &self.budget)
+            .field("routes", &self.routes)
             .field("observers", &self.observers.len())
             .field("drain", &self.drain)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(route) => f.debug_tuple("One").field(route).finish(),
+            Self::PerRequest(_) => f.write_str("PerRequest"),
+        }
     }
 }
 
@@ -115,13 +125,13 @@ macro_rules! engine_settings {
         /// [`RetryBudget::default`](crate::RetryBudget) of its own.
         #[must_use]
         pub fn budget(self, budget: crate::RetryBudget) -> Self {
-            self.with(|engine| engine.budget = crate::engine::Budgets::One(budget))
+            self.with(|engine| engine.set_budget(crate::route::Budgets::One(budget)))
         }
 
         /// Takes retry tokens from a budget for each service or host.
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
-            self.with(|engine| engine.budget = crate::engine::Budgets::PerService(budgets))
+            self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
         }
 
         /// Tells an observer of every event; several may be added.

@@ -23,6 +23,8 @@ pub struct ConfigError {
     field: Cow<'static, str>,
     given: String,
     allowed: Cow<'static, str>,
+    /// What is wrong as a sentence of its own.
+    is_sentence: bool,
 }
 
 impl ConfigError {
@@ -35,10 +37,21 @@ impl ConfigError {
             field: field.into(),
             given: given.to_string(),
             allowed: allowed.into(),
+            is_sentence: false,
         }
     }
 
-    /// The setting at fault, such as `backoff.factor`.
+    /// What is wrong at a place of a document, as a sentence that names the value.
+    pub(crate) fn at(place: String, given: String, cause: String) -> Self {
+        Self {
+            field: place.into(),
+            given,
+            allowed: cause.into(),
+            is_sentence: true,
+        }
+    }
+
+    /// The setting at fault, such as `backoff.factor`, or its place in a document, such as `services.orders.retry.base`.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
@@ -63,8 +76,12 @@ impl fmt::Display for ConfigError {
             field,
             given,
             allowed,
+            is_sentence,
         } = self;
-        write!(f, "{field}: {given} is not allowed: {allowed}")
+        match is_sentence {
+            true => write!(f, "{field}: {allowed}"),
+            false => write!(f, "{field}: {given} is not allowed: {allowed}"),
+        }
     }
 }
 

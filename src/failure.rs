@@ -4,6 +4,7 @@
 //! `std::io::Error`, whose `source()` skips its own payload.
 
 use crate::error::AttemptTimeout;
+use crate::observe::RequestFailed;
 use crate::policy::{ErrorKind, Outcome, RetryPolicy};
 use std::any::Any;
 use std::error::Error;
@@ -17,6 +18,22 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
         Some(error) => walk(policy, error),
         None => Outcome::error(ErrorKind::Other),
     }
+}
+
+/// What an error says, all along its chain, for rules that look there; nobody else sees it.
+pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any) -> String {
+    const LONGEST: usize = 4 * 1024;
+    let kind = outcome_of(policy, error).error_kind();
+    let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
+    let known = policy.own_error(error).or_else(|| known(error));
+    for link in known.into_iter().flat_map(links) {
+        words.push_str(": ");
+        words.push_str(&link.to_string());
+        if words.len() > LONGEST {
+            break;
+        }
+    }
+    words
 }
 
 /// The first link that says what happened decides; one that says "while connecting" or "on a connection" colours those
@@ -312,6 +329,15 @@ impl AttemptTimeout {
     #[must_use]
     pub fn is(error: &(dyn Error + 'static)) -> bool {
         links(error).any(<dyn Error>::is::<Self>)
+    }
+}
+
+impl RequestFailed {
+    /// The failure that an error is, or carries: wherever it stands in the source chain, and inside
+    /// `reqwest_middleware::Error::Middleware`.
+    #[must_use]
+    pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
+        links(error).find_map(<dyn Error>::downcast_ref::<Self>)
     }
 }
 

@@ -37,6 +37,7 @@
 //! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
 //! | add them to a client | `tower::RetryLayer`, `reqwest::RetryMiddleware`, [`run::Runner`] |
+//! | let an operator set all of it in a file | `config::RetryConfig` |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`observe`] |
 //! | decide by yourself, without a client | [`policy`] |
@@ -46,7 +47,7 @@
 //! # Features
 //!
 //! `default = ["tower", "hyper"]`. `tower`: the layer. `hyper`: recognises the errors of hyper, hyper-util and h2.
-//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
+//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `serde`: the `config` document. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
 //! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
 //! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -65,13 +66,17 @@
     )
 )]
 
+#[cfg(feature = "serde")]
+pub mod config;
 mod engine;
 mod error;
+mod evidence;
 mod failure;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod message;
 mod nested;
 mod retry_loop;
+mod route;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod wishes;
 

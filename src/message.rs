@@ -11,6 +11,7 @@ pub use replay_body::ReplayBody;
 pub use retry_body::RetryBody;
 
 use crate::policy::{ErrorKind, Outcome, Reach};
+use crate::route::Move;
 use http::{Extensions, HeaderMap, Method};
 use std::borrow::Cow;
 
@@ -69,13 +70,14 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 
 /// A request that can be sent a second time.
 ///
-/// `http::Request<B>` has it for every body that is [`Replay`], and `reqwest::Request` with the `reqwest` feature.
+/// `http::Request<B>` has it for every body that is [`Replay`], and `reqwest::Request` with the `reqwest` feature. It
+/// cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request that can be sent a second time",
     note = "the retry layer takes `http::Request<B>` where `B` is `Clone` or a `http_retry::ReplayBody`, and \
             `reqwest::Request` with the feature `reqwest`"
 )]
-pub trait Resend: Sized {
+pub trait Resend: Sized + sealed::Sealed {
     /// What later attempts are made of.
     type Spare: Send;
 
@@ -90,6 +92,15 @@ pub trait Resend: Sized {
 
     /// Host and port that the request goes to, without user info and without the scheme's own port.
     fn authority(&self) -> Option<Cow<'_, str>>;
+
+    /// The scheme that the request's URI names.
+    fn scheme(&self) -> Option<&str>;
+
+    /// The path that the request goes to, without its query.
+    fn path(&self) -> &str;
+
+    /// The request's whole URI.
+    fn uri(&self) -> Cow<'_, str>;
 
     /// The whole URL, where the client's responses have theirs.
     fn url(&self) -> Option<&str> {
@@ -123,6 +134,17 @@ pub trait Resend: Sized {
     fn next_in_turn(spare: &mut Self::Spare) {
         let _ = spare;
     }
+
+    /// The same request with other headers, or for another place.
+    #[doc(hidden)]
+    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<B> Sealed for http::Request<B> {}
+    #[cfg(feature = "reqwest")]
+    impl Sealed for ::reqwest::Request {}
 }
 
 impl<B: Replay + Send> Resend for http::Request<B> {
@@ -153,6 +175,18 @@ impl<B: Replay + Send> Resend for http::Request<B> {
             true => Cow::Owned(short.to_ascii_lowercase()),
             false => Cow::Borrowed(short),
         })
+    }
+
+    fn scheme(&self) -> Option<&str> {
+        self.uri().scheme_str()
+    }
+
+    fn path(&self) -> &str {
+        self.uri().path()
+    }
+
+    fn uri(&self) -> Cow<'_, str> {
+        Cow::Owned(self.uri().to_string())
     }
 
     fn extensions(&self) -> Option<&Extensions> {
@@ -189,6 +223,25 @@ impl<B: Replay + Send> Resend for http::Request<B> {
     fn next_in_turn(spare: &mut Self) {
         spare.body_mut().next_in_turn();
     }
+
+    fn amend(spare: &mut Self, headers: Option<&HeaderMap>, way: Option<&Move>) {
+        if let Some(uri) = way.and_then(|way| way.of(spare.uri())) {
+            *spare.uri_mut() = uri;
+            spare.headers_mut().remove(http::header::HOST);
+        }
+        set(spare.headers_mut(), headers);
+    }
+}
+
+/// Puts headers in the place of those of the same name.
+fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
+    for name in new.into_iter().flat_map(HeaderMap::keys) {
+        headers.remove(name);
+    }
+    let new = new.into_iter().flatten();
+    new.for_each(|(name, value)| {
+        headers.append(name, value.clone());
+    });
 }
 
 /// Whether so many bytes are all of a body whose length the head tells: a client sends no more of it, and so never sees

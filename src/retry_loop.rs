@@ -2,15 +2,17 @@
 
 mod progress;
 
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, RequestHead};
 
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::nested::Mark;
-use crate::observe::RetryReport;
-use crate::policy::{Attempt, Outcome, RetryPolicy, StopReason};
-use crate::runtime::within;
-use progress::{Planned, Sent, Step};
+use crate::observe::{RequestFailed, RetryReport};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, StopReason};
+use crate::route::Move;
+use crate::runtime::{Sleep, within};
+use http::HeaderMap;
+use progress::{LastWord, Planned, Sent, Step};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -21,9 +23,8 @@ pub(crate) trait Transport: Send {
     type Request: Send;
     /// What later attempts are made of.
     type Spare: Send;
-    type Response: Send;
     /// A response in the form in which the caller gets it.
-    type Kept: Send;
+    type Response: Send;
     type Error: Send;
 
     /// The client can take a request.
@@ -41,6 +42,9 @@ pub(crate) trait Transport: Send {
     /// A retry will be made of this spare, and attempts before it are over.
     fn next_in_turn(spare: &mut Self::Spare);
 
+    /// The same request with other headers, or for another place.
+    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
+
     fn send(
         &mut self,
         request: Self::Request,
@@ -57,14 +61,28 @@ pub(crate) trait Transport: Send {
     fn drain(
         response: Self::Response,
         bytes: usize,
-    ) -> impl Future<Output = Option<Self::Kept>> + Send;
+    ) -> impl Future<Output = Option<Self::Response>> + Send;
 
-    fn keep(response: Self::Response) -> Self::Kept;
+    /// The response as it was, and the start of its body.
+    fn peek(
+        response: Self::Response,
+        bytes: usize,
+        time: Sleep,
+    ) -> impl Future<Output = (Self::Response, Vec<u8>)> + Send;
 
-    fn attach(kept: &mut Self::Kept, report: RetryReport);
+    /// What an error says.
+    fn words(policy: &RetryPolicy, error: &Self::Error) -> String;
+
+    fn attach(response: &mut Self::Response, report: RetryReport);
+
+    /// A response that no server has sent, as if from this URL.
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Response>;
 
     /// The error of an attempt that was cut short, where the client's error type can say that.
     fn cut(timeout: AttemptTimeout) -> Option<Self::Error>;
+
+    /// The error of a request that the policy calls a failure, where the client's error type can say that.
+    fn failed(failed: RequestFailed) -> Option<Self::Error>;
 }
 
 /// What is known when a result is judged.
@@ -95,7 +113,7 @@ pub(crate) struct Call<T: Transport> {
 pub(crate) enum Start<T: Transport> {
     Request(T::Request),
     Ended {
-        result: Result<T::Response, T::Error>,
+        result: Outcomes<T>,
         spare: Option<T::Spare>,
         started: Duration,
     },
@@ -104,10 +122,10 @@ pub(crate) enum Start<T: Transport> {
 /// What came of the wait before a retry.
 enum Waited<T: Transport> {
     Send(T::Request, Option<T::Spare>),
-    GiveBack(Result<T::Kept, T::Error>, StopReason),
+    GiveBack(Outcomes<T>, StopReason),
 }
 
-type Outcomes<T> = Result<<T as Transport>::Kept, <T as Transport>::Error>;
+type Outcomes<T> = Result<<T as Transport>::Response, <T as Transport>::Error>;
 
 impl<T: Transport> Call<T> {
     /// Makes attempts until one succeeds or a gate refuses the next.
@@ -126,12 +144,12 @@ impl<T: Transport> Call<T> {
                 started,
             } => {
                 self.progress.attempt_starts(started);
-                self.progress.step(&self.transport, result, spare)
+                self.judge(result, spare).await
             }
         };
         loop {
             let waited = match step {
-                Step::Stop(result, why) => return self.stop(result.map(T::keep), why),
+                Step::Stop(result, why) => return self.stop(result, why),
                 Step::Retry {
                     planned,
                     last,
@@ -149,23 +167,36 @@ impl<T: Transport> Call<T> {
         let Self {
             transport,
             progress,
-        } = self;
+        } = &mut *self;
         let (span, attempt) = progress.attempt_starts(progress.engine.runtime.now());
         let repeats = progress.session.repeats();
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
-            Sent::Done(result, spare) => progress.step(&self.transport, result, spare),
+            Sent::Done(result, spare) => self.judge(result, spare).await,
             Sent::Cut(error, why) => Step::Stop(Err(error), why),
             Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
         }
+    }
+
+    /// What follows from a result, which is looked into only where a rule needs that.
+    async fn judge(&mut self, result: Outcomes<T>, spare: Option<T::Spare>) -> Step<T> {
+        let Self {
+            transport,
+            progress,
+        } = &mut *self;
+        let seen = match progress.needs_evidence(transport, &result, spare.as_ref()) {
+            true => progress.read::<T>(result).await,
+            false => (result, None),
+        };
+        self.progress.step(&self.transport, seen, spare)
     }
 
     /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
     async fn wait(
         &mut self,
         planned: Planned,
-        last: Option<Result<T::Response, T::Error>>,
-        spare: T::Spare,
+        last: Option<Outcomes<T>>,
+        mut spare: T::Spare,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
@@ -183,6 +214,8 @@ impl<T: Transport> Call<T> {
         match ready {
             Err(error) => Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady),
             Ok(()) => {
+                let way = self.progress.moves_to(paid.plan().failover.as_ref());
+                T::amend(&mut spare, paid.plan().set.as_deref(), way.as_ref());
                 paid.commit();
                 self.progress.story.retry_sent();
                 let last = !self.progress.session.may_retry();
@@ -212,7 +245,7 @@ impl<T: Transport> Call<T> {
     }
 
     /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.
-    async fn let_go(&mut self, last: Option<Result<T::Response, T::Error>>) -> Option<Outcomes<T>> {
+    async fn let_go(&mut self, last: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
         match last? {
             Err(error) => Some(Err(error)),
             Ok(response) => {
@@ -225,10 +258,19 @@ impl<T: Transport> Call<T> {
         }
     }
 
+    /// The end of the request: its report is told, and the caller gets the last outcome or what the policy puts in its
+    /// place.
     fn stop(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
-        let mut result = result;
-        if let (Ok(kept), Some(report)) = (&mut result, self.progress.stop(why)) {
-            T::attach(kept, report);
+        let (report, last_word) = self.progress.stop(why);
+        let mut result = match (last_word, result) {
+            (LastWord::Respond(canned, url), result) => T::canned(&canned, &url).map_or(result, Ok),
+            (LastWord::Fail(report), Ok(response)) => {
+                T::failed(RequestFailed::new(report)).map_or(Ok(response), Err)
+            }
+            (_, result) => result,
+        };
+        if let (Ok(response), Some(report)) = (&mut result, report) {
+            T::attach(response, report);
         }
         result
     }

@@ -1,15 +1,17 @@
 //! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
 
-use crate::budget::RetryBudget;
 use crate::engine::{Engine, engine_settings};
 use crate::error::AttemptTimeout;
 use crate::failure::outcome_of;
-use crate::observe::{ReportSlot, RetryReport, Story, Subject};
+use crate::observe::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
 use crate::policy::{
-    Attempt, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy, StopReason,
+    Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
+    StopReason,
 };
 use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
-use crate::runtime::Runtime;
+use crate::route::{Head, Move};
+use crate::runtime::{Runtime, Sleep};
+use http::HeaderMap;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -56,11 +58,24 @@ impl Runner {
         Self::on(crate::runtime::TokioRuntime, policy)
     }
 
+    /// A runner that goes by a document and follows its changes, on tokio's clock; [`Runner::service`] names the service.
+    /// The budgets are the document's, and [`Runner::budget`] does not change them.
+    #[cfg(feature = "serde")]
+    #[must_use]
+    pub fn from_config(config: &crate::config::RetryConfig) -> Self {
+        let runtime = Arc::new(crate::runtime::TokioRuntime);
+        Self::with_engine(Engine::choosing(config.chooser(), runtime))
+    }
+
     /// A runner on a runtime of your own, with a default budget of its own.
     #[must_use]
     pub fn on(runtime: impl Runtime, policy: RetryPolicy) -> Self {
+        Self::with_engine(Engine::new(policy, Arc::new(runtime)))
+    }
+
+    fn with_engine(engine: Engine) -> Self {
         Self {
-            engine: Arc::new(Engine::new(policy, Arc::new(runtime))),
+            engine: Arc::new(engine),
             service: Arc::default(),
             facts: RequestFacts::operation(),
             slot: None,
@@ -160,10 +175,11 @@ impl Runner {
 
     async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
     where
-        X: Transport<Request = (), Kept = T, Error = E>,
+        X: Transport<Request = (), Response = T, Error = E>,
     {
         let started = self.engine.runtime.now();
-        let session = self.engine.policy.session(self.facts, started);
+        let route = self.engine.route(&Head::default(), Some(&self.service));
+        let session = route.policy.session(self.facts, started);
         let subject = Subject {
             service: Arc::clone(&self.service),
             authority: Arc::default(),
@@ -174,24 +190,22 @@ impl Runner {
                 true => session.standing_aside(StopReason::Nested),
                 false => session,
             },
-            budget: self.budget_of_service(),
+            budget: route.budget_of(|| Arc::clone(&self.service)),
             story: Story::new(
                 subject,
                 Arc::clone(&self.engine.observers),
                 self.slot.clone(),
                 started,
             ),
+            head: None,
             engine: Arc::clone(&self.engine),
+            route,
         };
         let call = Call {
             transport,
             progress,
         };
         call.run(Start::Request(())).await
-    }
-
-    fn budget_of_service(&self) -> RetryBudget {
-        self.engine.budget_of(|| Arc::clone(&self.service))
     }
 }
 
@@ -213,7 +227,6 @@ where
     type Request = ();
     type Spare = ();
     type Response = T;
-    type Kept = T;
     type Error = E;
 
     async fn ready(&mut self) -> Result<(), E> {
@@ -234,6 +247,8 @@ where
 
     fn next_in_turn((): &mut ()) {}
 
+    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Move>) {}
+
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
         (self.operation)(attempt)
     }
@@ -249,13 +264,25 @@ where
         Some(response)
     }
 
-    fn keep(response: T) -> T {
-        response
+    async fn peek(response: T, _: usize, _: Sleep) -> (T, Vec<u8>) {
+        (response, Vec::new())
+    }
+
+    fn words(_: &RetryPolicy, _: &E) -> String {
+        String::new()
     }
 
     fn attach(_: &mut T, _: RetryReport) {}
 
+    fn canned(_: &CannedResponse, _: &str) -> Option<T> {
+        None
+    }
+
     fn cut(_: AttemptTimeout) -> Option<E> {
+        None
+    }
+
+    fn failed(_: RequestFailed) -> Option<E> {
         None
     }
 }

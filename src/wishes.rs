@@ -1,12 +1,13 @@
 //! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Routes};
 use crate::failure::outcome_of;
 use crate::message::{Answer, Resend, behind_redirects};
 use crate::nested::is_inside;
 use crate::observe::{ReportSlot, Story, Subject};
 use crate::policy::{Attempt, Outcome, RequestFacts, RetryOverride, RetrySession, StopReason};
-use crate::retry_loop::{Judging, Progress};
+use crate::retry_loop::{Judging, Progress, RequestHead};
+use crate::route::{Head, Route};
 use http::Extensions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,12 +38,30 @@ impl Wishes {
         }
     }
 
+    /// What the request goes by. What it may not say for itself is left out from here on.
+    pub(crate) fn route<Q: Resend>(&mut self, engine: &Engine, request: &Q) -> Arc<Route> {
+        if let Routes::One(route) = &engine.routes {
+            return Arc::clone(route);
+        }
+        let service = self.own.as_ref().and_then(|own| own.service.as_deref());
+        let head = Head {
+            method: Some(request.method()),
+            scheme: request.scheme(),
+            authority: request.authority(),
+            path: request.path(),
+        };
+        let route = engine.route(&head, service);
+        self.own = self.own.take().map(|own| route.overrides.allowed(own));
+        route
+    }
+
     /// Whether a retry can follow the first attempt at all; if not, nothing need be kept for one.
-    pub(crate) fn may_retry(&self, engine: &Engine) -> bool {
-        let policy = engine.policy.max_retries();
+    pub(crate) fn may_retry(&self, route: &Route) -> bool {
         let own = self.own.as_ref().and_then(|own| own.max_retries);
         let off = self.own.as_ref().is_some_and(|own| own.off);
-        own.unwrap_or(policy) > 0 && !off && !self.nested
+        let ever = own.unwrap_or(route.policy.max_retries()) > 0
+            || route.policy.resends_beyond_its_limit();
+        ever && !off && !self.nested
     }
 
     /// Whether nothing is asked for but an answer.
@@ -53,23 +72,26 @@ impl Wishes {
     /// The start of a request's way; the request itself, or a copy, names its service.
     pub(crate) fn progress<Q: Resend>(
         &self,
-        engine: Arc<Engine>,
+        (engine, route): (Arc<Engine>, Arc<Route>),
         request: Option<&Q>,
         facts: RequestFacts,
         started: Duration,
     ) -> Progress {
-        let subject = self.subject(request);
+        let subject = self.subject(&route, request);
         let observers = Arc::clone(&engine.observers);
+        let method = subject.method.clone();
         Progress {
-            session: self.session(&engine, facts, started),
-            budget: engine.budget_of(|| Arc::clone(&subject.service)),
+            session: self.session(&route, facts, started).with_method(method),
+            budget: route.budget_of(|| Arc::clone(&subject.service)),
             story: Story::new(subject, observers, self.slot.clone(), started),
+            head: request.filter(|_| route.keeps_head).map(head),
             engine,
+            route,
         }
     }
 
-    fn session(&self, engine: &Engine, facts: RequestFacts, started: Duration) -> RetrySession {
-        let session = engine.policy.session(facts, started);
+    fn session(&self, route: &Route, facts: RequestFacts, started: Duration) -> RetrySession {
+        let session = route.policy.session(facts, started);
         let session = match &self.own {
             Some(own) => session.with_override(own),
             None => session,
@@ -80,10 +102,11 @@ impl Wishes {
         }
     }
 
-    fn subject<Q: Resend>(&self, request: Option<&Q>) -> Subject {
+    fn subject<Q: Resend>(&self, route: &Route, request: Option<&Q>) -> Subject {
         let authority = request.and_then(Q::authority);
         let authority = authority.map_or_else(Arc::default, Arc::from);
         let named = self.own.as_ref().and_then(|own| own.service.clone());
+        let named = route.service.clone().or(named);
         Subject {
             service: named.unwrap_or_else(|| Arc::clone(&authority)),
             authority,
@@ -92,19 +115,30 @@ impl Wishes {
     }
 }
 
+fn head<Q: Resend>(request: &Q) -> Box<RequestHead> {
+    Box::new(RequestHead {
+        method: request.method().clone(),
+        uri: request.uri().into_owned(),
+        headers: request.headers().clone(),
+    })
+}
+
 /// What an HTTP attempt's result means, redirects that the client may have followed included.
 pub(crate) fn http_outcome<'a, A: Answer, E: 'static, Q: Resend>(
     judging: &Judging<'_, Q>,
-    result: &'a Result<A, E>,
+    result: &'a Result<A::Kept, E>,
     follows_redirects: bool,
 ) -> Outcome<'a> {
     let outcome = match result {
-        Ok(response) => Outcome::response(response.status(), response.headers()),
+        Ok(response) => {
+            let (status, headers) = A::head_of(response);
+            Outcome::response(status, headers)
+        }
         Err(error) => outcome_of(judging.policy, error),
     };
     if !follows_redirects || judging.idempotent {
         return outcome;
     }
-    let final_url = result.as_ref().ok().and_then(Answer::url);
+    let final_url = result.as_ref().ok().and_then(A::url_of);
     behind_redirects(outcome, judging.spare, final_url)
 }

@@ -37,6 +37,7 @@ const RATE_UNIT: u128 = 1_000 * SECOND;
 impl Terms {
     pub(super) fn price(&self, cost: Cost) -> u64 {
         match cost {
+            Cost::Nothing => 0,
             Cost::Retry => self.retry_cost,
             Cost::Timeout => self.timeout_cost,
         }

@@ -222,6 +222,11 @@ impl PaidRetry {
         self.plan.retry
     }
 
+    /// The plan that was paid for.
+    pub(crate) fn plan(&self) -> &RetryPlan {
+        &self.plan
+    }
+
     /// Who set the delay.
     #[must_use]
     pub fn source(&self) -> DelaySource {

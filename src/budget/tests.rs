@@ -9,6 +9,9 @@ fn plan(cost: Cost) -> RetryPlan {
         delay: Duration::from_secs(1),
         source: DelaySource::Own,
         cost,
+        set: None,
+        failover: None,
+        budget: None,
     }
 }
 

@@ -1,12 +1,11 @@
 //! Responses that can be read, let go and handed back whole.
 
 use super::RetryBody;
-use super::retry_body::Read;
+use crate::policy::CannedResponse;
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, StatusCode, Version};
+use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::Future;
 
 /// A response that the retry layer can let go of and, if it must, hand back whole.
 ///
@@ -28,17 +27,33 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     fn headers(&self) -> &HeaderMap;
 
     #[doc(hidden)]
-    fn url(&self) -> Option<&str>;
-
-    #[doc(hidden)]
     fn keep(self) -> Self::Kept;
 
-    /// The response with its whole body read, if the connection gains by it and it ends within the limit.
     #[doc(hidden)]
-    fn drain(self, bytes: usize) -> impl Future<Output = Option<Self::Kept>> + Send;
+    fn head_of(kept: &Self::Kept) -> (StatusCode, &HeaderMap);
+
+    /// The URL that the response came from in the end, where it is known.
+    #[doc(hidden)]
+    fn url_of(kept: &Self::Kept) -> Option<&str>;
 
     #[doc(hidden)]
     fn extensions_of(kept: &mut Self::Kept) -> &mut Extensions;
+
+    /// The response with its whole body read, if the connection gains by it and it ends within the limit.
+    #[doc(hidden)]
+    fn drain(kept: Self::Kept, bytes: usize) -> impl Future<Output = Option<Self::Kept>> + Send;
+
+    /// The response as it was, and the start of its body as far as it comes in time.
+    #[doc(hidden)]
+    fn peek(
+        kept: Self::Kept,
+        bytes: usize,
+        time: impl Future<Output = ()> + Send,
+    ) -> impl Future<Output = (Self::Kept, Vec<u8>)> + Send;
+
+    /// A response that no server has sent, as if from this URL.
+    #[doc(hidden)]
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept>;
 }
 
 pub(crate) mod sealed {
@@ -51,6 +66,7 @@ pub(crate) mod sealed {
 impl<B> Answer for http::Response<B>
 where
     B: Body<Data = Bytes> + Send + Unpin,
+    B::Error: Send,
 {
     type Kept = http::Response<RetryBody<B>>;
 
@@ -62,23 +78,42 @@ where
         self.headers()
     }
 
-    fn url(&self) -> Option<&str> {
-        None
-    }
-
     fn keep(self) -> Self::Kept {
         self.map(RetryBody::untouched)
     }
 
-    async fn drain(self, bytes: usize) -> Option<Self::Kept> {
-        let version = self.version();
-        let (parts, mut body) = self.into_parts();
-        let read = read_all(version, &mut body, bytes).await?;
-        Some(http::Response::from_parts(parts, RetryBody::whole(read)))
+    fn head_of(kept: &Self::Kept) -> (StatusCode, &HeaderMap) {
+        (kept.status(), kept.headers())
+    }
+
+    fn url_of(_: &Self::Kept) -> Option<&str> {
+        None
     }
 
     fn extensions_of(kept: &mut Self::Kept) -> &mut Extensions {
         kept.extensions_mut()
+    }
+
+    async fn drain(kept: Self::Kept, bytes: usize) -> Option<Self::Kept> {
+        let (parts, body) = kept.into_parts();
+        let body = body.drained(parts.version, bytes).await?;
+        Some(http::Response::from_parts(parts, body))
+    }
+
+    async fn peek(
+        mut kept: Self::Kept,
+        bytes: usize,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self::Kept, Vec<u8>) {
+        let start = kept.body_mut().peek(bytes, time).await;
+        (kept, start)
+    }
+
+    fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
+        let mut response = http::Response::new(RetryBody::of_text(&canned.body));
+        *response.status_mut() = canned.status;
+        *response.headers_mut() = canned.headers.clone();
+        Some(response)
     }
 }
 
@@ -94,59 +129,89 @@ impl Answer for ::reqwest::Response {
         self.headers()
     }
 
-    fn url(&self) -> Option<&str> {
-        Some(self.url().as_str())
-    }
-
     fn keep(self) -> Self {
         self
     }
 
-    async fn drain(self, bytes: usize) -> Option<Self> {
-        use ::reqwest::ResponseBuilderExt;
+    fn head_of(kept: &Self) -> (StatusCode, &HeaderMap) {
+        (kept.status(), kept.headers())
+    }
 
-        let url = self.url().clone();
-        let (parts, mut body) = http::Response::<::reqwest::Body>::from(self).into_parts();
-        let read = read_all(parts.version, &mut body, bytes).await?;
-        let body = ::reqwest::Body::wrap(RetryBody::<::reqwest::Body>::whole(read));
-        let mut whole = http::Response::builder().url(url).body(body).ok()?;
-        *whole.status_mut() = parts.status;
-        *whole.version_mut() = parts.version;
-        *whole.headers_mut() = parts.headers;
-        // Beside them, not in their place: the URL lives there as well.
-        whole.extensions_mut().extend(parts.extensions);
-        Some(whole.into())
+    fn url_of(kept: &Self) -> Option<&str> {
+        Some(kept.url().as_str())
     }
 
     fn extensions_of(kept: &mut Self) -> &mut Extensions {
         kept.extensions_mut()
     }
+
+    async fn drain(kept: Self, bytes: usize) -> Option<Self> {
+        let (url, parts, body) = of_reqwest::parts(kept);
+        let body = body.drained(parts.version, bytes).await?;
+        Some(of_reqwest::whole(url, parts, body))
+    }
+
+    async fn peek(
+        kept: Self,
+        bytes: usize,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self, Vec<u8>) {
+        let (url, parts, mut body) = of_reqwest::parts(kept);
+        let start = body.peek(bytes, time).await;
+        (of_reqwest::whole(url, parts, body), start)
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
+        let (mut parts, ()) = http::Response::new(()).into_parts();
+        parts.status = canned.status;
+        parts.headers = canned.headers.clone();
+        let url = ::reqwest::Url::parse(url).ok()?;
+        Some(of_reqwest::whole(
+            url,
+            parts,
+            RetryBody::of_text(&canned.body),
+        ))
+    }
 }
 
-/// Reads a body to its end within a limit. Before HTTP/2 that gives the connection back; from then on a body that is not
-/// at its end already is dropped, which resets its stream and no more.
-pub(crate) async fn read_all<B>(version: Version, body: &mut B, limit: usize) -> Option<Read>
-where
-    B: Body<Data = Bytes> + Send + Unpin,
-{
-    let mut read = Read::default();
-    let mut length = 0_usize;
-    if version >= Version::HTTP_2 {
-        return body.is_end_stream().then_some(read);
+/// A response of reqwest taken apart and put together again.
+#[cfg(feature = "reqwest")]
+mod of_reqwest {
+    use super::RetryBody;
+    use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
+    use http::response::Parts;
+
+    pub(super) fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
+        let url = response.url().clone();
+        let (parts, body) = http::Response::<Body>::from(response).into_parts();
+        (url, parts, RetryBody::untouched(body))
     }
-    while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-        length = length.saturating_add(read.push(frame.ok()?));
-        if length > limit {
-            return None;
-        }
+
+    pub(super) fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
+        let body = Body::wrap(body);
+        // A builder that was given nothing but a URL does not fail.
+        let with_url = http::Response::builder().url(url).body(());
+        let mut whole = with_url.unwrap_or_default().map(|()| body);
+        *whole.status_mut() = parts.status;
+        *whole.version_mut() = parts.version;
+        *whole.headers_mut() = parts.headers;
+        // Beside them, not in their place: the URL lives there as well.
+        whole.extensions_mut().extend(parts.extensions);
+        whole.into()
     }
-    Some(read)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Version;
     use http_body_util::{BodyExt, Full};
+
+    async fn drain(
+        response: http::Response<Full<Bytes>>,
+    ) -> Option<http::Response<RetryBody<Full<Bytes>>>> {
+        <http::Response<Full<Bytes>> as Answer>::drain(response.keep(), 5).await
+    }
 
     fn response(version: Version, text: &'static str) -> http::Response<Full<Bytes>> {
         let mut response = http::Response::new(Full::new(Bytes::from(text)));
@@ -159,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_short_body_is_kept_whole() {
-        let kept = response(Version::HTTP_11, "sorry").drain(5).await.unwrap();
+        let kept = drain(response(Version::HTTP_11, "sorry")).await.unwrap();
         assert_eq!(kept.headers()["x"], "1");
         assert_eq!(
             kept.into_body().collect().await.unwrap().to_bytes(),
@@ -169,17 +234,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_over_the_limit_is_let_go() {
-        assert!(
-            response(Version::HTTP_11, "sorry!")
-                .drain(5)
-                .await
-                .is_none()
-        );
+        assert!(drain(response(Version::HTTP_11, "sorry!")).await.is_none());
     }
 
     #[tokio::test]
     async fn an_http2_body_is_not_read_but_an_empty_one_is_kept() {
-        assert!(response(Version::HTTP_2, "sorry").drain(5).await.is_none());
-        assert!(response(Version::HTTP_2, "").drain(5).await.is_some());
+        assert!(drain(response(Version::HTTP_2, "sorry")).await.is_none());
+        assert!(drain(response(Version::HTTP_2, "")).await.is_some());
     }
 }

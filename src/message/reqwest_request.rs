@@ -1,7 +1,8 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
-use super::{ReplayBody, Resend, is_told_length};
-use ::reqwest::{Body, Request};
+use super::{ReplayBody, Resend, is_told_length, set};
+use crate::route::Move;
+use ::reqwest::{Body, Request, Url};
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
 
@@ -32,6 +33,18 @@ impl Resend for Request {
             Some(port) => Cow::Owned(format!("{host}:{port}")),
             None => Cow::Borrowed(host),
         })
+    }
+
+    fn scheme(&self) -> Option<&str> {
+        Some(self.url().scheme())
+    }
+
+    fn path(&self) -> &str {
+        self.url().path()
+    }
+
+    fn uri(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.url().as_str())
     }
 
     fn url(&self) -> Option<&str> {
@@ -95,5 +108,15 @@ impl Resend for Request {
 
     fn next_in_turn(spare: &mut SpareRequest) {
         spare.stream.iter_mut().for_each(ReplayBody::next_in_turn);
+    }
+
+    fn amend(spare: &mut SpareRequest, headers: Option<&HeaderMap>, way: Option<&Move>) {
+        let request = &mut spare.request;
+        let moved = way.and_then(|way| way.of(&request.url().as_str().parse().ok()?));
+        if let Some(url) = moved.and_then(|uri| Url::parse(&uri.to_string()).ok()) {
+            *request.url_mut() = url;
+            request.headers_mut().remove(http::header::HOST);
+        }
+        set(request.headers_mut(), headers);
     }
 }

@@ -1,67 +1,96 @@
 //! A response's body as the caller gets it.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::collections::VecDeque;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 
 pin_project! {
-    /// A response's body: the inner body itself, or all of it as it was read, byte for byte and with its trailers.
+    /// A response's body: what was read of it, byte for byte and with its trailers, and then the rest of the inner body.
     ///
     /// On a success nothing was read, and every call goes to the inner body.
     #[derive(Debug)]
-    pub struct RetryBody<B> {
-        read: Option<Box<Read>>,
+    pub struct RetryBody<B>
+    where
+        B: Body,
+    {
+        read: Option<Box<Read<B::Error>>>,
         // Nothing once it was read to its end, so that it can let go of what it holds.
         #[pin]
         rest: Option<B>,
     }
 }
 
-/// Frames that were read.
-#[derive(Debug, Default)]
-pub(crate) struct Read {
+/// Frames that were read, and the error that came after them.
+#[derive(Debug)]
+struct Read<E> {
     data: VecDeque<Bytes>,
     trailers: Option<HeaderMap>,
+    error: Option<E>,
+    bytes: usize,
 }
 
-impl Read {
-    pub(crate) fn push(&mut self, frame: Frame<Bytes>) -> usize {
+/// More frames than this are not read, however short they are.
+const MOST_FRAMES: usize = 8 * 1024;
+
+impl<E> Default for Read<E> {
+    fn default() -> Self {
+        Self {
+            data: VecDeque::new(),
+            trailers: None,
+            error: None,
+            bytes: 0,
+        }
+    }
+}
+
+impl<E> Read<E> {
+    fn push(&mut self, frame: Frame<Bytes>) {
         match frame.into_data() {
             Ok(data) => {
-                let length = data.len();
+                self.bytes = self.bytes.saturating_add(data.len());
                 self.data.push_back(data);
-                length
             }
-            Err(frame) => {
-                self.trailers = frame.into_trailers().ok();
-                0
-            }
+            Err(frame) => self.trailers = frame.into_trailers().ok(),
         }
     }
 
-    fn pop(&mut self) -> Option<Frame<Bytes>> {
-        let data = self.data.pop_front().map(Frame::data);
-        data.or_else(|| self.trailers.take().map(Frame::trailers))
+    fn pop(&mut self) -> Option<Result<Frame<Bytes>, E>> {
+        if let Some(data) = self.data.pop_front() {
+            self.bytes = self.bytes.saturating_sub(data.len());
+            return Some(Ok(Frame::data(data)));
+        }
+        let trailers = self.trailers.take().map(Frame::trailers).map(Ok);
+        trailers.or_else(|| self.error.take().map(Err))
     }
 
     fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.trailers.is_none()
+        self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
     }
 
-    fn length(&self) -> u64 {
-        let lengths = self
-            .data
-            .iter()
-            .map(|data| u64::try_from(data.len()).unwrap_or(u64::MAX));
-        lengths.fold(0, u64::saturating_add)
+    fn is_over(&self, bytes: usize) -> bool {
+        self.bytes > bytes || self.data.len() > MOST_FRAMES
+    }
+
+    fn start(&self, bytes: usize) -> Vec<u8> {
+        self.data.iter().flatten().take(bytes).copied().collect()
     }
 }
 
-impl<B> RetryBody<B> {
+/// How far a body was read.
+enum Reached {
+    End,
+    Limit,
+}
+
+impl<B> RetryBody<B>
+where
+    B: Body<Data = Bytes>,
+{
     pub(crate) fn untouched(rest: B) -> Self {
         Self {
             read: None,
@@ -69,11 +98,71 @@ impl<B> RetryBody<B> {
         }
     }
 
-    pub(crate) fn whole(read: Read) -> Self {
+    /// A body that nobody has sent.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut read = Read::default();
+        read.push(Frame::data(Bytes::copy_from_slice(text.as_bytes())));
         Self {
-            read: (!read.is_empty()).then(|| Box::new(read)),
+            read: Some(Box::new(read)),
             rest: None,
         }
+    }
+}
+
+impl<B> RetryBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// The body, if it ends within a limit. Before HTTP/2 reading it gives the connection back; from then on a body that is not
+    /// at its end already is dropped, which resets its stream and no more.
+    pub(crate) async fn drained(mut self, version: Version, bytes: usize) -> Option<Self> {
+        if version >= Version::HTTP_2 {
+            return self
+                .rest
+                .as_ref()
+                .is_none_or(B::is_end_stream)
+                .then_some(self);
+        }
+        match poll_fn(|cx| self.poll_read(cx, bytes)).await {
+            Reached::End if self.read.as_ref().is_none_or(|read| read.error.is_none()) => {
+                Some(self)
+            }
+            _ => None,
+        }
+    }
+
+    /// So many of the first bytes, or what there is of them when the time is up; whoever reads the body gets them all the
+    /// same.
+    pub(crate) async fn peek(&mut self, bytes: usize, time: impl Future<Output = ()>) -> Vec<u8> {
+        let mut time = pin!(time);
+        poll_fn(|cx| match self.poll_read(cx, bytes) {
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => time.as_mut().poll(cx),
+        })
+        .await;
+        self.read
+            .as_ref()
+            .map(|read| read.start(bytes))
+            .unwrap_or_default()
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Reached> {
+        while let Some(rest) = &mut self.rest {
+            let read = self.read.get_or_insert_default();
+            if read.is_over(bytes) {
+                return Poll::Ready(Reached::Limit);
+            }
+            match ready!(Pin::new(rest).poll_frame(cx)) {
+                Some(Ok(frame)) => read.push(frame),
+                Some(Err(error)) => {
+                    read.error = Some(error);
+                    self.rest = None;
+                }
+                None => self.rest = None,
+            }
+        }
+        let over = self.read.as_ref().is_some_and(|read| read.is_over(bytes));
+        Poll::Ready(if over { Reached::Limit } else { Reached::End })
     }
 }
 
@@ -87,7 +176,7 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.project();
         if let Some(frame) = this.read.as_mut().and_then(|read| read.pop()) {
-            return Poll::Ready(Some(Ok(frame)));
+            return Poll::Ready(Some(frame));
         }
         *this.read = None;
         match this.rest.as_pin_mut() {
@@ -102,11 +191,16 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read = || self.read.as_ref().map_or(0, |read| read.length());
-        match &self.rest {
-            Some(rest) => rest.size_hint(),
-            None => SizeHint::with_exact(read()),
+        let read = self.read.as_ref().map_or(0, |read| read.bytes);
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        let rest = self.rest.as_ref().map(Body::size_hint);
+        let rest = rest.unwrap_or_else(|| SizeHint::with_exact(0));
+        let mut hint = SizeHint::new();
+        hint.set_lower(read.saturating_add(rest.lower()));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(read.saturating_add(upper));
         }
+        hint
     }
 }
 
@@ -114,21 +208,31 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
 mod tests {
     use super::*;
     use http::HeaderValue;
-    use http_body_util::{BodyExt, Full};
+    use http_body_util::{BodyExt, Full, StreamBody};
+    use std::convert::Infallible;
+    use std::future::{pending, ready};
+    use std::io;
 
-    fn read() -> Read {
+    type Frames = Vec<Result<Frame<Bytes>, io::Error>>;
+
+    fn data(text: &'static str) -> Result<Frame<Bytes>, io::Error> {
+        Ok(Frame::data(Bytes::from(text)))
+    }
+
+    fn body(frames: Frames) -> RetryBody<impl Body<Data = Bytes, Error = io::Error> + Unpin> {
+        RetryBody::untouched(StreamBody::new(futures_util::stream::iter(frames)))
+    }
+
+    fn trailers() -> Result<Frame<Bytes>, io::Error> {
         let mut trailers = HeaderMap::new();
         trailers.insert("checksum", HeaderValue::from_static("7"));
-        let mut read = Read::default();
-        assert_eq!(read.push(Frame::data(Bytes::from("ab"))), 2);
-        assert_eq!(read.push(Frame::data(Bytes::from("c"))), 1);
-        assert_eq!(read.push(Frame::trailers(trailers)), 0);
-        read
+        Ok(Frame::trailers(trailers))
     }
 
     #[tokio::test]
     async fn what_was_read_comes_first_and_trailers_last() {
-        let body = RetryBody::<Full<Bytes>>::whole(read());
+        let frames = vec![data("ab"), data("c"), trailers()];
+        let body = body(frames).drained(Version::HTTP_11, 3).await.unwrap();
         assert_eq!(body.size_hint().exact(), Some(3));
         assert!(!body.is_end_stream());
         let whole = body.collect().await.unwrap();
@@ -142,5 +246,44 @@ mod tests {
         assert_eq!(body.size_hint().exact(), Some(3));
         assert_eq!(body.collect().await.unwrap().to_bytes(), "abc");
         assert!(RetryBody::untouched(Full::new(Bytes::new())).is_end_stream());
+    }
+
+    #[tokio::test]
+    async fn a_look_at_the_start_takes_nothing_away() {
+        let mut body = body(vec![data("abc"), data("def"), data("ghi"), trailers()]);
+        assert_eq!(body.peek(4, pending()).await, b"abcd");
+        assert_eq!(body.peek(4, pending()).await, b"abcd");
+        let whole = body.collect().await.unwrap();
+        assert_eq!(whole.trailers().unwrap()["checksum"], "7");
+        assert_eq!(whole.to_bytes(), "abcdefghi");
+    }
+
+    #[tokio::test]
+    async fn a_look_ends_with_its_time_or_with_the_body() {
+        let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
+        let mut stalled = RetryBody::untouched(StreamBody::new(stalled));
+        assert_eq!(stalled.peek(4, ready(())).await, b"");
+        let mut short = RetryBody::untouched(Full::new(Bytes::from("ab")));
+        assert_eq!(short.peek(4, pending()).await, b"ab");
+        assert_eq!(short.size_hint().exact(), Some(2));
+    }
+
+    #[tokio::test]
+    async fn an_error_after_the_start_still_comes_after_it() {
+        let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
+        assert_eq!(body.peek(9, pending()).await, b"ab");
+        let first = body.frame().await.unwrap().unwrap();
+        assert_eq!(first.into_data().unwrap(), "ab");
+        let error = body.frame().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "cut");
+        assert!(body.frame().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn frames_without_bytes_do_not_go_on_for_ever() {
+        let empty = futures_util::stream::repeat_with(|| data(""));
+        let mut body = RetryBody::untouched(StreamBody::new(empty));
+        assert_eq!(body.peek(4, pending()).await, b"");
+        assert!(body.drained(Version::HTTP_11, 4).await.is_none());
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! None of it holds a query string, user info, a header value or a body.
 
+mod dead_letter;
+mod failed;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod report;
 mod span;
 mod story;
 
+pub use dead_letter::{DeadLetter, DeadLetters};
+pub use failed::RequestFailed;
 #[cfg(feature = "metrics")]
 pub use metrics::MetricsObserver;
 pub use report::{AttemptReport, ReportSlot, RetryReport};

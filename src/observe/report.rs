@@ -143,6 +143,8 @@ pub struct AttemptReport {
     pub reach: Reach,
     /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
     pub asked: ServerDelay,
+    /// The rule of a document that judged the outcome, by its name or its place.
+    pub rule: Option<Arc<str>>,
 }
 
 impl AttemptReport {
@@ -158,6 +160,7 @@ impl AttemptReport {
             class: outcome.class(),
             reach: outcome.reach(),
             asked: outcome.server_delay(wall),
+            rule: None,
         }
     }
 }
@@ -185,6 +188,9 @@ impl fmt::Display for AttemptReport {
                 write!(f, ", its {header} is not valid and was ignored")?;
             }
             ServerDelay::None => {}
+        }
+        if let Some(rule) = &self.rule {
+            write!(f, ", by the rule {rule}")?;
         }
         match self.delay_source {
             Some(source) => {

@@ -5,7 +5,8 @@ use super::{
 };
 use crate::budget::PaidRetry;
 use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason};
-use http::Method;
+use http::uri::Authority;
+use http::{Method, Uri};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,7 +84,22 @@ impl Story {
         self.span.clone()
     }
 
-    pub(crate) fn attempt_ended(&mut self, outcome: &Outcome<'_>, at: Moment) {
+    pub(crate) fn service(&self) -> Arc<str> {
+        Arc::clone(&self.subject.service)
+    }
+
+    /// From now on the request goes to another service, at this place.
+    pub(crate) fn moved_to(&mut self, service: Arc<str>, base: &Uri) {
+        self.subject.service = service;
+        self.subject.authority = base.authority().map_or("", Authority::as_str).into();
+    }
+
+    pub(crate) fn attempt_ended(
+        &mut self,
+        outcome: &Outcome<'_>,
+        at: Moment,
+        rule: Option<&Arc<str>>,
+    ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
         self.only_success &= outcome.class() == Class::Success && self.number == 1;
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
@@ -94,6 +110,7 @@ impl Story {
             took: at.now.saturating_sub(self.started),
             delay: self.delay,
             delay_source: self.delay_source,
+            rule: rule.cloned(),
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
         self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));
@@ -130,7 +147,8 @@ impl Story {
         if let Some(slot) = &self.slot {
             slot.put(self.report.clone());
         }
-        (!self.only_success).then_some(self.report)
+        let plain = self.only_success && stop == StopReason::Succeeded;
+        (!plain).then_some(self.report)
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {

@@ -1,5 +1,6 @@
 //! Settings in, a policy that can work out.
 
+use super::directives::Directives;
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
 use crate::error::ConfigError;
 use std::error::Error;
@@ -20,7 +21,7 @@ impl RetryPolicy {
     /// A builder that starts from [`RetryPolicy::background`].
     pub fn builder() -> RetryPolicyBuilder {
         let mut builder = Self::background().to_builder();
-        builder.settings.name = "custom";
+        builder.settings.name = "custom".into();
         builder
     }
 
@@ -136,6 +137,13 @@ impl RetryPolicyBuilder {
                 seen: |value| value.downcast_ref::<E>().map(|error| error as _),
                 judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
             });
+        })
+    }
+
+    pub(crate) fn directives(self, name: String, directives: Directives) -> Self {
+        self.with(|settings| {
+            settings.name = name.into();
+            settings.directives = directives;
         })
     }
 

@@ -1,6 +1,8 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
+use http::HeaderMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What follows from an attempt's outcome.
@@ -24,6 +26,12 @@ pub struct RetryPlan {
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
     pub(crate) cost: Cost,
+    /// Headers of the request from now on.
+    pub(crate) set: Option<Arc<HeaderMap>>,
+    /// The service that the request goes to from now on.
+    pub(crate) failover: Option<Arc<str>>,
+    /// The budget that pays, if not the service's own.
+    pub(crate) budget: Option<Arc<str>>,
 }
 
 impl RetryPlan {
@@ -43,6 +51,7 @@ impl RetryPlan {
 /// Which of a budget's prices a retry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cost {
+    Nothing,
     Retry,
     Timeout,
 }
@@ -100,6 +109,14 @@ pub enum StopReason {
     Disabled,
     /// Another retry layer further out repeats this request.
     Nested,
+    /// A rule says that the answer is to be handed over as it is, though it is not a success.
+    Accepted,
+    /// A rule says that this outcome is a failure.
+    Failed,
+    /// A rule says that there are to be no more attempts.
+    Stopped,
+    /// A rule has waited as often or as long as it may.
+    WaitsExhausted,
 }
 
 impl StopReason {
@@ -118,6 +135,10 @@ impl StopReason {
             Self::NotReady => "not_ready",
             Self::Disabled => "disabled",
             Self::Nested => "nested",
+            Self::Accepted => "accepted",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::WaitsExhausted => "waits_exhausted",
         }
     }
 
@@ -147,7 +168,25 @@ impl StopReason {
             Self::NotReady => "The inner service was not ready for the retry.",
             Self::Disabled => "Retries are off for this request (RetryOverride::off).",
             Self::Nested => "A retry layer further out repeats this request.",
+            Self::Accepted => "A rule accepts this answer as it is (do: accept).",
+            Self::Failed => "A rule calls this outcome a failure (do: fail).",
+            Self::Stopped => "A rule ends the attempts here (do: stop).",
+            Self::WaitsExhausted => {
+                "A rule has waited as often or as long as it may (wait: at_most, max)."
+            }
         }
+    }
+
+    /// Whether the request was worth another attempt, which some limit forbids.
+    pub(crate) fn is_exhausted(self) -> bool {
+        matches!(
+            self,
+            Self::AttemptsExhausted
+                | Self::ServerDelayTooLong
+                | Self::DeadlineExceeded
+                | Self::BudgetExhausted
+                | Self::WaitsExhausted
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
 use super::session::longest_spread;
-use super::{Methods, RetryPolicy, Settings};
+use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -40,7 +40,15 @@ impl Settings {
             self.explain_schedule(text)?;
             self.explain_rules(text)?;
         }
-        self.explain_worst_case(text)
+        self.explain_worst_case(text)?;
+        self.explain_origins(text)
+    }
+
+    fn explain_origins(&self, text: &mut String) -> fmt::Result {
+        for Origin { field, value, from } in self.directives.origins.iter() {
+            writeln!(text, "  {field}: {value} (from {from})")?;
+        }
+        Ok(())
     }
 
     fn explain_schedule(&self, text: &mut String) -> fmt::Result {

@@ -42,6 +42,16 @@ impl Jitter {
         }
     }
 
+    /// The same under its own name, where it has one.
+    pub(crate) fn named(self) -> Self {
+        let named = [Self::None, Self::Full, Self::Equal];
+        let same = |other: &Self| other.interval() == self.interval();
+        match self {
+            Self::Decorrelated => self,
+            _ => named.into_iter().find(same).unwrap_or(self),
+        }
+    }
+
     pub(super) fn interval(self) -> (Decimal, Decimal) {
         match self {
             Self::None => (Decimal::ONE, Decimal::ONE),

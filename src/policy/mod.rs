@@ -9,6 +9,7 @@ mod builder;
 mod classify;
 mod decimal;
 mod decision;
+mod directives;
 mod explain;
 mod jitter;
 mod moment;
@@ -17,6 +18,7 @@ mod presets;
 mod request_override;
 mod retry_after;
 mod session;
+mod when;
 
 pub use attempt::Attempt;
 pub use backoff::Backoff;
@@ -32,9 +34,16 @@ pub use retry_after::ServerDelay;
 pub use session::RetrySession;
 
 pub(crate) use decision::Cost;
+pub(crate) use directives::{
+    CannedResponse, Counter, Directives, OnExhausted, Origin, Otherwise, Rule, ServerDelays, Then,
+    Wait,
+};
 pub(crate) use moment::second;
+pub(crate) use presets::Preset;
+pub(crate) use when::{Ending, Evidence, HeaderTest, Test, Trouble, When};
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +88,7 @@ type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + 
 
 #[derive(Clone)]
 struct Settings {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// Whether it went through a builder since it had that name.
     changed: bool,
     max_retries: u32,
@@ -90,6 +99,7 @@ struct Settings {
     methods: Methods,
     classify: Option<OutcomeRule>,
     own_errors: Vec<OwnError>,
+    directives: Directives,
 }
 
 /// What the user taught the policy of one error type.
@@ -100,10 +110,6 @@ struct OwnError {
 }
 
 impl RetryPolicy {
-    fn preset(settings: Settings) -> Self {
-        Self(Arc::new(settings))
-    }
-
     /// The state of one request that starts at `started`, on the clock of [`Moment::now`].
     #[must_use]
     pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
@@ -124,6 +130,35 @@ impl RetryPolicy {
     #[must_use]
     pub fn max_retries(&self) -> u32 {
         self.0.max_retries
+    }
+
+    pub(crate) fn directives(&self) -> &Directives {
+        &self.0.directives
+    }
+
+    /// Whether a request may be sent again when its limit of retries is reached: a rule may say so, or another service
+    /// may stand in.
+    pub(crate) fn resends_beyond_its_limit(&self) -> bool {
+        let Directives {
+            rules,
+            otherwise,
+            on_exhausted,
+            ..
+        } = &self.0.directives;
+        !rules.is_empty()
+            || matches!(otherwise, Otherwise::Retry(_))
+            || matches!(on_exhausted, OnExhausted::Failover(_))
+    }
+
+    /// Whether a success by the standard tables is one, whatever else the policy holds.
+    pub(crate) fn takes_successes_as_they_are(&self) -> bool {
+        let Directives {
+            rules,
+            otherwise,
+            retry_on,
+            ..
+        } = &self.0.directives;
+        rules.is_empty() && retry_on.is_none() && !matches!(otherwise, Otherwise::Fail)
     }
 
     /// Whether a request needs no clock but for its report: no deadline and no attempt timeout.

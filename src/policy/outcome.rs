@@ -2,6 +2,7 @@
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::retry_after::ServerDelay;
+use super::when::Evidence;
 use http::{HeaderMap, Method, StatusCode};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ pub struct Outcome<'a> {
     what: What<'a>,
     class: Class,
     reach: Reach,
+    evidence: Option<&'a Evidence>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +42,7 @@ impl<'a> Outcome<'a> {
             what: What::Done,
             class: Class::Success,
             reach: Reach::Answered,
+            evidence: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl<'a> Outcome<'a> {
             what: What::Response(status, headers),
             class,
             reach,
+            evidence: None,
         }
     }
 
@@ -62,6 +66,7 @@ impl<'a> Outcome<'a> {
             what: What::Error(kind),
             class,
             reach,
+            evidence: None,
         }
     }
 
@@ -73,6 +78,18 @@ impl<'a> Outcome<'a> {
             reach,
             ..self
         }
+    }
+
+    /// The same outcome, with what was read of it beyond its head.
+    pub(crate) fn with_evidence(self, evidence: &'a Evidence) -> Self {
+        Self {
+            evidence: Some(evidence),
+            ..self
+        }
+    }
+
+    pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
+        self.evidence
     }
 
     /// What the outcome means for a retry.

@@ -1,10 +1,90 @@
 //! The presets, each number with its reason. All share one rule: bounded attempts, always jitter.
 
-use super::{Backoff, Methods, RetryPolicy, Settings};
+use super::{Backoff, Directives, Methods, RetryPolicy, Settings};
+use std::sync::Arc;
 use std::time::Duration;
 
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
+}
+
+/// A preset's numbers.
+#[derive(Debug)]
+pub(crate) struct Preset {
+    pub(crate) name: &'static str,
+    pub(crate) max_retries: u32,
+    pub(crate) base: Duration,
+    pub(crate) max_delay: Duration,
+    pub(crate) max_server_delay: Duration,
+    pub(crate) methods: Methods,
+}
+
+impl Preset {
+    pub(crate) const ALL: [&'static Self; 5] = [
+        &Self::USER_FACING,
+        &Self::BACKGROUND,
+        &Self::LLM,
+        &Self::RATE_LIMITED,
+        &Self::NEVER,
+    ];
+
+    const USER_FACING: Self = Self {
+        name: "user_facing",
+        max_retries: 1,
+        base: Duration::from_millis(500),
+        max_delay: seconds(2),
+        max_server_delay: seconds(2),
+        methods: Methods::Idempotent,
+    };
+
+    pub(crate) const BACKGROUND: Self = Self {
+        name: "background",
+        max_retries: 4,
+        base: seconds(2),
+        max_delay: seconds(60),
+        max_server_delay: seconds(15 * 60),
+        methods: Methods::Idempotent,
+    };
+
+    const LLM: Self = Self {
+        name: "llm",
+        max_retries: 2,
+        base: seconds(1),
+        max_delay: seconds(60),
+        max_server_delay: seconds(2 * 60),
+        methods: Methods::All,
+    };
+
+    const RATE_LIMITED: Self = Self {
+        name: "rate_limited",
+        max_retries: 2,
+        base: seconds(2),
+        max_delay: seconds(120),
+        max_server_delay: seconds(10 * 60),
+        methods: Methods::Idempotent,
+    };
+
+    const NEVER: Self = Self {
+        name: "never",
+        max_retries: 0,
+        ..Self::BACKGROUND
+    };
+
+    pub(crate) fn policy(&self) -> RetryPolicy {
+        RetryPolicy(Arc::new(Settings {
+            name: self.name.into(),
+            changed: false,
+            max_retries: self.max_retries,
+            backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
+            deadline: None,
+            attempt_timeout: None,
+            max_server_delay: Some(self.max_server_delay),
+            methods: self.methods,
+            classify: None,
+            own_errors: Vec::new(),
+            directives: Directives::default(),
+        }))
+    }
 }
 
 impl RetryPolicy {
@@ -15,12 +95,7 @@ impl RetryPolicy {
     /// than 2 s is better reported than waited for.
     #[must_use]
     pub fn user_facing() -> Self {
-        Self::preset(Settings {
-            max_retries: 1,
-            backoff: Backoff::exponential(Duration::from_millis(500)).max_delay(seconds(2)),
-            max_server_delay: Some(seconds(2)),
-            ..Settings::named("user_facing")
-        })
+        Preset::USER_FACING.policy()
     }
 
     /// For jobs that nobody watches; the default.
@@ -30,12 +105,7 @@ impl RetryPolicy {
     /// itself.
     #[must_use]
     pub fn background() -> Self {
-        Self::preset(Settings {
-            max_retries: 4,
-            backoff: Backoff::exponential(seconds(2)).max_delay(seconds(60)),
-            max_server_delay: Some(seconds(15 * 60)),
-            ..Settings::named("background")
-        })
+        Preset::BACKGROUND.policy()
     }
 
     /// For calls to a large language model.
@@ -45,13 +115,7 @@ impl RetryPolicy {
     /// order, pay or send something.
     #[must_use]
     pub fn llm() -> Self {
-        Self::preset(Settings {
-            max_retries: 2,
-            backoff: Backoff::exponential(seconds(1)).max_delay(seconds(60)),
-            max_server_delay: Some(seconds(2 * 60)),
-            methods: Methods::All,
-            ..Settings::named("llm")
-        })
+        Preset::LLM.policy()
     }
 
     /// For an API with a strict quota.
@@ -60,12 +124,7 @@ impl RetryPolicy {
     /// by waiting as long as the server says and not by trying more often.
     #[must_use]
     pub fn rate_limited() -> Self {
-        Self::preset(Settings {
-            max_retries: 2,
-            backoff: Backoff::exponential(seconds(2)).max_delay(seconds(120)),
-            max_server_delay: Some(seconds(10 * 60)),
-            ..Settings::named("rate_limited")
-        })
+        Preset::RATE_LIMITED.policy()
     }
 
     /// One attempt: for switching retries off without taking the layer out.
@@ -74,12 +133,7 @@ impl RetryPolicy {
     /// [`RetryPolicy::background`].
     #[must_use]
     pub fn never() -> Self {
-        let background = Settings::clone(&Self::background().0);
-        Self::preset(Settings {
-            name: "never",
-            max_retries: 0,
-            ..background
-        })
+        Preset::NEVER.policy()
     }
 }
 
@@ -87,24 +141,6 @@ impl Default for RetryPolicy {
     /// [`RetryPolicy::background`].
     fn default() -> Self {
         Self::background()
-    }
-}
-
-impl Settings {
-    /// One attempt and nothing else, under a preset's name.
-    fn named(name: &'static str) -> Self {
-        Self {
-            name,
-            changed: false,
-            max_retries: 0,
-            backoff: Backoff::none(),
-            deadline: None,
-            attempt_timeout: None,
-            max_server_delay: None,
-            methods: Methods::Idempotent,
-            classify: None,
-            own_errors: Vec::new(),
-        }
     }
 }
 

@@ -1,11 +1,20 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
-use super::classify::Class;
-use super::decision::{Cost, Decision, DelaySource, RetryPlan, StopReason};
-use super::moment::{Moment, nanos, second, uniform};
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub(super) use plan::longest_spread;
+
+use super::decision::{Decision, RetryPlan, StopReason};
+use super::directives::{Judged, Listed, OnExhausted, Rule};
+use super::moment::Moment;
 use super::outcome::{Outcome, RequestFacts};
 use super::request_override::RetryOverride;
+use super::when::Seen;
 use super::{Methods, RetryPolicy};
+use http::Method;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The state of one request: how many retries were planned, and until when it may go on.
@@ -32,52 +41,73 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct RetrySession {
     policy: RetryPolicy,
+    /// What judged the last outcome: the policy itself, or the one that a rule retries by.
+    current: RetryPolicy,
+    /// The rule that judged the last outcome.
+    rule: Option<usize>,
     facts: RequestFacts,
-    max_retries: u32,
+    method: Option<Method>,
+    own: RetryOverride,
     started: Duration,
-    /// How long the whole request may take.
-    allowed: Option<Duration>,
+    /// When the whole request must be over, whatever the policy says.
+    until: Option<Duration>,
     standing_aside: Option<StopReason>,
+    /// All attempts but the first, waits included.
+    resends: u32,
     retries: u32,
+    /// What each rule has done so far.
+    tallies: Vec<Tally>,
     previous: Duration,
 }
 
-/// How far a spread goes at most beyond what the server asked for.
-const MAX_SPREAD: Duration = Duration::from_secs(10);
-/// The part of what the server asked for that a spread adds at most: one in five.
-const SPREAD_PART: u128 = 5;
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    retries: u32,
+    waits: u32,
+    waited: Duration,
+}
 
 impl RetrySession {
     pub(super) fn new(policy: RetryPolicy, facts: RequestFacts, started: Duration) -> Self {
-        let settings = &policy.0;
-        let idempotent = facts.is_idempotent() || settings.methods == Methods::All;
         Self {
-            facts: facts.idempotent(idempotent),
-            max_retries: settings.max_retries,
-            started,
-            allowed: settings.deadline,
-            standing_aside: None,
-            retries: 0,
-            previous: Duration::ZERO,
+            current: policy.clone(),
             policy,
+            rule: None,
+            facts,
+            method: None,
+            own: RetryOverride::default(),
+            started,
+            until: None,
+            standing_aside: None,
+            resends: 0,
+            retries: 0,
+            tallies: Vec::new(),
+            previous: Duration::ZERO,
         }
     }
 
     /// The same session, with what the request itself says in front of what the policy says.
     #[must_use]
     pub fn with_override(self, own: &RetryOverride) -> Self {
+        let before = self.own;
+        let own = RetryOverride {
+            off: own.off || before.off,
+            max_retries: own.max_retries.or(before.max_retries),
+            idempotent: own.idempotent.or(before.idempotent),
+            deadline: own.deadline.or(before.deadline),
+            ..RetryOverride::default()
+        };
+        let off = own.off.then_some(StopReason::Disabled);
         Self {
-            facts: self
-                .facts
-                .idempotent(own.idempotent.unwrap_or(self.facts.is_idempotent())),
-            max_retries: own.max_retries.unwrap_or(self.max_retries),
-            allowed: own.deadline.or(self.allowed),
-            standing_aside: own
-                .off
-                .then_some(StopReason::Disabled)
-                .or(self.standing_aside),
+            standing_aside: off.or(self.standing_aside),
+            own,
             ..self
         }
+    }
+
+    /// The same session, for rules that look at the method.
+    pub(crate) fn with_method(self, method: Option<Method>) -> Self {
+        Self { method, ..self }
     }
 
     /// The same session without any retries, and why.
@@ -88,16 +118,37 @@ impl RetrySession {
         }
     }
 
+    /// The session that goes on at another service, whose policy counts anew; the request must still be over in time.
+    pub(crate) fn moved_to(&self, policy: RetryPolicy, now: Duration) -> Self {
+        Self {
+            until: self.deadline(),
+            own: RetryOverride {
+                deadline: None,
+                ..self.own.clone()
+            },
+            resends: self.resends,
+            method: self.method.clone(),
+            standing_aside: self.standing_aside,
+            ..Self::new(policy, self.facts, now)
+        }
+    }
+
+    /// The policy that the request goes by.
+    pub(crate) fn policy(&self) -> &RetryPolicy {
+        &self.policy
+    }
+
     /// Whether a retry can follow the next attempt at all; if not, nothing need be kept for one.
     #[must_use]
     pub fn may_retry(&self) -> bool {
-        self.standing_aside.is_none() && self.retries < self.max_retries
+        let left = self.retries < self.max_retries(&self.policy);
+        self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
     /// Whether processing the request twice counts as no more than once.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
-        self.facts.is_idempotent()
+        self.is_safe_twice(&self.policy)
     }
 
     /// How many retries have been planned so far.
@@ -109,26 +160,42 @@ impl RetrySession {
     /// When the whole request must be over, on the clock of [`Moment::now`], if it must.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        self.allowed
-            .map(|allowed| self.started.saturating_add(allowed))
+        let allowed = self.own.deadline.or(self.current.0.deadline);
+        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
+        match (own, self.until) {
+            (Some(own), Some(until)) => Some(own.min(until)),
+            (own, until) => own.or(until),
+        }
     }
 
-    /// How long the whole request may take, if there is a limit.
+    /// How long the request may take where it is now, if there is a limit.
     pub(crate) fn allowed(&self) -> Option<Duration> {
-        self.allowed
+        self.deadline()
+            .map(|deadline| deadline.saturating_sub(self.started))
+    }
+
+    /// The name of the rule that judged the last outcome.
+    pub(crate) fn rule(&self) -> Option<&Arc<str>> {
+        self.matched_rule().map(|rule| &rule.name)
+    }
+
+    /// What becomes of the request now that it has no retries left.
+    pub(crate) fn on_exhausted(&self) -> &OnExhausted {
+        &self.current.0.directives.on_exhausted
     }
 
     /// Whether this request can be repeated here at all: then its success is counted here, and a retry layer further in
     /// stands aside.
     pub(crate) fn repeats(&self) -> bool {
-        self.standing_aside.is_none() && self.max_retries > 0
+        let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
+        self.standing_aside.is_none() && ever
     }
 
     /// How long an attempt that starts at `now` may take: the attempt timeout, or what is left of the deadline.
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        match (self.policy.0.attempt_timeout, left) {
+        match (self.current.0.attempt_timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
         }
@@ -139,277 +206,113 @@ impl RetrySession {
         self.facts = self.facts.replayable(replayable);
     }
 
+    /// Whether a rule must look into the outcome before it can decide.
+    pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
+        if outcome.evidence().is_some() || self.standing_aside.is_some() {
+            return false;
+        }
+        let seen = self.seen(outcome, false);
+        let unread = |policy: &RetryPolicy| policy.0.directives.listed(&seen) == Listed::Unread;
+        match self.policy.0.directives.verdict(&seen) {
+            None => true,
+            Some(verdict) => match verdict.then {
+                Judged::ByClass => unread(&self.policy),
+                Judged::Retry(policy) => unread(policy),
+                _ => false,
+            },
+        }
+    }
+
     /// Decides what follows from an outcome that the policy has classified.
     ///
     /// The gates, the first that refuses being the reason: limit, class, body, idempotence, server delay, deadline. The
     /// budget comes last and is asked with the plan.
     pub fn on_outcome(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Decision {
-        match self.plan(outcome, moment) {
+        let planned = self.plan(outcome, moment);
+        let planned = planned.or_else(|why| self.failover(why, outcome, moment).ok_or(why));
+        match planned {
             Ok(plan) => {
-                self.retries = plan.retry;
+                self.resends = plan.retry;
                 Decision::Retry(plan)
             }
-            Err(reason) => Decision::Stop(reason),
+            Err(why) => Decision::Stop(why),
         }
     }
 
-    fn plan(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
-        self.check_request(outcome)?;
-        let retry = self.retries.saturating_add(1);
-        let asked = outcome
-            .server_delay(moment.wall)
-            .delay()
-            .unwrap_or_default();
-        if self
-            .policy
-            .0
-            .max_server_delay
-            .is_some_and(|most| asked > most)
-        {
-            return Err(StopReason::ServerDelayTooLong);
-        }
-        let own = self
-            .policy
-            .0
-            .backoff
-            .delay_after(self.previous, retry, moment.random);
-        let delay = own.max(asked).saturating_add(spread(asked, moment.random));
-        let due = moment.now.saturating_add(delay);
-        if self.deadline().is_some_and(|deadline| due >= deadline) {
-            return Err(StopReason::DeadlineExceeded);
-        }
-        self.previous = own;
-        Ok(RetryPlan {
-            retry,
-            delay,
-            source: if asked > own {
-                DelaySource::Server
-            } else {
-                DelaySource::Own
-            },
-            cost: match outcome.error_kind() {
-                Some(kind) if kind.is_timeout() => Cost::Timeout,
-                _ => Cost::Retry,
-            },
-        })
+    /// Goes back to before a plan that was refused, but for who judged the outcome.
+    pub(crate) fn take_back(&mut self, before: Self) {
+        let (current, rule) = (self.current.clone(), self.rule);
+        *self = Self {
+            current,
+            rule,
+            ..before
+        };
     }
 
-    fn check_request(&self, outcome: &Outcome<'_>) -> Result<(), StopReason> {
-        if outcome.class() == Class::Success {
-            return Err(StopReason::Succeeded);
-        }
-        if let Some(why) = self.standing_aside {
-            return Err(why);
-        }
-        if self.retries >= self.max_retries {
-            return Err(StopReason::AttemptsExhausted);
-        }
-        if outcome.class() == Class::Permanent {
-            return Err(StopReason::NotRetryable);
-        }
-        if !self.facts.is_replayable() {
-            return Err(StopReason::BodyNotReplayable);
-        }
-        if !self.facts.is_idempotent() && !outcome.reach().is_unprocessed() {
-            return Err(StopReason::NotIdempotent);
-        }
-        Ok(())
-    }
-}
-
-/// A part more than was asked for, so that clients told the same time do not come back at once; never less.
-fn spread(asked: Duration, random: u64) -> Duration {
-    nanos(uniform(second(random), longest_spread(asked).as_nanos()))
-}
-
-/// The most that is added to what a server asked for.
-pub(super) fn longest_spread(asked: Duration) -> Duration {
-    nanos(asked.as_nanos() / SPREAD_PART).min(MAX_SPREAD)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::{Backoff, Class, ErrorKind, Reach};
-    use http::{HeaderMap, HeaderValue, Method, StatusCode};
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn policy() -> RetryPolicy {
-        let backoff = Backoff::fixed(SECOND);
-        let builder = RetryPolicy::builder().backoff(backoff);
-        builder.max_server_delay(SECOND * 60).build().unwrap()
-    }
-
-    fn session(policy: &RetryPolicy, method: &Method) -> RetrySession {
-        policy.session(RequestFacts::of(method, &HeaderMap::new()), Duration::ZERO)
-    }
-
-    fn stop(
-        session: &mut RetrySession,
+    /// Another service instead of a retry that the budget refused, where the policy names one.
+    pub(crate) fn on_refusal(
+        &mut self,
+        why: StopReason,
         outcome: &Outcome<'_>,
         moment: Moment,
-    ) -> Option<StopReason> {
-        match session.on_outcome(outcome, moment) {
-            Decision::Retry(_) => None,
-            Decision::Stop(why) => Some(why),
+    ) -> Decision {
+        match self.failover(why, outcome, moment) {
+            Some(plan) => {
+                self.resends = plan.retry;
+                Decision::Retry(plan)
+            }
+            None => Decision::Stop(why),
         }
     }
 
-    fn plan(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryPlan {
-        match session.on_outcome(outcome, moment) {
-            Decision::Retry(plan) => plan,
-            Decision::Stop(why) => panic!("stopped: {why}"),
+    fn failover(
+        &self,
+        why: StopReason,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Option<RetryPlan> {
+        match self.on_exhausted() {
+            OnExhausted::Failover(service) if why.is_exhausted() => {
+                self.plan_failover(service, outcome, moment).ok()
+            }
+            _ => None,
         }
     }
 
-    fn asking(seconds: &'static str) -> HeaderMap {
-        HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static(seconds))])
-    }
-
-    #[test]
-    fn the_gates_refuse_in_their_order() {
-        let (none, long) = (HeaderMap::new(), asking("61"));
-        let now = Moment::new(SECOND * 100);
-        let deadline = RetryOverride::new().deadline(SECOND);
-        let mut session = session(&policy(), &Method::POST).with_override(&deadline);
-        session.set_replayable(false);
-
-        let exhausted = session
-            .clone()
-            .with_override(&RetryOverride::new().max_retries(0));
-        let permanent = Outcome::response(StatusCode::NOT_FOUND, &none);
-        assert_eq!(
-            stop(&mut exhausted.clone(), &permanent, now),
-            Some(StopReason::AttemptsExhausted)
-        );
-        assert_eq!(
-            stop(&mut session, &permanent, now),
-            Some(StopReason::NotRetryable)
-        );
-
-        let failed = Outcome::response(StatusCode::INTERNAL_SERVER_ERROR, &long);
-        assert_eq!(
-            stop(&mut session, &failed, now),
-            Some(StopReason::BodyNotReplayable)
-        );
-        session.set_replayable(true);
-        assert_eq!(
-            stop(&mut session, &failed, now),
-            Some(StopReason::NotIdempotent)
-        );
-
-        let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &long);
-        assert_eq!(
-            stop(&mut session, &throttled, now),
-            Some(StopReason::ServerDelayTooLong)
-        );
-        let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &none);
-        assert_eq!(
-            stop(&mut session, &throttled, now),
-            Some(StopReason::DeadlineExceeded)
-        );
-        assert_eq!(
-            stop(&mut session, &throttled, Moment::new(Duration::ZERO)),
-            None
-        );
-    }
-
-    #[test]
-    fn a_request_that_must_be_processed_once_is_repeated_only_if_it_was_not() {
-        for (kind, repeated) in [
-            (ErrorKind::Connect, true),
-            (ErrorKind::NotProcessed, true),
-            (ErrorKind::Timeout, false),
-            (ErrorKind::Reset, false),
-            (ErrorKind::Certificate, false),
-        ] {
-            let mut session = session(&policy(), &Method::POST);
-            let stopped = stop(&mut session, &Outcome::error(kind), Moment::default());
-            assert_eq!(stopped.is_none(), repeated, "{kind}");
+    fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
+        Seen {
+            outcome,
+            attempt: self.resends.saturating_add(1),
+            method: self.method.as_ref(),
+            idempotent: self.is_idempotent(),
+            final_word,
         }
     }
 
-    #[test]
-    fn the_server_is_never_overtaken_and_a_longer_delay_of_ones_own_stands() {
-        let headers = asking("10");
-        let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
-        for random in [0, 1, u64::MAX / 2, u64::MAX] {
-            let moment = Moment::default().with_random(random);
-            let plan = plan(&mut session(&policy(), &Method::GET), &outcome, moment);
-            assert!(
-                (SECOND * 10..=SECOND * 12).contains(&plan.delay),
-                "{:?}",
-                plan.delay
-            );
-            assert_eq!(plan.source(), DelaySource::Server);
+    fn max_retries(&self, policy: &RetryPolicy) -> u32 {
+        self.own.max_retries.unwrap_or(policy.0.max_retries)
+    }
+
+    fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
+        let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
+        self.own.idempotent.unwrap_or(by_policy)
+    }
+
+    fn matched_rule(&self) -> Option<&Rule> {
+        self.policy.0.directives.rules.get(self.rule?)
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        self.rule
+            .map(|rule| self.tallies.get(rule).copied().unwrap_or_default())
+    }
+
+    fn tally_mut(&mut self) -> Option<&mut Tally> {
+        let rule = self.rule?;
+        if self.tallies.len() <= rule {
+            self.tallies
+                .resize(rule.saturating_add(1), Tally::default());
         }
-        let patient = policy()
-            .to_builder()
-            .backoff(Backoff::fixed(SECOND * 40))
-            .build()
-            .unwrap();
-        let moment = Moment::default().with_random(u64::MAX);
-        let plan = plan(&mut session(&patient, &Method::GET), &outcome, moment);
-        assert!(plan.delay >= SECOND * 40);
-        assert_eq!(plan.source(), DelaySource::Own);
-    }
-
-    #[test]
-    fn a_spread_is_a_fifth_and_at_most_ten_seconds() {
-        assert_eq!(longest_spread(SECOND * 20), SECOND * 4);
-        assert_eq!(longest_spread(SECOND * 3_600), SECOND * 10);
-        assert_eq!(longest_spread(Duration::MAX), SECOND * 10);
-    }
-
-    #[test]
-    fn an_attempt_gets_its_timeout_or_what_is_left() {
-        let policy = policy()
-            .to_builder()
-            .deadline(SECOND * 10)
-            .attempt_timeout(SECOND * 4)
-            .build()
-            .unwrap();
-        let session = session(&policy, &Method::GET);
-        assert_eq!(session.attempt_limit(Duration::ZERO), Some(SECOND * 4));
-        assert_eq!(session.attempt_limit(SECOND * 8), Some(SECOND * 2));
-        assert_eq!(session.attempt_limit(SECOND * 11), Some(Duration::ZERO));
-    }
-
-    #[test]
-    fn a_request_speaks_for_itself_in_front_of_the_policy() {
-        let all = policy().to_builder().methods(Methods::All).build().unwrap();
-        let start = || session(&all, &Method::POST);
-        let reset = Outcome::error(ErrorKind::Reset);
-        let with =
-            |own: RetryOverride| stop(&mut start().with_override(&own), &reset, Moment::default());
-        assert_eq!(with(RetryOverride::new()), None);
-        assert_eq!(
-            with(RetryOverride::new().idempotent(false)),
-            Some(StopReason::NotIdempotent)
-        );
-        assert_eq!(with(RetryOverride::off()), Some(StopReason::Disabled));
-        let nested = start().standing_aside(StopReason::Nested);
-        assert_eq!(
-            stop(&mut nested.clone(), &reset, Moment::default()),
-            Some(StopReason::Nested)
-        );
-        assert!(!nested.may_retry() && start().may_retry());
-    }
-
-    #[test]
-    fn a_classifier_of_the_users_own_comes_first() {
-        let headers = HeaderMap::new();
-        let policy = policy()
-            .to_builder()
-            .classify(|outcome| {
-                let conflict = outcome.status() == Some(StatusCode::CONFLICT);
-                conflict.then_some((Class::Transient, Reach::Refused))
-            })
-            .build()
-            .unwrap();
-        let class = |status| policy.classify(Outcome::response(status, &headers)).class();
-        assert_eq!(class(StatusCode::CONFLICT), Class::Transient);
-        assert_eq!(class(StatusCode::NOT_FOUND), Class::Permanent);
+        self.tallies.get_mut(rule)
     }
 }

@@ -2,15 +2,17 @@
 
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
+use crate::failure::words;
 use crate::message::{Answer, Resend};
-use crate::observe::RetryReport;
-use crate::policy::{Attempt, Outcome, RequestFacts, RetryPolicy};
+use crate::observe::{RequestFailed, RetryReport};
+use crate::policy::{Attempt, CannedResponse, Outcome, RequestFacts, RetryPolicy};
 use crate::retry_loop::{Call, Judging, Start, Transport, marked};
-use crate::runtime::TokioRuntime;
+use crate::route::Move;
+use crate::runtime::{Sleep, TokioRuntime};
 use crate::wishes::{Wishes, http_outcome};
 use ::reqwest::{Request, Response};
 use async_trait::async_trait;
-use http::Extensions;
+use http::{Extensions, HeaderMap};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::Future;
 use std::sync::Arc;
@@ -50,6 +52,16 @@ impl RetryMiddleware {
         }
     }
 
+    /// A middleware that goes by a document and follows its changes, on tokio's clock. The budgets are the document's,
+    /// and [`RetryMiddleware::budget`] does not change them.
+    #[cfg(feature = "serde")]
+    #[must_use]
+    pub fn from_config(config: &crate::config::RetryConfig) -> Self {
+        Self {
+            engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
+        }
+    }
+
     http_engine_settings!();
 }
 
@@ -61,17 +73,18 @@ impl Middleware for RetryMiddleware {
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> Result<Response> {
-        let wishes = Wishes::of(Some(extensions));
+        let mut wishes = Wishes::of(Some(extensions));
+        let route = wishes.route(&self.engine, &request);
         let started = self.engine.runtime.now();
         let facts = RequestFacts::of(request.method(), request.headers());
-        let may_retry = wishes.may_retry(&self.engine);
+        let may_retry = wishes.may_retry(&route);
         let before = match may_retry {
             true => extensions.clone(),
             false => Extensions::new(),
         };
         let engine = Arc::clone(&self.engine);
-        if !wishes.is_plain() || !self.engine.is_silent() {
-            let progress = wishes.progress(engine, Some(&request), facts, started);
+        if !wishes.is_plain() || !self.engine.is_silent(&route) {
+            let progress = wishes.progress((engine, route), Some(&request), facts, started);
             let transport = self.chain(next, extensions, before);
             let call = Call {
                 transport,
@@ -85,14 +98,15 @@ impl Middleware for RetryMiddleware {
         };
         let result = marked(may_retry, || next.clone().run(request, extensions)).await;
         if let Ok(response) = &result {
-            if engine.is_success(response.status(), response.headers()) {
+            if route.is_success(response.status(), response.headers()) {
                 if may_retry {
-                    engine.deposit(started);
+                    route.deposit(started);
                 }
                 return result;
             }
         }
-        let progress = wishes.progress(engine, spare.as_ref().map(Request::head), facts, started);
+        let request = spare.as_ref().map(Request::head);
+        let progress = wishes.progress((engine, route), request, facts, started);
         let transport = self.chain(next, extensions, before);
         let call = Call {
             transport,
@@ -140,7 +154,6 @@ impl Transport for Chain<'_> {
     type Request = Request;
     type Spare = <Request as Resend>::Spare;
     type Response = Response;
-    type Kept = Response;
     type Error = Error;
 
     async fn ready(&mut self) -> Result<()> {
@@ -163,6 +176,10 @@ impl Transport for Chain<'_> {
         <Request as Resend>::next_in_turn(spare);
     }
 
+    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {
+        <Request as Resend>::amend(spare, headers, way);
+    }
+
     async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
@@ -181,23 +198,39 @@ impl Transport for Chain<'_> {
         result: &'a Result<Response>,
     ) -> Outcome<'a> {
         let judging = &judging.of(Request::head);
-        http_outcome(judging, result, self.follows_redirects)
+        http_outcome::<Response, _, _>(judging, result, self.follows_redirects)
     }
 
     fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {
-        Answer::drain(response, bytes)
+        <Response as Answer>::drain(response, bytes)
     }
 
-    fn keep(response: Response) -> Response {
-        response
+    fn peek(
+        response: Response,
+        bytes: usize,
+        time: Sleep,
+    ) -> impl Future<Output = (Response, Vec<u8>)> + Send {
+        <Response as Answer>::peek(response, bytes, time)
     }
 
-    fn attach(kept: &mut Response, report: RetryReport) {
-        kept.extensions_mut().insert(report);
+    fn words(policy: &RetryPolicy, error: &Error) -> String {
+        words(policy, error)
+    }
+
+    fn attach(response: &mut Response, report: RetryReport) {
+        response.extensions_mut().insert(report);
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
+        <Response as Answer>::canned(canned, url)
     }
 
     fn cut(timeout: AttemptTimeout) -> Option<Error> {
         Some(Error::middleware(timeout))
+    }
+
+    fn failed(failed: RequestFailed) -> Option<Error> {
+        Some(Error::middleware(failed))
     }
 }
 

@@ -4,11 +4,16 @@ use super::{Judging, Transport};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::observe::{AttemptSpan, RetryReport, Story};
+use crate::evidence;
+use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
-    Attempt, Class, Decision, ErrorKind, Moment, Outcome, RetrySession, StopReason,
+    Attempt, CannedResponse, Class, Decision, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
+    RetrySession, StopReason,
 };
+use crate::route::{Head, Move, Route};
 use crate::runtime::within;
+use http::{HeaderMap, Method, Uri};
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,10 +22,31 @@ use std::time::Duration;
 /// How far a request has come.
 pub(crate) struct Progress {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) route: Arc<Route>,
     pub(crate) session: RetrySession,
     pub(crate) budget: RetryBudget,
     pub(crate) story: Story,
+    /// Kept only where the policy may need it in the end.
+    pub(crate) head: Option<Box<RequestHead>>,
 }
+
+/// A request's head, for when nothing else is left of it.
+pub(crate) struct RequestHead {
+    pub(crate) method: Method,
+    pub(crate) uri: String,
+    pub(crate) headers: HeaderMap,
+}
+
+/// What the caller gets instead of the last outcome.
+pub(super) enum LastWord {
+    Outcome,
+    Fail(RetryReport),
+    /// As if from this URL.
+    Respond(Arc<CannedResponse>, String),
+}
+
+/// How long an error body is read.
+const EVIDENCE_TIME: Duration = Duration::from_secs(2);
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
@@ -79,10 +105,9 @@ impl Progress {
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, false));
         self.session.set_replayable(whole);
-        let timeout = self
-            .engine
-            .policy
-            .classify(Outcome::error(ErrorKind::Timeout));
+        let words = evidence::of_error(&format!("timeout: {}", AttemptTimeout::new(limit)));
+        let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
+        let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
@@ -107,14 +132,14 @@ impl Progress {
     pub(super) fn step<T: Transport>(
         &mut self,
         transport: &T,
-        result: Result<T::Response, T::Error>,
+        (result, evidence): (Result<T::Response, T::Error>, Option<Evidence>),
         spare: Option<T::Spare>,
     ) -> Step<T> {
         let whole = spare
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, result.is_ok()));
         self.session.set_replayable(whole);
-        let outcome = self.outcome(transport, &result, spare.as_ref());
+        let outcome = self.outcome(transport, &result, evidence.as_ref(), spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
         self.tell(&outcome, at);
@@ -140,48 +165,143 @@ impl Progress {
         }
     }
 
+    /// Whether a rule must look into an outcome before it can decide.
+    pub(super) fn needs_evidence<T: Transport>(
+        &self,
+        transport: &T,
+        result: &Result<T::Response, T::Error>,
+        spare: Option<&T::Spare>,
+    ) -> bool {
+        let outcome = self.outcome(transport, result, None, spare);
+        self.session.needs_evidence(&outcome)
+    }
+
+    /// Looks into an outcome as far as its rules may want to know.
+    pub(super) async fn read<T: Transport>(
+        &self,
+        result: Result<T::Response, T::Error>,
+    ) -> (Result<T::Response, T::Error>, Option<Evidence>) {
+        match result {
+            Ok(response) => {
+                let left = self.time_left().unwrap_or(Duration::MAX);
+                let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
+                let (response, start) = T::peek(response, evidence::MOST_BYTES, time).await;
+                (Ok(response), Some(evidence::of_body(&start)))
+            }
+            Err(error) => {
+                let words = T::words(self.session.policy(), &error);
+                (Err(error), Some(evidence::of_error(&words)))
+            }
+        }
+    }
+
     fn outcome<'a, T: Transport>(
         &self,
         transport: &T,
         result: &'a Result<T::Response, T::Error>,
+        evidence: Option<&'a Evidence>,
         spare: Option<&T::Spare>,
     ) -> Outcome<'a> {
         let judging = Judging {
-            policy: &self.engine.policy,
+            policy: self.session.policy(),
             idempotent: self.session.is_idempotent(),
             spare,
         };
         let outcome = transport.outcome(&judging, result);
-        self.engine.policy.classify(outcome)
+        let outcome = match evidence {
+            Some(evidence) => outcome.with_evidence(evidence),
+            None => outcome,
+        };
+        self.session.policy().classify(outcome)
     }
 
     fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {
         let before = self.session.clone();
-        match self.session.on_outcome(outcome, at) {
-            Decision::Stop(why) => Err(why),
-            Decision::Retry(plan) => match self.budget.withdraw(plan, at.now) {
-                Ok(paid) => {
-                    let due = at.now.saturating_add(paid.delay());
-                    Ok(Planned { paid, due })
-                }
-                Err(why) => {
-                    self.session = before;
-                    Err(why)
-                }
+        let plan = match self.session.on_outcome(outcome, at) {
+            Decision::Stop(why) => return Err(why),
+            Decision::Retry(plan) => plan,
+        };
+        let budget = self.budget_for(plan.budget.as_ref());
+        let paid = budget.withdraw(plan, at.now).or_else(|why| {
+            self.session.take_back(before);
+            match self.session.on_refusal(why, outcome, at) {
+                Decision::Stop(why) => Err(why),
+                Decision::Retry(plan) => budget.withdraw(plan, at.now),
+            }
+        })?;
+        let due = at.now.saturating_add(paid.delay());
+        Ok(Planned { paid, due })
+    }
+
+    fn budget_for(&self, named: Option<&Arc<str>>) -> RetryBudget {
+        let named = named.and_then(|name| self.route.budgets.get(name));
+        named.unwrap_or(&self.budget).clone()
+    }
+
+    /// Goes on at another service, if one is named; gives the way there.
+    pub(super) fn moves_to(&mut self, service: Option<&Arc<str>>) -> Option<Move> {
+        let destination = self.route.destinations.get(service?)?.clone();
+        let head = self.head.as_ref()?;
+        let uri: Uri = head.uri.parse().unwrap_or_default();
+        let base = destination.base;
+        let route = destination.service.choose(
+            &Head {
+                method: Some(&head.method),
+                scheme: base.scheme_str(),
+                authority: base.authority().map(|at| Cow::Borrowed(at.as_str())),
+                path: uri.path(),
             },
-        }
+            None,
+        );
+        let now = self.engine.runtime.now();
+        self.session = self.session.moved_to(route.policy.clone(), now);
+        let name = route.service.clone().unwrap_or_default();
+        self.budget = route.budget_of(|| Arc::clone(&name));
+        self.story.moved_to(name, &base);
+        let from = std::mem::replace(&mut self.route, route);
+        Some(Move {
+            from: from.base.clone(),
+            to: base,
+        })
     }
 
     fn tell(&mut self, outcome: &Outcome<'_>, at: Moment) {
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
+            let others = self.route.budgets.values();
+            others.for_each(|budget| budget.deposit(at.now));
         }
-        self.story.attempt_ended(outcome, at);
+        self.story.attempt_ended(outcome, at, self.session.rule());
     }
 
-    pub(super) fn stop(self, why: StopReason) -> Option<RetryReport> {
+    /// The end: the report, if it belongs into the response, and what the caller gets.
+    pub(super) fn stop(self, why: StopReason) -> (Option<RetryReport>, LastWord) {
         let now = self.engine.runtime.now();
         let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
-        self.story.stopped(why, now, tokens_left)
+        let on_exhausted = match why {
+            StopReason::Failed => OnExhausted::Fail,
+            why if why.is_exhausted() => self.session.on_exhausted().clone(),
+            _ => OnExhausted::Last,
+        };
+        let service = self.story.service();
+        let report = self.story.stopped(why, now, tokens_left);
+        let last_word = match (on_exhausted, &report, self.head) {
+            (OnExhausted::Fail, Some(report), _) => LastWord::Fail(report.clone()),
+            (OnExhausted::Respond(canned), _, Some(head)) => LastWord::Respond(canned, head.uri),
+            (OnExhausted::DeadLetter(name), Some(report), Some(head)) => {
+                if let Some(observer) = self.route.dead_letters.get(&name) {
+                    observer.on_dead_letter(&DeadLetter {
+                        service: &service,
+                        method: &head.method,
+                        uri: &head.uri,
+                        headers: &head.headers,
+                        report,
+                    });
+                }
+                LastWord::Outcome
+            }
+            _ => LastWord::Outcome,
+        };
+        (report, last_word)
     }
 }

@@ -6,6 +6,7 @@ use crate::message::{Answer, Resend};
 use crate::nested::Mark;
 use crate::policy::RequestFacts;
 use crate::retry_loop::{Call, Start};
+use crate::route::Route;
 use crate::wishes::Wishes;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -61,6 +62,7 @@ pin_project! {
 /// What the loop needs should the first attempt not be a success.
 struct Rest<S, Q: Resend> {
     engine: Arc<Engine>,
+    route: Arc<Route>,
     service: S,
     spare: Option<Q::Spare>,
     facts: RequestFacts,
@@ -86,12 +88,13 @@ where
     X::Error: Send + 'static,
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, request: Q) -> Self {
-        let wishes = Wishes::of(request.extensions());
+        let mut wishes = Wishes::of(request.extensions());
+        let route = wishes.route(&engine, &request);
         let started = engine.runtime.now();
         let facts = RequestFacts::of(request.method(), request.headers());
-        if !wishes.is_plain() || !engine.is_silent() {
+        if !wishes.is_plain() || !engine.is_silent(&route) {
             let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-            let progress = wishes.progress(engine, Some(&request), facts, started);
+            let progress = wishes.progress((engine, route), Some(&request), facts, started);
             let call = Call {
                 transport,
                 progress,
@@ -101,7 +104,7 @@ where
                 state: State::Loop { attempts },
             };
         }
-        let repeats = wishes.may_retry(&engine);
+        let repeats = wishes.may_retry(&route);
         let (request, spare) = match repeats {
             true => request.spare(engine.recorded),
             false => (request, None),
@@ -112,6 +115,7 @@ where
         };
         let rest = Some(Rest {
             engine,
+            route,
             service,
             spare,
             facts,
@@ -142,6 +146,7 @@ where
 {
     let Rest {
         engine,
+        route,
         service,
         spare,
         facts,
@@ -150,17 +155,17 @@ where
         started,
     } = rest;
     let result = match result {
-        Ok(response) if engine.is_success(response.status(), response.headers()) => {
+        Ok(response) if route.is_success(response.status(), response.headers()) => {
             if repeats {
-                engine.deposit(started);
+                route.deposit(started);
             }
             return Next::Done(Ok(response.keep()));
         }
-        result => result.map_err(X::from_inner),
+        result => result.map(Answer::keep).map_err(X::from_inner),
     };
     let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    let progress =
-        Wishes::none(nested).progress(engine, spare.as_ref().map(Q::head), facts, started);
+    let request = spare.as_ref().map(Q::head);
+    let progress = Wishes::none(nested).progress((engine, route), request, facts, started);
     let call = Call {
         transport,
         progress,

@@ -49,6 +49,19 @@ impl RetryLayer {
     }
 }
 
+#[cfg(feature = "serde")]
+impl RetryLayer {
+    /// A layer that goes by a document and follows its changes, on tokio's clock; errors stay as they are. The budgets
+    /// are the document's, and [`RetryLayer::budget`] does not change them.
+    #[must_use]
+    pub fn from_config(config: &crate::config::RetryConfig) -> Self {
+        Self {
+            engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
+            errors: PhantomData,
+        }
+    }
+}
+
 impl<X> RetryLayer<X> {
     http_engine_settings!();
 

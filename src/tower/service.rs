@@ -3,11 +3,15 @@
 use super::future::RetryFuture;
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
+use crate::failure::words;
 use crate::message::{Answer, Resend};
-use crate::observe::RetryReport;
-use crate::policy::{Attempt, Outcome};
+use crate::observe::{RequestFailed, RetryReport};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy};
 use crate::retry_loop::{Judging, Transport};
+use crate::route::Move;
+use crate::runtime::Sleep;
 use crate::wishes::http_outcome;
+use http::HeaderMap;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -26,8 +30,9 @@ pub trait Errors<E>: sealed::Sealed {
     #[doc(hidden)]
     fn from_inner(error: E) -> Self::Error;
 
+    /// An error of this crate, where the outer service's error can be that.
     #[doc(hidden)]
-    fn from_timeout(timeout: AttemptTimeout) -> Option<Self::Error>;
+    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
 }
 
 /// Errors are the inner service's own; a timeout cannot be told.
@@ -35,7 +40,8 @@ pub trait Errors<E>: sealed::Sealed {
 #[non_exhaustive]
 pub struct Unchanged;
 
-/// Errors are boxed, and a timeout is an [`AttemptTimeout`] in the box.
+/// Errors are boxed, and a timeout is an [`AttemptTimeout`] in the box, a rule's failure a
+/// [`RequestFailed`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Boxed;
@@ -53,7 +59,7 @@ impl<E> Errors<E> for Unchanged {
         error
     }
 
-    fn from_timeout(_: AttemptTimeout) -> Option<E> {
+    fn from_own(_: impl Error + Send + Sync + 'static) -> Option<E> {
         None
     }
 }
@@ -65,8 +71,8 @@ impl<E: Into<BoxError>> Errors<E> for Boxed {
         error.into()
     }
 
-    fn from_timeout(timeout: AttemptTimeout) -> Option<BoxError> {
-        Some(timeout.into())
+    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<BoxError> {
+        Some(error.into())
     }
 }
 
@@ -172,8 +178,7 @@ where
 {
     type Request = Q;
     type Spare = Q::Spare;
-    type Response = S::Response;
-    type Kept = <S::Response as Answer>::Kept;
+    type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
 
     async fn ready(&mut self) -> Result<(), X::Error> {
@@ -198,45 +203,65 @@ where
         Q::next_in_turn(spare);
     }
 
+    fn amend(spare: &mut Q::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {
+        Q::amend(spare, headers, way);
+    }
+
     fn send(
         &mut self,
         mut request: Q,
         attempt: Attempt,
-    ) -> impl Future<Output = Result<S::Response, X::Error>> + Send {
+    ) -> impl Future<Output = Result<Self::Response, X::Error>> + Send {
         if self.across_tasks || attempt.number() > 1 {
             if let Some(extensions) = request.extensions_mut() {
                 extensions.insert(attempt);
             }
         }
         let response = self.service.call(request);
-        async move { response.await.map_err(X::from_inner) }
+        async move { response.await.map(Answer::keep).map_err(X::from_inner) }
     }
 
     fn outcome<'a>(
         &self,
         judging: &Judging<'_, Q::Spare>,
-        result: &'a Result<S::Response, X::Error>,
+        result: &'a Result<Self::Response, X::Error>,
     ) -> Outcome<'a> {
         let judging = &judging.of(Q::head);
-        http_outcome(judging, result, self.follows_redirects)
+        http_outcome::<S::Response, _, _>(judging, result, self.follows_redirects)
     }
 
     fn drain(
-        response: S::Response,
+        response: Self::Response,
         bytes: usize,
-    ) -> impl Future<Output = Option<Self::Kept>> + Send {
-        response.drain(bytes)
+    ) -> impl Future<Output = Option<Self::Response>> + Send {
+        S::Response::drain(response, bytes)
     }
 
-    fn keep(response: S::Response) -> Self::Kept {
-        response.keep()
+    fn peek(
+        response: Self::Response,
+        bytes: usize,
+        time: Sleep,
+    ) -> impl Future<Output = (Self::Response, Vec<u8>)> + Send {
+        S::Response::peek(response, bytes, time)
     }
 
-    fn attach(kept: &mut Self::Kept, report: RetryReport) {
-        <S::Response as Answer>::extensions_of(kept).insert(report);
+    fn words(policy: &RetryPolicy, error: &X::Error) -> String {
+        words(policy, error)
+    }
+
+    fn attach(response: &mut Self::Response, report: RetryReport) {
+        S::Response::extensions_of(response).insert(report);
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Response> {
+        S::Response::canned(canned, url)
     }
 
     fn cut(timeout: AttemptTimeout) -> Option<X::Error> {
-        X::from_timeout(timeout)
+        X::from_own(timeout)
+    }
+
+    fn failed(failed: RequestFailed) -> Option<X::Error> {
+        X::from_own(failed)
     }
 }

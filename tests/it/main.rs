@@ -9,6 +9,7 @@
 )]
 
 mod architecture;
+mod config;
 mod conformance;
 mod observation;
 mod operation;
@@ -16,3 +17,4 @@ mod properties;
 mod reqwest_stack;
 mod tower_stack;
 mod wire;
+mod worked_documents;

@@ -5,6 +5,7 @@ mod budget;
 mod classify;
 mod fields;
 mod presets;
+mod rules;
 mod server_delay;
 mod tally;
 
@@ -17,12 +18,13 @@ use tally::Tally;
 type Check = fn(&Value) -> Result<(), String>;
 
 /// The files of cases, by their names without `.json`.
-const FILES: [(&str, Check); 5] = [
+const FILES: [(&str, Check); 6] = [
     ("backoff", backoff::check),
     ("server_delay", server_delay::check),
     ("classify", classify::check),
     ("budget", budget::check),
     ("presets", presets::check),
+    ("rules", rules::check),
 ];
 
 const FOLDER: &str = "HTTP_RETRY_CASES";

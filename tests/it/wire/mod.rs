@@ -4,6 +4,7 @@ mod bodies;
 mod cancel;
 mod connection;
 mod connections;
+mod documents;
 mod exactly_once;
 mod http2;
 mod limits;

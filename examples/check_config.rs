@@ -1,0 +1,3 @@
+//! Says what a document means, or what is wrong with it.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Reloads a document when its file changes.
+
+fn main() {}

@@ -1,0 +1,274 @@
+//! The document's own shape: budgets, policies, defaults and services.
+
+use super::block::{Block, Node, Path, Problems};
+use super::matching::Matching;
+use super::retry::{Given, RetryBlock};
+use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
+use super::scalar::decimal;
+use super::value::Value;
+use crate::budget::{RetryBudget, RetryBudgetBuilder};
+use crate::policy::Decimal;
+use http::Uri;
+use std::collections::BTreeMap;
+
+/// What a document says, before names are looked up and layers laid upon each other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spec {
+    pub(super) budgets: BTreeMap<String, BudgetSpec>,
+    pub(super) policies: BTreeMap<String, RetryBlock>,
+    pub(super) place: PlaceSpec,
+    pub(super) services: BTreeMap<String, ServiceSpec>,
+}
+
+/// What the document, a service and a route have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PlaceSpec {
+    pub(super) retry: RetryBlock,
+    pub(super) rules: Vec<RuleSpec>,
+    pub(super) otherwise: Option<OtherwiseSpec>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct ServiceSpec {
+    pub(super) place: PlaceSpec,
+    pub(super) matching: Option<Matching>,
+    pub(super) base_url: Option<Uri>,
+    pub(super) overrides: OverridesSpec,
+    pub(super) routes: Vec<RouteSpec>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RouteSpec {
+    pub(super) name: String,
+    pub(super) place: PlaceSpec,
+    pub(super) matching: Matching,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum OverridesSpec {
+    #[default]
+    Allow,
+    FillOnly,
+    Deny,
+}
+
+/// A budget's numbers; equal numbers keep the tokens when a document changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct BudgetSpec {
+    per_second: Option<Decimal>,
+    capacity: Option<Decimal>,
+    initial: Option<Decimal>,
+    retry_cost: Option<Decimal>,
+    timeout_cost: Option<Decimal>,
+    per_success: Option<Decimal>,
+}
+
+impl Spec {
+    pub(super) fn read(document: &Value, problems: &Problems) -> Self {
+        let root = Node {
+            value: document,
+            path: Path::default(),
+            problems,
+        };
+        if let Err(cause) = document.check_size() {
+            root.wrong(cause);
+            return Self::default();
+        }
+        let Some(mut block) = root.block() else {
+            return Self::default();
+        };
+        read_version(&mut block);
+        let spec = Self {
+            budgets: named(block.take("budgets"), BudgetSpec::read),
+            policies: named(block.take("policies"), RetryBlock::read),
+            place: PlaceSpec::read(&mut block),
+            services: named(block.take("services"), ServiceSpec::read),
+        };
+        block.end();
+        spec
+    }
+}
+
+fn read_version(block: &mut Block<'_>) {
+    match block.take("version") {
+        None => block
+            .key("version")
+            .wrong(&"", "is missing: write version: 1"),
+        Some(node) if *node.value == Value::Integer(1) => {}
+        Some(node) => node.wrong(format!("{} is not known: this is version 1", node.value)),
+    }
+}
+
+fn named<T>(node: Option<Node<'_>>, read: fn(Node<'_>) -> T) -> BTreeMap<String, T> {
+    let entries = node.map(|node| node.entries()).unwrap_or_default();
+    entries
+        .into_iter()
+        .map(|(name, node)| (name.to_owned(), read(node)))
+        .collect()
+}
+
+impl PlaceSpec {
+    fn read(block: &mut Block<'_>) -> Self {
+        Self {
+            retry: block
+                .take("retry")
+                .map(RetryBlock::read)
+                .unwrap_or_default(),
+            rules: block
+                .take("rules")
+                .map(|node| rules(&node))
+                .unwrap_or_default(),
+            otherwise: block.take("otherwise").and_then(otherwise),
+        }
+    }
+}
+
+impl ServiceSpec {
+    fn read(node: Node<'_>) -> Self {
+        let Some(mut block) = node.block() else {
+            return Self::default();
+        };
+        let mut place = PlaceSpec::read(&mut block);
+        if let Some(budget) = block.take("budget") {
+            let own = &mut place.retry.own.budget;
+            if own.is_some() {
+                budget.wrong("retry.budget is set too: give one of the two");
+            }
+            *own = budget.text().map(|name| Given {
+                value: name.to_owned(),
+                text: name.to_owned(),
+                from: budget.path.as_str().into(),
+            });
+        }
+        let service = Self {
+            place,
+            matching: block.take("match").and_then(Matching::of_service),
+            base_url: block.take("base_url").and_then(|node| base_url(&node)),
+            overrides: block
+                .take("request_overrides")
+                .and_then(|node| {
+                    node.word(&[
+                        ("allow", OverridesSpec::Allow),
+                        ("fill_only", OverridesSpec::FillOnly),
+                        ("deny", OverridesSpec::Deny),
+                    ])
+                })
+                .unwrap_or_default(),
+            routes: block
+                .take("routes")
+                .map(|node| routes(&node))
+                .unwrap_or_default(),
+        };
+        if let Some(gate) = block.take("gate") {
+            if gate.word(&[("off", false), ("on", true)]) == Some(true) {
+                gate.wrong("on is not available in this version: only off is");
+            }
+        }
+        block.end();
+        service
+    }
+}
+
+fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
+    let mut routes: Vec<RouteSpec> = Vec::new();
+    for node in node.items() {
+        let Some(mut block) = node.clone().block() else {
+            continue;
+        };
+        let name = block.take("name").and_then(|node| node.text());
+        if name.is_none() {
+            block.key("name").wrong(&"", "is missing");
+        }
+        let matching = block.take("match").and_then(Matching::of_route);
+        if matching.is_none() {
+            block
+                .key("match")
+                .wrong(&"", "is missing: write {method: METHOD, path: \"/PATH\"}");
+        }
+        let place = PlaceSpec::read(&mut block);
+        block.end();
+        let (Some(name), Some(matching)) = (name, matching) else {
+            continue;
+        };
+        if routes.iter().any(|route| route.name == name) {
+            node.problems.add(
+                &node.path.key("name"),
+                &name,
+                format!("{name} is there twice"),
+            );
+        }
+        routes.push(RouteSpec {
+            name: name.to_owned(),
+            place,
+            matching,
+        });
+    }
+    routes
+}
+
+fn base_url(node: &Node<'_>) -> Option<Uri> {
+    let uri: Option<Uri> = node.text()?.parse().ok();
+    let http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
+    let fits = uri.filter(|uri| {
+        let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
+        http(uri) && !user && uri.query().is_none()
+    });
+    if fits.is_none() {
+        // It may hold a password.
+        let cause = "is no base URL: write http:// or https://, a host and perhaps a path, without user info and query";
+        node.problems.add(&node.path, &"", cause);
+    }
+    fits
+}
+
+impl BudgetSpec {
+    fn read(node: Node<'_>) -> Self {
+        let (path, problems) = (node.path.clone(), node.problems);
+        let Some(mut block) = node.block() else {
+            return Self::default();
+        };
+        let mut number = |key| {
+            let node = block.take(key)?;
+            decimal(&node, Decimal::ZERO, Decimal::from(u32::MAX))
+        };
+        let spec = Self {
+            per_second: number("per_second"),
+            capacity: number("capacity"),
+            initial: number("initial"),
+            retry_cost: number("retry_cost"),
+            timeout_cost: number("timeout_cost"),
+            per_success: number("per_success"),
+        };
+        block.end();
+        if let Err(error) = spec.builder().build() {
+            let field = error.field().trim_start_matches("budget.");
+            let cause = format!("{} is not allowed: {}", error.given(), error.allowed());
+            problems.add(&path.key(field), &error.given(), cause);
+        }
+        spec
+    }
+
+    fn builder(&self) -> RetryBudgetBuilder {
+        let given =
+            |builder: RetryBudgetBuilder,
+             value: Option<Decimal>,
+             set: fn(RetryBudgetBuilder, Decimal) -> RetryBudgetBuilder| {
+                match value {
+                    Some(value) => set(builder, value),
+                    None => builder,
+                }
+            };
+        let builder = RetryBudget::builder();
+        let builder = given(builder, self.per_second, RetryBudgetBuilder::per_second);
+        let builder = given(builder, self.capacity, RetryBudgetBuilder::capacity);
+        let builder = given(builder, self.initial, RetryBudgetBuilder::initial);
+        let builder = given(builder, self.retry_cost, RetryBudgetBuilder::retry_cost);
+        let builder = given(builder, self.timeout_cost, RetryBudgetBuilder::timeout_cost);
+        given(builder, self.per_success, RetryBudgetBuilder::per_success)
+    }
+
+    /// A bucket with these numbers, which were checked when they were read.
+    pub(super) fn build(&self) -> RetryBudget {
+        self.builder().build().unwrap_or_default()
+    }
+}

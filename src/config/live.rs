@@ -1,0 +1,281 @@
+//! A document in force: its services with their routes, and the budgets that outlive it.
+
+use super::block::Problems;
+use super::document::{BudgetSpec, OverridesSpec, PlaceSpec, ServiceSpec, Spec};
+use super::matching::{Matching, Rank};
+use super::names::Names;
+use super::resolve::{Place, Resolver};
+use super::value::Value;
+use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::error::ConfigError;
+use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A document that holds for every request from its swap to the next.
+pub(super) struct Live {
+    pub(super) document: Value,
+    pub(super) services: BTreeMap<String, Arc<Service>>,
+    /// Those that match by themselves, the most particular first.
+    matching: Vec<Arc<Service>>,
+    /// For requests that no service matches.
+    pub(super) rest: Arc<Route>,
+    budgets: LiveBudgets,
+}
+
+pub(super) struct Service {
+    name: Arc<str>,
+    matching: Option<Matching>,
+    pub(super) routes: Vec<(String, Matching, Arc<Route>)>,
+    pub(super) rest: Arc<Route>,
+}
+
+/// The buckets, by what the document calls them.
+#[derive(Clone, Default)]
+struct LiveBudgets {
+    named: BTreeMap<String, (BudgetSpec, RetryBudget)>,
+    /// Of services that name none.
+    own: BTreeMap<String, RetryBudget>,
+    /// Of hosts that belong to no service.
+    rest: ServiceBudgets,
+}
+
+impl Live {
+    /// The document, with the budgets of the one before where their numbers are the same.
+    pub(super) fn load(
+        document: Value,
+        names: &Names,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<ConfigError>> {
+        let problems = Problems::default();
+        let spec = Spec::read(&document, &problems);
+        let built = Builder {
+            resolver: Resolver {
+                spec: &spec,
+                names,
+                problems: &problems,
+            },
+            budgets: LiveBudgets::of(&spec, before.map(|before| &before.budgets)),
+        }
+        .build();
+        let problems = problems.take();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let (services, rest, budgets) = built;
+        let mut matching: Vec<Arc<Service>> = services
+            .values()
+            .filter(|service| service.matching.is_some())
+            .cloned()
+            .collect();
+        matching.sort_by_cached_key(|service| service.rank());
+        Ok(Self {
+            document,
+            services,
+            matching,
+            rest,
+            budgets,
+        })
+    }
+}
+
+impl Choose for Live {
+    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+        let named = service.and_then(|name| self.services.get(name));
+        let matched = || self.matching.iter().find(|service| service.holds(head));
+        match named.or_else(matched) {
+            Some(service) => service.choose(head, None),
+            None => Arc::clone(&self.rest),
+        }
+    }
+}
+
+impl Service {
+    fn holds(&self, head: &Head<'_>) -> bool {
+        self.matching
+            .as_ref()
+            .is_some_and(|matching| matching.holds(head))
+    }
+
+    fn rank(&self) -> (Option<Rank>, Arc<str>) {
+        let rank = self.matching.as_ref().map(Matching::rank);
+        (rank, Arc::clone(&self.name))
+    }
+}
+
+impl Choose for Service {
+    fn choose(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+        let found = self
+            .routes
+            .iter()
+            .find(|(_, matching, _)| matching.holds(head));
+        Arc::clone(found.map_or(&self.rest, |(_, _, route)| route))
+    }
+}
+
+impl LiveBudgets {
+    fn of(spec: &Spec, before: Option<&Self>) -> Self {
+        let named = spec.budgets.iter().map(|(name, numbers)| {
+            let kept = before.and_then(|before| before.named.get(name));
+            let kept = kept.filter(|(old, _)| old == numbers);
+            let budget = kept.map_or_else(|| numbers.build(), |(_, budget)| budget.clone());
+            (name.clone(), (numbers.clone(), budget))
+        });
+        let own = spec.services.keys().map(|name| {
+            let kept = before.and_then(|before| before.own.get(name));
+            (name.clone(), kept.cloned().unwrap_or_default())
+        });
+        Self {
+            named: named.collect(),
+            own: own.collect(),
+            rest: before.map(|before| before.rest.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<RetryBudget> {
+        self.named.get(name).map(|(_, budget)| budget.clone())
+    }
+}
+
+/// Builds services in the order in which they need each other.
+struct Builder<'a> {
+    resolver: Resolver<'a>,
+    budgets: LiveBudgets,
+}
+
+/// How far a service has come: in the making, or made.
+type Made = BTreeMap<String, Option<Arc<Service>>>;
+
+impl Builder<'_> {
+    fn build(self) -> (BTreeMap<String, Arc<Service>>, Arc<Route>, LiveBudgets) {
+        let spec = self.resolver.spec;
+        let mut made = Made::new();
+        for block in spec.policies.values() {
+            // A block that nobody uses must be right all the same.
+            let _ = self.resolver.layer(block);
+        }
+        for name in spec.services.keys() {
+            self.service(name, &mut made, &mut Vec::new());
+        }
+        let rest = self.resolver.place("document", &[&spec.place]);
+        let rest = self.route(rest, None, &mut made, &mut Vec::new());
+        let services = made
+            .into_iter()
+            .filter_map(|(name, service)| Some((name, service?)))
+            .collect();
+        (services, Arc::new(rest), self.budgets)
+    }
+
+    fn service(
+        &self,
+        name: &str,
+        made: &mut Made,
+        trail: &mut Vec<String>,
+    ) -> Option<Arc<Service>> {
+        if let Some(found) = made.get(name) {
+            return found.clone();
+        }
+        let spec = self.resolver.spec.services.get(name)?;
+        made.insert(name.to_owned(), None);
+        trail.push(name.to_owned());
+        let document = &self.resolver.spec.place;
+        let place = |label: &str, layers: &[&PlaceSpec]| self.resolver.place(label, layers);
+        let mut routes = Vec::new();
+        for route in &spec.routes {
+            let label = format!("{name}/{}", route.name);
+            let found = place(&label, &[document, &spec.place, &route.place]);
+            let found = self.route(found, Some((name, spec)), made, trail);
+            routes.push((route.name.clone(), route.matching.clone(), Arc::new(found)));
+        }
+        let rest = place(name, &[document, &spec.place]);
+        let rest = self.route(rest, Some((name, spec)), made, trail);
+        trail.pop();
+        let service = Arc::new(Service {
+            name: name.into(),
+            matching: spec.matching.clone(),
+            routes,
+            rest: Arc::new(rest),
+        });
+        made.insert(name.to_owned(), Some(Arc::clone(&service)));
+        Some(service)
+    }
+
+    fn route(
+        &self,
+        place: Place,
+        service: Option<(&str, &ServiceSpec)>,
+        made: &mut Made,
+        trail: &mut Vec<String>,
+    ) -> Route {
+        let mut destinations = BTreeMap::new();
+        for (name, from) in &place.failovers {
+            if let Some(destination) = self.destination(name, from, made, trail) {
+                destinations.insert(name.as_str().into(), destination);
+            }
+        }
+        let named = |name: &String| Some((name.as_str().into(), self.budgets.named(name)?));
+        let dead_letters = &self.resolver.names.dead_letters;
+        let observer = |name: &String| dead_letters.get_key_value(name.as_str());
+        let found = place.dead_letters.iter().filter_map(observer);
+        let keeps_head =
+            place.responds || !destinations.is_empty() || !place.dead_letters.is_empty();
+        Route {
+            budget: self.budget(&place, service.map(|(name, _)| name)),
+            service: service.map(|(name, _)| name.into()),
+            overrides: overrides(service.map(|(_, spec)| spec.overrides), &place),
+            budgets: place.budgets.iter().filter_map(named).collect(),
+            dead_letters: found
+                .map(|(name, observer)| (Arc::clone(name), Arc::clone(observer)))
+                .collect(),
+            base: service.and_then(|(_, spec)| spec.base_url.clone()),
+            policy: place.policy,
+            destinations,
+            keeps_head,
+        }
+    }
+
+    fn destination(
+        &self,
+        name: &str,
+        from: &Arc<str>,
+        made: &mut Made,
+        trail: &mut Vec<String>,
+    ) -> Option<Destination> {
+        let base = self.resolver.destination(name, from)?.base_url.clone()?;
+        if trail.iter().any(|service| service == name) {
+            let way = [trail.as_slice(), &[name.to_owned()]].concat().join(" -> ");
+            let cause = format!("failover goes round in a circle: {way}");
+            let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
+            self.resolver.problems.push(error);
+            return None;
+        }
+        let service = self.service(name, made, trail)?;
+        Some(Destination { base, service })
+    }
+
+    fn budget(&self, place: &Place, service: Option<&str>) -> Budgets {
+        let named = place.retry.budget.as_ref();
+        let named = named.and_then(|given| self.budgets.named(&given.value));
+        let own = || self.budgets.own.get(service?).cloned();
+        match named.or_else(own) {
+            Some(budget) => Budgets::One(budget),
+            None => Budgets::PerService(self.budgets.rest.clone()),
+        }
+    }
+}
+
+fn overrides(spec: Option<OverridesSpec>, place: &Place) -> Overrides {
+    let by_default = |from: &Arc<str>| &**from == "default";
+    match spec.unwrap_or_default() {
+        OverridesSpec::Allow => Overrides::Allow,
+        OverridesSpec::Deny => Overrides::Deny,
+        OverridesSpec::FillOnly => Overrides::FillOnly {
+            limit: place
+                .retry
+                .limit
+                .as_ref()
+                .is_none_or(|given| by_default(&given.from)),
+            deadline: place.retry.deadline.is_none(),
+        },
+    }
+}

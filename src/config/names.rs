@@ -1,0 +1,35 @@
+//! What a document can name that only code can give: observers of dead letters, and schedules.
+
+use super::value::Value;
+use crate::observe::DeadLetters;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
+type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
+
+/// What code has given names to.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+    pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
+}
+
+impl Names {
+    pub(super) fn add_backoff<A, F>(
+        &mut self,
+        name: Arc<str>,
+        make: impl Fn(A) -> F + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        F: Fn(u32) -> Duration + Send + Sync + 'static,
+    {
+        let make = move |args: &Value| {
+            let args = serde_json::from_value(args.to_json()).map_err(|error| error.to_string())?;
+            Ok(Arc::new(make(args)) as Ceiling)
+        };
+        self.backoffs.insert(name, Arc::new(make));
+    }
+}

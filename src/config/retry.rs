@@ -1,0 +1,182 @@
+//! RETRY: one layer of settings, each field given or not, and how layers lie upon each other.
+
+mod read;
+
+use super::scalar::words;
+use super::value::Value;
+use crate::policy::{Cap, Counter, Decimal, Methods, Preset, When};
+use http::{HeaderMap, StatusCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A field's value, how it was written, and where.
+#[derive(Debug, Clone)]
+pub(super) struct Given<T> {
+    pub(super) value: T,
+    pub(super) text: String,
+    pub(super) from: Arc<str>,
+}
+
+/// How the ceilings grow.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Growth {
+    None,
+    Fixed,
+    Linear,
+    Exponential,
+    Schedule(Vec<Duration>),
+    Custom(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    Retries(u32),
+    Unlimited,
+}
+
+/// What is made of a longer delay than the policy allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    Stop,
+    Clamp,
+}
+
+/// What becomes of a request that has no retries left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Exhausted {
+    Last,
+    Fail,
+    Respond,
+    Failover(String),
+    DeadLetter(String),
+}
+
+macro_rules! fields {
+    ($($field:ident $name:literal: $type:ty,)*) => {
+        /// One layer, or several that lie upon each other.
+        #[derive(Debug, Clone, Default)]
+        pub(super) struct Retry {
+            $(pub(super) $field: Option<Given<$type>>,)*
+        }
+
+        impl Retry {
+            /// This layer above another one, field by field.
+            pub(super) fn over(self, below: &Self) -> Self {
+                let args = merged_args(self.args.as_ref(), below.args.as_ref());
+                Self {
+                    $($field: self.$field.or_else(|| below.$field.clone()),)*
+                }
+                .with_args(args)
+            }
+
+            /// Every field that is given: its name, how it was written, and where.
+            pub(super) fn given(&self) -> Vec<(&'static str, String, Arc<str>)> {
+                let mut given = Vec::new();
+                $(if let Some(field) = &self.$field {
+                    given.push(($name, field.text.clone(), Arc::clone(&field.from)));
+                })*
+                given
+            }
+        }
+    };
+}
+
+fields! {
+    limit "max_retries": Limit,
+    growth "backoff": Growth,
+    args "backoff.args": Value,
+    base "base": Duration,
+    factor "factor": Decimal,
+    first_step "first_step": u32,
+    max_delay "max_delay": Option<Duration>,
+    decorrelated "jitter": bool,
+    jitter_min "jitter.min": Decimal,
+    jitter_max "jitter.max": Decimal,
+    cap "cap": Cap,
+    retry_on "retry_on": Arc<[When]>,
+    stop_on "stop_on": Arc<[When]>,
+    ignores_server "retry_after": bool,
+    max_server_delay "retry_after.max": Option<Duration>,
+    over "retry_after.over": Over,
+    methods "methods": Methods,
+    deadline "deadline": Option<Duration>,
+    attempt_timeout "attempt_timeout": Option<Duration>,
+    counter "counter": Counter,
+    budget "budget": String,
+    exhausted "on_exhausted": Exhausted,
+    respond_status "on_exhausted.respond.status": StatusCode,
+    respond_headers "on_exhausted.respond.headers": HeaderMap,
+    respond_body "on_exhausted.respond.body": String,
+}
+
+/// A layer as it stands in the document: what it uses lies below it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RetryBlock {
+    pub(super) uses: Option<Given<String>>,
+    pub(super) own: Retry,
+}
+
+impl Retry {
+    fn with_args(self, args: Option<Given<Value>>) -> Self {
+        Self { args, ..self }
+    }
+
+    /// A preset as a layer.
+    pub(super) fn preset(preset: &Preset) -> Self {
+        Self::numbers(preset, &format!("preset {}", preset.name))
+    }
+
+    /// What holds where the document says nothing: `background`, whose longest delay a longer base raises.
+    pub(super) fn defaults() -> Self {
+        Self {
+            max_delay: None,
+            ..Self::numbers(&Preset::BACKGROUND, "default")
+        }
+    }
+
+    fn numbers(preset: &Preset, from: &str) -> Self {
+        let from: Arc<str> = from.into();
+        let methods = match preset.methods {
+            Methods::Idempotent => "idempotent",
+            Methods::All => "all",
+        };
+        let asked = preset.max_server_delay;
+        Self {
+            limit: given(
+                Limit::Retries(preset.max_retries),
+                &preset.max_retries,
+                &from,
+            ),
+            growth: given(Growth::Exponential, &"exponential", &from),
+            base: given(preset.base, &words(preset.base), &from),
+            max_delay: given(Some(preset.max_delay), &words(preset.max_delay), &from),
+            max_server_delay: given(Some(asked), &words(asked), &from),
+            methods: given(preset.methods, &methods, &from),
+            ..Self::default()
+        }
+    }
+}
+
+fn given<T>(value: T, text: &dyn std::fmt::Display, from: &Arc<str>) -> Option<Given<T>> {
+    Some(Given {
+        value,
+        text: text.to_string(),
+        from: Arc::clone(from),
+    })
+}
+
+/// The arguments of a custom backoff are a block too.
+fn merged_args(above: Option<&Given<Value>>, below: Option<&Given<Value>>) -> Option<Given<Value>> {
+    match (above, below) {
+        (Some(above), Some(below)) => {
+            let mut merged = above.clone();
+            if let (Value::Map(one), Value::Map(other)) = (&mut merged.value, &below.value) {
+                for (key, value) in other {
+                    one.entry(key.clone()).or_insert_with(|| value.clone());
+                }
+            }
+            Some(merged)
+        }
+        (above, below) => above.or(below).cloned(),
+    }
+}

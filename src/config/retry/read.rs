@@ -1,0 +1,290 @@
+//! A RETRY block as a document writes it.
+
+use super::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
+use crate::config::block::{Block, Node};
+use crate::config::headers::headers;
+use crate::config::scalar::{decimal, duration, duration_or_none, percent};
+use crate::config::value::Value;
+use crate::config::when;
+use crate::policy::{Cap, Counter, Decimal, Methods};
+use http::StatusCode;
+use std::sync::Arc;
+
+const MOST_PART: u32 = 1_000;
+
+impl RetryBlock {
+    /// The block, or the name of another one that stands for it.
+    pub(in crate::config) fn read(node: Node<'_>) -> Self {
+        if let Value::Text(name) = node.value {
+            return Self {
+                uses: here(&node, name.clone()),
+                own: Retry::default(),
+            };
+        }
+        let Some(mut block) = node.block() else {
+            return Self::default();
+        };
+        let read = Self {
+            uses: take(&mut block, "use", |node| Some(node.text()?.to_owned())),
+            own: read_fields(&mut block),
+        };
+        block.end();
+        read
+    }
+}
+
+fn here<T>(node: &Node<'_>, value: T) -> Option<Given<T>> {
+    Some(Given {
+        value,
+        text: node.value.to_string().trim_matches('"').to_owned(),
+        from: node.path.as_str().into(),
+    })
+}
+
+fn take<'a, T>(
+    block: &mut Block<'a>,
+    key: &'static str,
+    read: impl FnOnce(&Node<'a>) -> Option<T>,
+) -> Option<Given<T>> {
+    let node = block.take(key)?;
+    here(&node, read(&node)?)
+}
+
+fn read_fields(block: &mut Block<'_>) -> Retry {
+    let mut retry = Retry {
+        limit: limit(block),
+        base: take(block, "base", duration),
+        factor: take(block, "factor", |node| {
+            decimal(node, Decimal::ONE, Decimal::from(MOST_PART))
+        }),
+        first_step: take(block, "first_step", |node| node.count(0, 1)),
+        max_delay: take(block, "max_delay", duration_or_none),
+        cap: take(block, "cap", |node| {
+            node.word(&[
+                ("both", Cap::Both),
+                ("before", Cap::Before),
+                ("after", Cap::After),
+            ])
+        }),
+        retry_on: take(block, "retry_on", when::list),
+        stop_on: take(block, "stop_on", when::list),
+        methods: take(block, "methods", |node| {
+            node.word(&[("idempotent", Methods::Idempotent), ("all", Methods::All)])
+        }),
+        deadline: take(block, "deadline", duration_or_none),
+        attempt_timeout: take(block, "attempt_timeout", duration_or_none),
+        counter: take(block, "counter", |node| {
+            node.word(&[("request", Counter::Request), ("rule", Counter::Rule)])
+        }),
+        budget: take(block, "budget", |node| Some(node.text()?.to_owned())),
+        ..Retry::default()
+    };
+    if let Some(node) = block.take("backoff") {
+        read_backoff(&mut retry, node);
+    }
+    if let Some(node) = block.take("jitter") {
+        read_jitter(&mut retry, node);
+    }
+    if let Some(node) = block.take("retry_after") {
+        read_retry_after(&mut retry, node);
+    }
+    if let Some(node) = block.take("on_exhausted") {
+        read_on_exhausted(&mut retry, node);
+    }
+    retry
+}
+
+fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
+    let unlimited = |node: &Node<'_>| *node.value == Value::Text("unlimited".into());
+    let retries = take(block, "max_retries", |node| {
+        if unlimited(node) {
+            return Some(Limit::Unlimited);
+        }
+        count(node, 0).map(Limit::Retries)
+    });
+    let attempts = take(block, "max_attempts", |node| {
+        if unlimited(node) {
+            return Some(Limit::Unlimited);
+        }
+        count(node, 1)?.checked_sub(1).map(Limit::Retries)
+    });
+    if let (Some(retries), Some(attempts)) = (&retries, &attempts) {
+        let cause = format!(
+            "max_retries is set too, to {}: give one of the two",
+            retries.text
+        );
+        block.key("max_attempts").wrong(&attempts.text, cause);
+    }
+    retries.or(attempts)
+}
+
+fn count(node: &Node<'_>, least: u32) -> Option<u32> {
+    match node.value {
+        Value::Integer(_) => node.count(least, u32::MAX - 1),
+        _ => {
+            node.not("a whole number or unlimited");
+            None
+        }
+    }
+}
+
+fn read_backoff(retry: &mut Retry, node: Node<'_>) {
+    let growth = match node.value {
+        Value::List(_) => {
+            let delays = node.items();
+            let read: Vec<_> = delays.iter().filter_map(duration).collect();
+            (!read.is_empty()).then_some(Growth::Schedule(read))
+        }
+        Value::Map(_) => return read_custom(retry, node),
+        _ => node.word(&[
+            ("none", Growth::None),
+            ("fixed", Growth::Fixed),
+            ("linear", Growth::Linear),
+            ("exponential", Growth::Exponential),
+        ]),
+    };
+    retry.growth = growth.and_then(|growth| match &growth {
+        Growth::Schedule(delays) => {
+            let words: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
+            let text = format!("[{}]", words.join(", "));
+            here(&node, growth).map(|given| Given { text, ..given })
+        }
+        _ => here(&node, growth),
+    });
+}
+
+fn read_custom(retry: &mut Retry, node: Node<'_>) {
+    let Some(mut block) = node.block() else {
+        return;
+    };
+    let name = take(&mut block, "custom", |node| Some(node.text()?.to_owned()));
+    retry.args = take(&mut block, "args", |node| Some(node.value.clone()));
+    match name {
+        Some(name) => {
+            retry.growth = Some(Given {
+                text: format!("custom {}", name.value),
+                value: Growth::Custom(name.value),
+                from: name.from,
+            });
+        }
+        None if retry.args.is_some() => {}
+        None => block.wrong(&"", "names no custom backoff: write {custom: NAME}"),
+    }
+    block.end();
+}
+
+fn read_jitter(retry: &mut Retry, node: Node<'_>) {
+    let half = Decimal::from_micros(500_000);
+    let (zero, one) = (Decimal::ZERO, Decimal::ONE);
+    if let Value::Map(_) = node.value {
+        retry.decorrelated = here(&node, false).map(|given| Given {
+            text: "between min and max".into(),
+            ..given
+        });
+        let Some(mut block) = node.block() else {
+            return;
+        };
+        let most = Decimal::from(MOST_PART);
+        retry.jitter_min = take(&mut block, "min", |node| decimal(node, zero, most));
+        retry.jitter_max = take(&mut block, "max", |node| decimal(node, zero, most));
+        block.end();
+        return;
+    }
+    let around = match node.value {
+        Value::Text(text) => percent(text).map(|part| {
+            let (part, one) = (part.micros(), one.micros());
+            let least = Decimal::from_micros(one.saturating_sub(part));
+            (least, Decimal::from_micros(one.saturating_add(part)), false)
+        }),
+        _ => None,
+    };
+    let word = around.or_else(|| {
+        node.word(&[
+            ("none", (one, one, false)),
+            ("full", (zero, one, false)),
+            ("equal", (half, one, false)),
+            ("decorrelated", (zero, one, true)),
+        ])
+    });
+    if let Some((min, max, decorrelated)) = word {
+        let text = |given: Given<Decimal>| Given {
+            text: given.value.to_string(),
+            ..given
+        };
+        retry.decorrelated = here(&node, decorrelated);
+        retry.jitter_min = here(&node, min).map(text);
+        retry.jitter_max = here(&node, max).map(text);
+    }
+}
+
+fn read_retry_after(retry: &mut Retry, node: Node<'_>) {
+    if let Value::Map(_) = node.value {
+        retry.ignores_server = here(&node, false).map(|given| Given {
+            text: "respect".into(),
+            ..given
+        });
+        let Some(mut block) = node.block() else {
+            return;
+        };
+        retry.max_server_delay = take(&mut block, "max", duration_or_none);
+        retry.over = take(&mut block, "over", |node| {
+            node.word(&[("stop", Over::Stop), ("clamp", Over::Clamp)])
+        });
+        block.end();
+        return;
+    }
+    let word = node.word(&[("respect", false), ("ignore", true)]);
+    retry.ignores_server = word.and_then(|ignores| here(&node, ignores));
+}
+
+fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
+    if let Value::Map(_) = node.value {
+        let from: Arc<str> = node.path.as_str().into();
+        let Some(mut block) = node.block() else {
+            return;
+        };
+        let text = |node: &Node<'_>| Some(node.text()?.to_owned());
+        let failover = take(&mut block, "failover", text).map(|given| {
+            (
+                format!("failover {}", given.value),
+                Exhausted::Failover(given.value),
+            )
+        });
+        let dead_letter = take(&mut block, "dead_letter", text).map(|given| {
+            (
+                format!("dead_letter {}", given.value),
+                Exhausted::DeadLetter(given.value),
+            )
+        });
+        let respond = block.take("respond").map(|node| {
+            read_respond(retry, node);
+            ("respond".to_owned(), Exhausted::Respond)
+        });
+        let all = [failover, dead_letter, respond];
+        let mut found: Vec<_> = all.into_iter().flatten().collect();
+        if found.len() != 1 {
+            block.wrong(
+                &"",
+                "must hold exactly one of respond, failover and dead_letter",
+            );
+        }
+        retry.exhausted = found.pop().map(|(text, value)| Given { value, text, from });
+        block.end();
+        return;
+    }
+    let word = node.word(&[("last", Exhausted::Last), ("fail", Exhausted::Fail)]);
+    retry.exhausted = word.and_then(|word| here(&node, word));
+}
+
+fn read_respond(retry: &mut Retry, node: Node<'_>) {
+    let Some(mut block) = node.block() else {
+        return;
+    };
+    retry.respond_status = take(&mut block, "status", |node| {
+        let number = node.count(100, 999)?;
+        StatusCode::from_u16(u16::try_from(number).ok()?).ok()
+    });
+    retry.respond_headers = take(&mut block, "headers", headers);
+    retry.respond_body = take(&mut block, "body", |node| Some(node.text()?.to_owned()));
+    block.end();
+}

@@ -1,0 +1,175 @@
+//! RULE: what follows when a condition holds, and what does where no rule has a word.
+
+use super::block::{Block, Node, Path};
+use super::headers::headers;
+use super::retry::RetryBlock;
+use super::scalar::duration;
+use super::value::Value;
+use super::when;
+use crate::policy::{Wait, When};
+use http::HeaderMap;
+use std::sync::Arc;
+
+/// A rule as it stands in the document.
+#[derive(Debug, Clone)]
+pub(super) struct RuleSpec {
+    /// Its name, or its place.
+    pub(super) name: Arc<str>,
+    pub(super) path: Path,
+    pub(super) when: When,
+    pub(super) then: ThenSpec,
+    pub(super) set: Option<Arc<HeaderMap>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum ThenSpec {
+    Accept,
+    Fail,
+    Stop,
+    Retry(Box<RetryBlock>),
+    Wait(Wait),
+    Failover(String),
+}
+
+/// What decides where no rule does.
+#[derive(Debug, Clone)]
+pub(super) enum OtherwiseSpec {
+    Classify,
+    Accept,
+    Fail,
+    ByOutcome,
+    Retry(Box<RetryBlock>),
+}
+
+/// The rules of one place, in their order.
+pub(super) fn rules(node: &Node<'_>) -> Vec<RuleSpec> {
+    let items = node.items();
+    let read: Vec<RuleSpec> = items.into_iter().filter_map(rule).collect();
+    let mut after = read.iter().skip_while(|rule| !rule.when.is_always());
+    if let (Some(first), Some(next)) = (after.next(), after.next()) {
+        let cause = format!(
+            "is never reached: {} has no when and takes every outcome",
+            first.path
+        );
+        node.problems.add(&next.path, &next.name, cause);
+    }
+    read
+}
+
+const WORDS: [(&str, ThenWord); 7] = [
+    ("accept", ThenWord::Accept),
+    ("fail", ThenWord::Fail),
+    ("stop", ThenWord::Stop),
+    ("retry", ThenWord::Retry),
+    // Other systems' words for the same.
+    ("continue", ThenWord::Accept),
+    ("break", ThenWord::Stop),
+    ("prune", ThenWord::Stop),
+];
+
+#[derive(Clone, Copy)]
+enum ThenWord {
+    Accept,
+    Fail,
+    Stop,
+    Retry,
+}
+
+fn rule(node: Node<'_>) -> Option<RuleSpec> {
+    let mut block = node.block()?;
+    let name = block.take("name").and_then(|node| node.text());
+    let path = block.path().clone();
+    let name = name.map_or_else(|| path.as_str().into(), Arc::from);
+    let when = block.take("when").map(when::read).unwrap_or_default();
+    let set = block.take("set").and_then(read_set);
+    let then = read_then(&mut block);
+    if set.is_some() && then.as_ref().is_some_and(|then| !then.sends_again()) {
+        let cause = "set has no effect: this rule sends nothing again";
+        block.key("set").wrong(&"", cause);
+    }
+    block.end();
+    Some(RuleSpec {
+        name,
+        path,
+        when,
+        then: then?,
+        set,
+    })
+}
+
+fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
+    let word = block.take("do").map(|node| {
+        let word = node.word(&WORDS)?;
+        Some(match word {
+            ThenWord::Accept => ThenSpec::Accept,
+            ThenWord::Fail => ThenSpec::Fail,
+            ThenWord::Stop => ThenSpec::Stop,
+            ThenWord::Retry => ThenSpec::Retry(Box::default()),
+        })
+    });
+    let retry = block
+        .take("retry")
+        .map(|node| Some(ThenSpec::Retry(Box::new(RetryBlock::read(node)))));
+    let wait = block
+        .take_either("wait", "requeue")
+        .map(|node| read_wait(node).map(ThenSpec::Wait));
+    let failover = block
+        .take_either("failover", "jump")
+        .map(|node| Some(ThenSpec::Failover(node.text()?.to_owned())));
+    let all = [word, retry, wait, failover];
+    let mut found: Vec<Option<ThenSpec>> = all.into_iter().flatten().collect();
+    if found.len() != 1 {
+        let cause = "must hold exactly one of do, retry, wait and failover";
+        block.wrong(&"", cause);
+        return None;
+    }
+    found.pop().flatten()
+}
+
+impl ThenSpec {
+    fn sends_again(&self) -> bool {
+        matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
+    }
+}
+
+fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
+    let mut block = node.block()?;
+    let read = block.take("headers").and_then(|node| headers(&node));
+    if read.is_none() {
+        block.wrong(&"", "sets nothing: write {headers: {NAME: VALUE}}");
+    }
+    block.end();
+    read.map(Arc::new)
+}
+
+fn read_wait(node: Node<'_>) -> Option<Wait> {
+    let mut block = node.block()?;
+    let wait = Wait {
+        delay: block.take("delay").and_then(|node| duration(&node)),
+        at_most: block
+            .take("at_most")
+            .and_then(|node| node.count(1, u32::MAX)),
+        max: block.take("max").and_then(|node| duration(&node)),
+    };
+    block.end();
+    Some(wait)
+}
+
+pub(super) fn otherwise(node: Node<'_>) -> Option<OtherwiseSpec> {
+    if let Value::Map(_) = node.value {
+        let mut block = node.block()?;
+        let retry = block.take("retry").map(RetryBlock::read);
+        if retry.is_none() {
+            block.wrong(&"", "says nothing: write {retry: RETRY}");
+        }
+        block.end();
+        return retry.map(|retry| OtherwiseSpec::Retry(Box::new(retry)));
+    }
+    node.word(&[
+        ("classify", OtherwiseSpec::Classify),
+        ("accept", OtherwiseSpec::Accept),
+        ("fail", OtherwiseSpec::Fail),
+        ("by_outcome", OtherwiseSpec::ByOutcome),
+        ("continue", OtherwiseSpec::Accept),
+    ])
+}

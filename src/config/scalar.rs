@@ -1,0 +1,196 @@
+//! Durations, ranges, decimals and patterns as a document writes them.
+
+use super::block::Node;
+use super::value::Value;
+use crate::policy::Decimal;
+use http::Method;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// A duration with its unit.
+pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
+    let text = match node.value {
+        Value::Integer(_) | Value::Float(_) => {
+            no_unit(node, &node.value.to_string());
+            return None;
+        }
+        Value::Text(text) => text.trim(),
+        _ => {
+            node.not("a duration: write 500ms, 2s or 1h 30m");
+            return None;
+        }
+    };
+    if text.parse::<f64>().is_ok() {
+        no_unit(node, text);
+        return None;
+    }
+    match humantime::parse_duration(text) {
+        Ok(duration) => Some(duration),
+        Err(error) => {
+            let cause = format!(
+                "{} is not a duration: {error}: write 500ms, 2s or 1h 30m",
+                node.value
+            );
+            node.wrong(cause);
+            None
+        }
+    }
+}
+
+fn no_unit(node: &Node<'_>, number: &str) {
+    node.wrong(format!(
+        "{number} has no unit: write {number}ms or {number}s"
+    ));
+}
+
+/// A duration, or the word that says that there is none.
+pub(super) fn duration_or_none(node: &Node<'_>) -> Option<Option<Duration>> {
+    match node.value {
+        Value::Text(text) if text == "none" => Some(None),
+        _ => duration(node).map(Some),
+    }
+}
+
+/// A duration as a document would write it.
+pub(super) fn words(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}
+
+pub(super) fn decimal(node: &Node<'_>, least: Decimal, most: Decimal) -> Option<Decimal> {
+    let given = match node.value {
+        Value::Integer(number) => match u32::try_from(*number) {
+            Ok(number) => Decimal::from(number),
+            Err(_) => {
+                node.wrong(format!(
+                    "{number} is not allowed: must be {least} to {most}"
+                ));
+                return None;
+            }
+        },
+        Value::Float(number) => Decimal::from(*number),
+        _ => {
+            node.not("a number");
+            return None;
+        }
+    };
+    let within = given.within("", least, most);
+    if let Err(error) = &within {
+        node.wrong(format!("{given} is not allowed: {}", error.allowed()));
+    }
+    within.ok()
+}
+
+/// `20%` is a part of 0.2.
+pub(super) fn percent(text: &str) -> Option<Decimal> {
+    let number: u32 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (number <= 100).then(|| Decimal::from_micros(u64::from(number).saturating_mul(10_000)))
+}
+
+/// Statuses: `429`, `"5xx"`, `"500-599"`, `">=500"`, or a list of them.
+pub(super) fn statuses(node: &Node<'_>) -> Vec<RangeInclusive<u16>> {
+    let wanted = "a status: write 429, \"5xx\", \"500-599\" or \">=500\"";
+    let ranges = ranges(node, 100..=999, wanted, |text| {
+        let hundreds = text.strip_suffix("xx").or(text.strip_suffix("XX"))?;
+        let hundreds: u32 = hundreds.parse().ok()?;
+        let least = hundreds.checked_mul(100)?;
+        Some(least..=least.checked_add(99)?)
+    });
+    let narrow = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
+    ranges
+        .into_iter()
+        .map(|range| narrow(*range.start())..=narrow(*range.end()))
+        .collect()
+}
+
+/// Numbers of attempts: `1`, `"<3"`, `"2-4"`, or a list of them.
+pub(super) fn attempts(node: &Node<'_>) -> Vec<RangeInclusive<u32>> {
+    let wanted = "a number of an attempt: write 1, \"<3\" or \"2-4\"";
+    ranges(node, 1..=u32::MAX, wanted, |_| None)
+}
+
+fn ranges(
+    node: &Node<'_>,
+    bounds: RangeInclusive<u32>,
+    wanted: &str,
+    special: impl Fn(&str) -> Option<RangeInclusive<u32>>,
+) -> Vec<RangeInclusive<u32>> {
+    let read = |node: &Node<'_>| {
+        let range = match node.value {
+            Value::Integer(number) => u32::try_from(*number).ok().map(|number| number..=number),
+            Value::Text(text) => {
+                let text = text.trim();
+                special(text).or_else(|| range(text, &bounds))
+            }
+            _ => None,
+        };
+        let Some(range) = range else {
+            let negative = matches!(node.value, Value::Integer(_));
+            match negative {
+                true => out_of_bounds(node, &bounds),
+                false => node.not(wanted),
+            }
+            return None;
+        };
+        if range.is_empty() || !bounds.contains(range.start()) || !bounds.contains(range.end()) {
+            out_of_bounds(node, &bounds);
+            return None;
+        }
+        Some(range)
+    };
+    node.one_or_more().iter().filter_map(read).collect()
+}
+
+fn out_of_bounds(node: &Node<'_>, bounds: &RangeInclusive<u32>) {
+    let (least, most) = (bounds.start(), bounds.end());
+    let cause = format!("{} is out of range: must be {least} to {most}", node.value);
+    node.wrong(cause);
+}
+
+fn range(text: &str, bounds: &RangeInclusive<u32>) -> Option<RangeInclusive<u32>> {
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    let (least, most) = (*bounds.start(), *bounds.end());
+    for (sign, make) in COMPARISONS {
+        if let Some(rest) = text.strip_prefix(sign) {
+            return make(number(rest)?, least, most);
+        }
+    }
+    match text.split_once('-') {
+        Some((from, to)) => Some(number(from)?..=number(to)?),
+        None => number(text).map(|number| number..=number),
+    }
+}
+
+type Comparison = fn(u32, u32, u32) -> Option<RangeInclusive<u32>>;
+
+/// Longer signs first.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    (">=", |number, _, most| Some(number..=most)),
+    ("<=", |number, least, _| Some(least..=number)),
+    (">", |number, _, most| Some(number.checked_add(1)?..=most)),
+    ("<", |number, least, _| Some(least..=number.checked_sub(1)?)),
+    ("=", |number, _, _| Some(number..=number)),
+];
+
+pub(super) fn methods(node: &Node<'_>) -> Vec<Method> {
+    let read = |node: &Node<'_>| {
+        let text = node.text()?;
+        let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes()).ok();
+        if method.is_none() {
+            node.not("a method");
+        }
+        method
+    };
+    node.one_or_more().iter().filter_map(read).collect()
+}
+
+pub(super) fn texts(node: &Node<'_>) -> Vec<String> {
+    let read = |node: &Node<'_>| match node.value {
+        Value::Integer(number) => Some(number.to_string()),
+        _ => node.text().map(str::to_owned),
+    };
+    let texts: Vec<String> = node.one_or_more().iter().filter_map(read).collect();
+    if texts.iter().any(String::is_empty) {
+        node.wrong("holds an empty text, which is part of everything");
+    }
+    texts
+}

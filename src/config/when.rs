@@ -1,0 +1,103 @@
+//! WHEN: the conditions of a document.
+
+use super::block::{Block, Node};
+use super::headers::name_of;
+use super::scalar::{attempts, methods, statuses, texts};
+use super::value::Value;
+use crate::policy::{Ending, HeaderTest, Test, Trouble, When};
+use std::sync::Arc;
+
+const TROUBLES: [(&str, Trouble); 7] = [
+    ("any", Trouble::Any),
+    ("connect", Trouble::Connect),
+    ("timeout", Trouble::Timeout),
+    ("reset", Trouble::Reset),
+    ("dns", Trouble::Dns),
+    ("tls", Trouble::Tls),
+    ("body", Trouble::Body),
+];
+
+/// A list of conditions, of which one must hold.
+pub(super) fn list(node: &Node<'_>) -> Option<Arc<[When]>> {
+    let items = node.items();
+    (!items.is_empty()).then(|| items.into_iter().map(read).collect())
+}
+
+/// A block of tests that must all hold; a bare status stands for a test of it.
+pub(super) fn read(node: Node<'_>) -> When {
+    if matches!(node.value, Value::Integer(_) | Value::Text(_)) {
+        return When(vec![Test::Status(statuses(&node))]);
+    }
+    let Some(mut block) = node.block() else {
+        return When::default();
+    };
+    let tests = read_tests(&mut block);
+    if tests.is_empty() {
+        block.wrong(
+            &"",
+            "is empty: give at least one condition, or leave when out",
+        );
+    }
+    block.end();
+    When(tests)
+}
+
+fn read_tests(block: &mut Block<'_>) -> Vec<Test> {
+    let mut tests = Vec::new();
+    let mut test = |key: &'static str, read: &dyn Fn(Node<'_>) -> Option<Test>| {
+        tests.extend(block.take(key).and_then(read));
+    };
+    test("outcome", &|node| {
+        let word = node.word(&[("ok", Ending::Ok), ("error", Ending::Error)]);
+        word.map(Test::Outcome)
+    });
+    test("status", &|node| Some(Test::Status(statuses(&node))));
+    test("error", &|node| {
+        let nodes = node.one_or_more();
+        let troubles = nodes.iter().filter_map(|node| node.word(&TROUBLES));
+        Some(Test::Error(troubles.collect()))
+    });
+    test("code", &|node| Some(Test::Code(texts(&node))));
+    test("message", &|node| {
+        let parts = texts(&node).into_iter().map(|text| text.to_lowercase());
+        Some(Test::Message(parts.collect()))
+    });
+    test("header", &|node| Some(Test::Header(header_tests(&node))));
+    test("method", &|node| Some(Test::Method(methods(&node))));
+    test("attempt", &|node| Some(Test::Attempt(attempts(&node))));
+    test("retryable", &|node| node.truth().map(Test::Retryable));
+    test("idempotent", &|node| node.truth().map(Test::Idempotent));
+    test("any", &|node| {
+        Some(Test::Any(node.items().into_iter().map(read).collect()))
+    });
+    test("all", &|node| {
+        Some(Test::All(node.items().into_iter().map(read).collect()))
+    });
+    test("not", &|node| Some(Test::Not(read(node))));
+    tests
+}
+
+/// A name that must be there, a list of such names, or a map of names and what they must hold.
+fn header_tests(node: &Node<'_>) -> Vec<HeaderTest> {
+    if let Value::Map(_) = node.value {
+        let entries = node.entries().into_iter();
+        return entries
+            .filter_map(|(name, node)| {
+                let name = name_of(name, &node)?;
+                let values = match node.value {
+                    Value::Bool(true) => None,
+                    _ => Some(texts(&node)),
+                };
+                Some(HeaderTest { name, values })
+            })
+            .collect();
+    }
+    let names = node.one_or_more();
+    let tests = names.iter().filter_map(|node| {
+        Some(HeaderTest {
+            name: name_of(node.text()?, node)?,
+            values: None,
+        })
+    });
+    tests.collect()
+}

@@ -1,0 +1,61 @@
+//! Where requests go that have no retries left.
+
+use super::RetryReport;
+use http::{HeaderMap, Method};
+
+/// Takes the requests of a policy whose `on_exhausted` is a `dead_letter` of this observer's name.
+///
+/// It is called from the request's own task before the caller gets the last outcome, so it must be quick, and it must
+/// not panic.
+///
+/// ```
+/// use http_retry::observe::{DeadLetter, DeadLetters};
+///
+/// struct Print;
+///
+/// impl DeadLetters for Print {
+///     fn on_dead_letter(&self, letter: &DeadLetter<'_>) {
+///         println!("{} {}: {}", letter.method, letter.service, letter.report.stop());
+///     }
+/// }
+/// ```
+pub trait DeadLetters: Send + Sync + 'static {
+    /// Called once for each request that has no retries left.
+    fn on_dead_letter(&self, letter: &DeadLetter<'_>);
+}
+
+impl<F: Fn(&DeadLetter<'_>) + Send + Sync + 'static> DeadLetters for F {
+    fn on_dead_letter(&self, letter: &DeadLetter<'_>) {
+        self(letter);
+    }
+}
+
+/// The head of a request that has no retries left, and its story.
+///
+/// Unlike an event it holds the whole URI and the headers, secrets included, since its purpose is to send the request
+/// again another day.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct DeadLetter<'a> {
+    /// The service that the request counts for.
+    pub service: &'a str,
+    /// The request's method.
+    pub method: &'a Method,
+    /// The request's URI, query included.
+    pub uri: &'a str,
+    /// The request's headers.
+    pub headers: &'a HeaderMap,
+    /// What was tried, and why no more was.
+    pub report: &'a RetryReport,
+}
+
+/// Without what may be secret.
+impl std::fmt::Debug for DeadLetter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeadLetter")
+            .field("service", &self.service)
+            .field("method", &self.method)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,222 @@
+//! What a document can say beyond the builder: rules and their verdicts, and what becomes of a request that has no
+//! retries left.
+
+use super::when::{Seen, When, all, any};
+use super::{Class, RetryPolicy};
+use http::{HeaderMap, StatusCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A policy's directives; by default there are none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Directives {
+    pub(crate) rules: Arc<[Rule]>,
+    pub(crate) otherwise: Otherwise,
+    /// Given, only these outcomes are retried where no rule speaks, whatever their class.
+    pub(crate) retry_on: Option<Arc<[When]>>,
+    /// These outcomes are never retried.
+    pub(crate) stop_on: Arc<[When]>,
+    pub(crate) counter: Counter,
+    pub(crate) server_delays: ServerDelays,
+    /// The budget that pays, instead of the service's own.
+    pub(crate) budget: Option<Arc<str>>,
+    pub(crate) on_exhausted: OnExhausted,
+    /// Each effective field, its value and where it came from.
+    pub(crate) origins: Arc<[Origin]>,
+}
+
+/// A condition and what follows from it; the first rule that holds decides.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    pub(crate) name: Arc<str>,
+    pub(crate) when: When,
+    pub(crate) then: Then,
+    /// Headers of the next attempt and of those after it.
+    pub(crate) set: Option<Arc<HeaderMap>>,
+}
+
+/// What a rule says.
+#[derive(Debug, Clone)]
+pub(crate) enum Then {
+    /// The caller gets the outcome as it is.
+    Accept,
+    /// The caller gets an error.
+    Fail,
+    /// No more attempts.
+    Stop,
+    /// Another attempt, by a policy whose own rules do not count.
+    Retry(RetryPolicy),
+    /// Another attempt that counts as no retry.
+    Wait(Wait),
+    /// The next attempt goes to another service.
+    Failover(Arc<str>),
+}
+
+/// What decides where no rule does.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Otherwise {
+    /// The class of the outcome.
+    #[default]
+    Classify,
+    Accept,
+    Fail,
+    /// Accept a success, fail anything else.
+    ByOutcome,
+    /// Accept a success, retry anything else by this policy.
+    Retry(RetryPolicy),
+}
+
+/// How a rule waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// Before each attempt; else as long as the server asks, else the policy's backoff.
+    pub(crate) delay: Option<Duration>,
+    /// How often.
+    pub(crate) at_most: Option<u32>,
+    /// How long in all.
+    pub(crate) max: Option<Duration>,
+}
+
+/// What a limit of retries counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Counter {
+    /// All retries of the request.
+    #[default]
+    Request,
+    /// The retries of the rule.
+    Rule,
+}
+
+/// What is made of a server's wish.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ServerDelays {
+    /// Kept; a longer one than the policy allows stops the request.
+    #[default]
+    Respect,
+    /// Kept up to what the policy allows, and no longer waited for.
+    Clamp,
+    Ignore,
+}
+
+/// What becomes of a request that has no retries left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum OnExhausted {
+    /// The caller gets the last outcome.
+    #[default]
+    Last,
+    /// The caller gets an error.
+    Fail,
+    /// The caller gets this response.
+    Respond(Arc<CannedResponse>),
+    /// The request goes to another service.
+    Failover(Arc<str>),
+    /// An observer gets the request's head and the report, and the caller the last outcome.
+    DeadLetter(Arc<str>),
+}
+
+/// A response that no server has sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct CannedResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Arc<str>,
+}
+
+/// Where an effective field came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) field: &'static str,
+    pub(crate) value: String,
+    pub(crate) from: Arc<str>,
+}
+
+/// What is to be done about an outcome, and the rule that says so.
+#[derive(Clone, Copy)]
+pub(super) struct Verdict<'a> {
+    pub(super) then: Judged<'a>,
+    pub(super) rule: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Judged<'a> {
+    ByClass,
+    Accept,
+    Fail,
+    Stop,
+    /// By another policy than the request's.
+    Retry(&'a RetryPolicy),
+    Wait(&'a Wait),
+    Failover(&'a Arc<str>),
+}
+
+impl Verdict<'_> {
+    /// The word of a policy without rules.
+    pub(super) const BY_CLASS: Self = Self {
+        then: Judged::ByClass,
+        rule: None,
+    };
+}
+
+impl Directives {
+    /// The first rule's word; nothing where that depends on what has not been read yet.
+    pub(super) fn verdict(&self, seen: &Seen<'_>) -> Option<Verdict<'_>> {
+        for (index, rule) in self.rules.iter().enumerate() {
+            if rule.when.holds(seen)? {
+                return Some(Verdict {
+                    then: rule.then.judged(),
+                    rule: Some(index),
+                });
+            }
+        }
+        let success = seen.outcome.class() == Class::Success;
+        let then = match &self.otherwise {
+            Otherwise::Classify => Judged::ByClass,
+            Otherwise::Accept => Judged::Accept,
+            Otherwise::Fail => Judged::Fail,
+            Otherwise::ByOutcome | Otherwise::Retry(_) if success => Judged::Accept,
+            Otherwise::ByOutcome => Judged::Fail,
+            Otherwise::Retry(policy) => Judged::Retry(policy),
+        };
+        Some(Verdict { then, rule: None })
+    }
+
+    /// Whether these outcomes are retried by what `retry_on` and `stop_on` say; nothing where neither has a word, or
+    /// where that depends on what has not been read yet.
+    pub(super) fn listed(&self, seen: &Seen<'_>) -> Listed {
+        let matched = |list: &[When]| any(list.iter().map(|when| when.holds(seen)));
+        let retry = match &self.retry_on {
+            Some(list) => matched(list),
+            None => Some(true),
+        };
+        let stop = matched(&self.stop_on).map(|stop| !stop);
+        match (all([retry, stop].into_iter()), &self.retry_on) {
+            (None, _) => Listed::Unread,
+            (Some(false), _) => Listed::No,
+            (Some(true), Some(_)) => Listed::Yes,
+            (Some(true), None) => Listed::Unlisted,
+        }
+    }
+}
+
+/// What `retry_on` and `stop_on` say of an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listed {
+    Yes,
+    No,
+    Unlisted,
+    Unread,
+}
+
+impl Then {
+    fn judged(&self) -> Judged<'_> {
+        match self {
+            Self::Accept => Judged::Accept,
+            Self::Fail => Judged::Fail,
+            Self::Stop => Judged::Stop,
+            Self::Retry(policy) => Judged::Retry(policy),
+            Self::Wait(wait) => Judged::Wait(wait),
+            Self::Failover(service) => Judged::Failover(service),
+        }
+    }
+}

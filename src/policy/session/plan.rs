@@ -1,0 +1,209 @@
+//! The plans of a session: each of its gates in its order, and how long to wait.
+
+use super::{RetrySession, Tally};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
+use crate::policy::directives::{Counter, Judged, Listed, ServerDelays, Verdict, Wait};
+use crate::policy::moment::{Moment, nanos, second, uniform};
+use crate::policy::outcome::Outcome;
+use crate::policy::retry_after::ServerDelay;
+use crate::policy::{Class, RetryPolicy};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far a spread goes at most beyond what the server asked for.
+const MAX_SPREAD: Duration = Duration::from_secs(10);
+/// The part of what the server asked for that a spread adds at most: one in five.
+const SPREAD_PART: u128 = 5;
+
+type Delay = (Duration, DelaySource);
+
+impl RetrySession {
+    pub(super) fn plan(
+        &mut self,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        let policy = self.policy.clone();
+        self.current = policy.clone();
+        self.rule = None;
+        let success = outcome.class() == Class::Success;
+        if let Some(why) = self.standing_aside {
+            return Err(if success { StopReason::Succeeded } else { why });
+        }
+        let verdict = policy.0.directives.verdict(&self.seen(outcome, true));
+        let Verdict { then, rule } = verdict.unwrap_or(Verdict::BY_CLASS);
+        self.rule = rule;
+        match then {
+            Judged::Accept if success => Err(StopReason::Succeeded),
+            Judged::Accept => Err(StopReason::Accepted),
+            Judged::Fail => Err(StopReason::Failed),
+            Judged::Stop => Err(StopReason::Stopped),
+            Judged::ByClass => self.plan_retry(false, outcome, moment),
+            Judged::Retry(by) => {
+                self.current = by.clone();
+                self.plan_retry(true, outcome, moment)
+            }
+            Judged::Wait(wait) => self.plan_wait(wait, outcome, moment),
+            Judged::Failover(service) => self.plan_failover(service, outcome, moment),
+        }
+    }
+
+    /// A retry by the policy in charge; `told` by a rule, whatever the outcome's class.
+    fn plan_retry(
+        &mut self,
+        told: bool,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        let policy = self.current.clone();
+        let listed = policy.0.directives.listed(&self.seen(outcome, true));
+        let wanted = told || listed == Listed::Yes;
+        if outcome.class() == Class::Success && !wanted {
+            return Err(StopReason::Succeeded);
+        }
+        let counted = match (policy.0.directives.counter, self.tally()) {
+            (Counter::Rule, Some(tally)) => tally.retries,
+            _ => self.retries,
+        };
+        if counted >= self.max_retries(&policy) {
+            return Err(StopReason::AttemptsExhausted);
+        }
+        let by_class = listed == Listed::Unlisted && outcome.class() != Class::Permanent;
+        if listed == Listed::No || !(wanted || by_class) {
+            return Err(StopReason::NotRetryable);
+        }
+        self.check_resend(&policy, outcome)?;
+        let n = counted.saturating_add(1);
+        let backoff = &policy.0.backoff;
+        let own = backoff.delay_after(self.previous, n, moment.random);
+        let delay = self.delay(own, outcome.server_delay(moment.wall), moment)?;
+        self.previous = own;
+        self.retries = self.retries.saturating_add(1);
+        if let Some(tally) = self.tally_mut() {
+            tally.retries = tally.retries.saturating_add(1);
+        }
+        let cost = match outcome.error_kind() {
+            Some(kind) if kind.is_timeout() => Cost::Timeout,
+            _ => Cost::Retry,
+        };
+        Ok(self.resend(delay, cost))
+    }
+
+    fn plan_wait(
+        &mut self,
+        wait: &Wait,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        let policy = self.current.clone();
+        let Tally { waits, waited, .. } = self.tally().unwrap_or_default();
+        if wait.at_most.is_some_and(|most| waits >= most) {
+            return Err(StopReason::WaitsExhausted);
+        }
+        self.check_resend(&policy, outcome)?;
+        // A poll's answer says when to come back, success or not.
+        let asked = match (outcome.status(), outcome.headers()) {
+            (Some(status), Some(headers)) => ServerDelay::read(status, headers, moment.wall),
+            _ => ServerDelay::None,
+        };
+        let n = waits.saturating_add(1);
+        let own = match (wait.delay, asked.delay()) {
+            (Some(delay), _) => delay,
+            (None, Some(_)) => Duration::ZERO,
+            (None, None) => {
+                let backoff = &policy.0.backoff;
+                backoff.delay_after(self.previous, n, moment.random)
+            }
+        };
+        let delay = self.delay(own, asked, moment)?;
+        let waited = waited.saturating_add(delay.0);
+        if wait.max.is_some_and(|max| waited > max) {
+            return Err(StopReason::WaitsExhausted);
+        }
+        self.previous = own;
+        if let Some(tally) = self.tally_mut() {
+            tally.waits = n;
+            tally.waited = waited;
+        }
+        Ok(self.resend(delay, Cost::Nothing))
+    }
+
+    pub(super) fn plan_failover(
+        &self,
+        service: &Arc<str>,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(&self.current, outcome)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), moment)?;
+        Ok(RetryPlan {
+            failover: Some(Arc::clone(service)),
+            ..self.resend(delay, Cost::Nothing)
+        })
+    }
+
+    fn resend(&self, (delay, source): Delay, cost: Cost) -> RetryPlan {
+        RetryPlan {
+            retry: self.resends.saturating_add(1),
+            delay,
+            source,
+            cost,
+            set: self.matched_rule().and_then(|rule| rule.set.clone()),
+            failover: None,
+            budget: self.current.0.directives.budget.clone(),
+        }
+    }
+
+    /// Whether the request can be sent again at all, and does no harm by it.
+    fn check_resend(&self, policy: &RetryPolicy, outcome: &Outcome<'_>) -> Result<(), StopReason> {
+        if !self.facts.is_replayable() {
+            return Err(StopReason::BodyNotReplayable);
+        }
+        if !self.is_safe_twice(policy) && !outcome.reach().is_unprocessed() {
+            return Err(StopReason::NotIdempotent);
+        }
+        Ok(())
+    }
+
+    /// The longer of one's own delay and what the server asks for, and a spread upwards; if there is time for it.
+    fn delay(
+        &self,
+        own: Duration,
+        asked: ServerDelay,
+        moment: Moment,
+    ) -> Result<Delay, StopReason> {
+        let settings = &self.current.0;
+        let asked = asked.delay().unwrap_or_default();
+        let most = settings.max_server_delay.unwrap_or(Duration::MAX);
+        let asked = match settings.directives.server_delays {
+            ServerDelays::Respect if asked > most => return Err(StopReason::ServerDelayTooLong),
+            ServerDelays::Respect => asked,
+            ServerDelays::Clamp => asked.min(most),
+            ServerDelays::Ignore => Duration::ZERO,
+        };
+        let delay = own.max(asked).saturating_add(spread(asked, moment.random));
+        let source = match asked > own {
+            true => DelaySource::Server,
+            false => DelaySource::Own,
+        };
+        self.in_time((delay, source), moment)
+    }
+
+    fn in_time(&self, delay: Delay, moment: Moment) -> Result<Delay, StopReason> {
+        let due = moment.now.saturating_add(delay.0);
+        match self.deadline().is_some_and(|deadline| due >= deadline) {
+            true => Err(StopReason::DeadlineExceeded),
+            false => Ok(delay),
+        }
+    }
+}
+
+/// A part more than was asked for, so that clients told the same time do not come back at once; never less.
+fn spread(asked: Duration, random: u64) -> Duration {
+    nanos(uniform(second(random), longest_spread(asked).as_nanos()))
+}
+
+/// The most that is added to what a server asked for.
+pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
+    nanos(asked.as_nanos() / SPREAD_PART).min(MAX_SPREAD)
+}

@@ -1,0 +1,182 @@
+//! How one request goes its way through a policy.
+
+use super::plan::longest_spread;
+use super::*;
+use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Reach};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn policy() -> RetryPolicy {
+    let backoff = Backoff::fixed(SECOND);
+    let builder = RetryPolicy::builder().backoff(backoff);
+    builder.max_server_delay(SECOND * 60).build().unwrap()
+}
+
+fn session(policy: &RetryPolicy, method: &Method) -> RetrySession {
+    policy.session(RequestFacts::of(method, &HeaderMap::new()), Duration::ZERO)
+}
+
+fn stop(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> Option<StopReason> {
+    match session.on_outcome(outcome, moment) {
+        Decision::Retry(_) => None,
+        Decision::Stop(why) => Some(why),
+    }
+}
+
+fn plan(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryPlan {
+    match session.on_outcome(outcome, moment) {
+        Decision::Retry(plan) => plan,
+        Decision::Stop(why) => panic!("stopped: {why}"),
+    }
+}
+
+fn asking(seconds: &'static str) -> HeaderMap {
+    HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static(seconds))])
+}
+
+#[test]
+fn the_gates_refuse_in_their_order() {
+    let (none, long) = (HeaderMap::new(), asking("61"));
+    let now = Moment::new(SECOND * 100);
+    let deadline = RetryOverride::new().deadline(SECOND);
+    let mut session = session(&policy(), &Method::POST).with_override(&deadline);
+    session.set_replayable(false);
+
+    let exhausted = session
+        .clone()
+        .with_override(&RetryOverride::new().max_retries(0));
+    let permanent = Outcome::response(StatusCode::NOT_FOUND, &none);
+    assert_eq!(
+        stop(&mut exhausted.clone(), &permanent, now),
+        Some(StopReason::AttemptsExhausted)
+    );
+    assert_eq!(
+        stop(&mut session, &permanent, now),
+        Some(StopReason::NotRetryable)
+    );
+
+    let failed = Outcome::response(StatusCode::INTERNAL_SERVER_ERROR, &long);
+    assert_eq!(
+        stop(&mut session, &failed, now),
+        Some(StopReason::BodyNotReplayable)
+    );
+    session.set_replayable(true);
+    assert_eq!(
+        stop(&mut session, &failed, now),
+        Some(StopReason::NotIdempotent)
+    );
+
+    let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &long);
+    assert_eq!(
+        stop(&mut session, &throttled, now),
+        Some(StopReason::ServerDelayTooLong)
+    );
+    let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &none);
+    assert_eq!(
+        stop(&mut session, &throttled, now),
+        Some(StopReason::DeadlineExceeded)
+    );
+    assert_eq!(
+        stop(&mut session, &throttled, Moment::new(Duration::ZERO)),
+        None
+    );
+}
+
+#[test]
+fn a_request_that_must_be_processed_once_is_repeated_only_if_it_was_not() {
+    for (kind, repeated) in [
+        (ErrorKind::Connect, true),
+        (ErrorKind::NotProcessed, true),
+        (ErrorKind::Timeout, false),
+        (ErrorKind::Reset, false),
+        (ErrorKind::Certificate, false),
+    ] {
+        let mut session = session(&policy(), &Method::POST);
+        let stopped = stop(&mut session, &Outcome::error(kind), Moment::default());
+        assert_eq!(stopped.is_none(), repeated, "{kind}");
+    }
+}
+
+#[test]
+fn the_server_is_never_overtaken_and_a_longer_delay_of_ones_own_stands() {
+    let headers = asking("10");
+    let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
+    for random in [0, 1, u64::MAX / 2, u64::MAX] {
+        let moment = Moment::default().with_random(random);
+        let plan = plan(&mut session(&policy(), &Method::GET), &outcome, moment);
+        assert!(
+            (SECOND * 10..=SECOND * 12).contains(&plan.delay),
+            "{:?}",
+            plan.delay
+        );
+        assert_eq!(plan.source(), DelaySource::Server);
+    }
+    let patient = policy()
+        .to_builder()
+        .backoff(Backoff::fixed(SECOND * 40))
+        .build()
+        .unwrap();
+    let moment = Moment::default().with_random(u64::MAX);
+    let plan = plan(&mut session(&patient, &Method::GET), &outcome, moment);
+    assert!(plan.delay >= SECOND * 40);
+    assert_eq!(plan.source(), DelaySource::Own);
+}
+
+#[test]
+fn a_spread_is_a_fifth_and_at_most_ten_seconds() {
+    assert_eq!(longest_spread(SECOND * 20), SECOND * 4);
+    assert_eq!(longest_spread(SECOND * 3_600), SECOND * 10);
+    assert_eq!(longest_spread(Duration::MAX), SECOND * 10);
+}
+
+#[test]
+fn an_attempt_gets_its_timeout_or_what_is_left() {
+    let policy = policy()
+        .to_builder()
+        .deadline(SECOND * 10)
+        .attempt_timeout(SECOND * 4)
+        .build()
+        .unwrap();
+    let session = session(&policy, &Method::GET);
+    assert_eq!(session.attempt_limit(Duration::ZERO), Some(SECOND * 4));
+    assert_eq!(session.attempt_limit(SECOND * 8), Some(SECOND * 2));
+    assert_eq!(session.attempt_limit(SECOND * 11), Some(Duration::ZERO));
+}
+
+#[test]
+fn a_request_speaks_for_itself_in_front_of_the_policy() {
+    let all = policy().to_builder().methods(Methods::All).build().unwrap();
+    let start = || session(&all, &Method::POST);
+    let reset = Outcome::error(ErrorKind::Reset);
+    let with =
+        |own: RetryOverride| stop(&mut start().with_override(&own), &reset, Moment::default());
+    assert_eq!(with(RetryOverride::new()), None);
+    assert_eq!(
+        with(RetryOverride::new().idempotent(false)),
+        Some(StopReason::NotIdempotent)
+    );
+    assert_eq!(with(RetryOverride::off()), Some(StopReason::Disabled));
+    let nested = start().standing_aside(StopReason::Nested);
+    assert_eq!(
+        stop(&mut nested.clone(), &reset, Moment::default()),
+        Some(StopReason::Nested)
+    );
+    assert!(!nested.may_retry() && start().may_retry());
+}
+
+#[test]
+fn a_classifier_of_the_users_own_comes_first() {
+    let headers = HeaderMap::new();
+    let policy = policy()
+        .to_builder()
+        .classify(|outcome| {
+            let conflict = outcome.status() == Some(StatusCode::CONFLICT);
+            conflict.then_some((Class::Transient, Reach::Refused))
+        })
+        .build()
+        .unwrap();
+    let class = |status| policy.classify(Outcome::response(status, &headers)).class();
+    assert_eq!(class(StatusCode::CONFLICT), Class::Transient);
+    assert_eq!(class(StatusCode::NOT_FOUND), Class::Permanent);
+}

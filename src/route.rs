@@ -1,0 +1,241 @@
+//! What one request goes by: a policy, its budgets, and where a failover leads.
+
+use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::observe::DeadLetters;
+use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What one request goes by.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) policy: RetryPolicy,
+    pub(crate) budget: Budgets,
+    /// The service's name in the document.
+    pub(crate) service: Option<Arc<str>>,
+    pub(crate) overrides: Overrides,
+    /// The budgets that the policy's rules name.
+    pub(crate) budgets: BTreeMap<Arc<str>, RetryBudget>,
+    /// The services that the policy's failovers name.
+    pub(crate) destinations: BTreeMap<Arc<str>, Destination>,
+    /// The observer that the policy's `dead_letter` names.
+    pub(crate) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+    /// Where the service is, as far as the document says.
+    pub(crate) base: Option<Uri>,
+    /// The request's head may be needed when nothing else is left of it.
+    pub(crate) keeps_head: bool,
+}
+
+/// Where the tokens come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Budgets {
+    One(RetryBudget),
+    PerService(ServiceBudgets),
+}
+
+/// Another service, and where it is.
+#[derive(Clone)]
+pub(crate) struct Destination {
+    pub(crate) base: Uri,
+    pub(crate) service: Arc<dyn Choose>,
+}
+
+/// Finds the route of a request; another one may be found a moment later.
+pub(crate) trait Choose: Send + Sync {
+    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
+}
+
+/// What a route is chosen by.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Head<'a> {
+    /// Nothing for an operation that is not HTTP.
+    pub(crate) method: Option<&'a Method>,
+    pub(crate) scheme: Option<&'a str>,
+    /// Host and port.
+    pub(crate) authority: Option<Cow<'a, str>>,
+    pub(crate) path: &'a str,
+}
+
+/// What a request may say for itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Overrides {
+    #[default]
+    Allow,
+    /// Only what the document leaves open.
+    FillOnly {
+        /// The limit of retries is open.
+        limit: bool,
+        /// The deadline is open.
+        deadline: bool,
+    },
+    Deny,
+}
+
+impl Route {
+    pub(crate) fn new(policy: RetryPolicy) -> Self {
+        Self {
+            policy,
+            budget: Budgets::One(RetryBudget::default()),
+            service: None,
+            overrides: Overrides::Allow,
+            budgets: BTreeMap::new(),
+            destinations: BTreeMap::new(),
+            dead_letters: BTreeMap::new(),
+            base: None,
+            keeps_head: false,
+        }
+    }
+
+    pub(crate) fn budget_of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+        match &self.budget {
+            Budgets::One(budget) => budget.clone(),
+            Budgets::PerService(budgets) => budgets.get(&service()),
+        }
+    }
+
+    /// Counts a success on a silent route, whose budget is one.
+    pub(crate) fn deposit(&self, now: Duration) {
+        if let Budgets::One(budget) = &self.budget {
+            budget.deposit(now);
+        }
+    }
+
+    pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
+        let outcome = self.policy.classify(Outcome::response(status, headers));
+        outcome.class() == Class::Success
+    }
+
+    /// Whether a success needs neither a clock nor a rule, and is counted in one place.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.policy.is_untimed()
+            && self.policy.takes_successes_as_they_are()
+            && matches!(self.budget, Budgets::One(_))
+            && self.budgets.is_empty()
+            && !self.keeps_head
+    }
+}
+
+/// A request's way from one base URL to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct Move {
+    pub(crate) from: Option<Uri>,
+    pub(crate) to: Uri,
+}
+
+impl Move {
+    /// The same place below the other base URL; nothing if that is no URI.
+    pub(crate) fn of(&self, target: &Uri) -> Option<Uri> {
+        let whole = target.path_and_query().map_or("/", PathAndQuery::as_str);
+        let from = self
+            .from
+            .as_ref()
+            .map_or("", Uri::path)
+            .trim_end_matches('/');
+        let below = whole
+            .strip_prefix(from)
+            .filter(|below| below.starts_with('/'));
+        let path = format!(
+            "{}{}",
+            self.to.path().trim_end_matches('/'),
+            below.unwrap_or(whole)
+        );
+        let mut parts = self.to.clone().into_parts();
+        parts.path_and_query = Some(path.parse().ok()?);
+        Uri::from_parts(parts).ok()
+    }
+}
+
+impl Overrides {
+    /// What is left of a request's own word.
+    pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
+        let (limit, deadline) = match self {
+            Self::Allow => return own,
+            Self::FillOnly { limit, deadline } => (*limit, *deadline),
+            Self::Deny => (false, false),
+        };
+        RetryOverride {
+            off: own.off && limit,
+            max_retries: own.max_retries.filter(|_| limit),
+            deadline: own.deadline.filter(|_| deadline),
+            idempotent: own.idempotent.filter(|_| *self != Self::Deny),
+            ..own
+        }
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Route")
+            .field("service", &self.service)
+            .field("policy", &self.policy)
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> RetryOverride {
+        RetryOverride::new()
+            .max_retries(7)
+            .deadline(Duration::from_secs(1))
+            .idempotent(true)
+            .service("orders")
+    }
+
+    #[test]
+    fn a_request_moves_from_one_base_url_to_another() {
+        let moved = |from: Option<&str>, to: &str, target: &str| {
+            let of = Move {
+                from: from.map(|from| from.parse().unwrap()),
+                to: to.parse().unwrap(),
+            };
+            of.of(&target.parse().unwrap()).unwrap().to_string()
+        };
+        let target = "http://a/v1/chat?n=1";
+        assert_eq!(moved(None, "https://b", target), "https://b/v1/chat?n=1");
+        assert_eq!(
+            moved(None, "https://b:8/api/", target),
+            "https://b:8/api/v1/chat?n=1"
+        );
+        assert_eq!(
+            moved(Some("http://a/v1"), "https://b/api/v1", target),
+            "https://b/api/v1/chat?n=1"
+        );
+        assert_eq!(
+            moved(Some("http://a/v"), "https://b", target),
+            "https://b/v1/chat?n=1"
+        );
+        assert_eq!(moved(None, "https://b", "http://a"), "https://b/");
+    }
+
+    #[test]
+    fn a_request_may_say_what_the_document_lets_it_say() {
+        assert_eq!(Overrides::Allow.allowed(own()), own());
+        assert_eq!(
+            Overrides::Deny.allowed(own()),
+            RetryOverride::new().service("orders")
+        );
+        let open_deadline = Overrides::FillOnly {
+            limit: false,
+            deadline: true,
+        };
+        let left = RetryOverride::new()
+            .deadline(Duration::from_secs(1))
+            .idempotent(true)
+            .service("orders");
+        assert_eq!(open_deadline.allowed(own()), left);
+        assert_eq!(
+            open_deadline.allowed(RetryOverride::off()),
+            RetryOverride::new()
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! What a document says, and what it is refused for.

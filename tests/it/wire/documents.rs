@@ -1,0 +1,1 @@
+//! Documents in force, on real sockets.
