@@ -156,7 +156,8 @@ impl RetryPolicyBuilder {
         let max_retries = self.limit()?;
         let settings = Settings {
             max_retries,
-            changed: true,
+            // A document says where each field came from.
+            changed: self.settings.directives.origins.is_empty(),
             ..self.settings
         };
         settings.check()?;
