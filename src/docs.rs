@@ -3,6 +3,10 @@
 #[doc = include_str!("docs/guide.md")]
 pub mod guide {}
 
+#[cfg(feature = "serde")]
+#[doc = include_str!("docs/config.md")]
+pub mod config {}
+
 #[doc = include_str!("docs/design.md")]
 pub mod design {}
 

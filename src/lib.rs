@@ -42,7 +42,7 @@
 //! | see what happened | [`RetryReport`], [`observe`] |
 //! | decide by yourself, without a client | [`policy`] |
 //! | test your own code | `testing::ManualRuntime`, `testing::Script` |
-//! | read how to do something, or why it is as it is | `docs::guide`, `docs::design`, `docs::comparison` |
+//! | read how to do something, or why it is as it is | `docs::guide`, `docs::config`, `docs::design`, `docs::comparison` |
 //!
 //! # Features
 //!
@@ -93,6 +93,7 @@ pub mod budget;
     any(doc, doctest),
     feature = "metrics",
     feature = "reqwest",
+    feature = "serde",
     feature = "testing",
     feature = "tower",
     feature = "tracing"

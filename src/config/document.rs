@@ -77,6 +77,8 @@ impl Spec {
         let Some(mut block) = root.block() else {
             return Self::default();
         };
+        // Where an editor finds what may stand here.
+        let _ = block.take("$schema");
         read_version(&mut block);
         let spec = Self {
             budgets: named(block.take("budgets"), BudgetSpec::read),
@@ -207,7 +209,8 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
 }
 
 fn base_url(node: &Node<'_>) -> Option<Uri> {
-    let uri: Option<Uri> = node.text()?.parse().ok();
+    let text = node.text()?;
+    let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
     let http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
     let fits = uri.filter(|uri| {
         let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
@@ -215,7 +218,7 @@ fn base_url(node: &Node<'_>) -> Option<Uri> {
     });
     if fits.is_none() {
         // It may hold a password.
-        let cause = "is no base URL: write http:// or https://, a host and perhaps a path, without user info and query";
+        let cause = "is no base URL: write http:// or https://, a host and perhaps a path, without user info, query and fragment";
         node.problems.add(&node.path, &"", cause);
     }
     fits

@@ -4,10 +4,11 @@ use super::block::Problems;
 use super::document::{BudgetSpec, OverridesSpec, PlaceSpec, ServiceSpec, Spec};
 use super::matching::{Matching, Rank};
 use super::names::Names;
-use super::resolve::{Place, Resolver};
+use super::resolve::{LONGEST_CHAIN, Place, Resolver};
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
+use crate::policy::{Preset, RetryPolicy};
 use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -143,14 +144,36 @@ struct Builder<'a> {
     budgets: LiveBudgets,
 }
 
-/// How far a service has come: in the making, or made.
-type Made = BTreeMap<String, Option<Arc<Service>>>;
+/// How far a service has come: in the making, or made, and how many services stand in for each other from there on.
+type Made = BTreeMap<String, Option<(Arc<Service>, usize)>>;
+
+/// More rules than this, each counted at every place where it may decide, are refused.
+const MOST_RULES: usize = 20_000;
 
 impl Builder<'_> {
     fn build(self) -> (BTreeMap<String, Arc<Service>>, Arc<Route>, LiveBudgets) {
         let spec = self.resolver.spec;
         let mut made = Made::new();
-        for block in spec.policies.values() {
+        if rules_at_all_places(spec) > MOST_RULES {
+            let cause = format!(
+                "has more than {MOST_RULES} rules, counted at every place where they decide"
+            );
+            let error = ConfigError::at("the document".to_owned(), String::new(), cause);
+            self.resolver.problems.push(error);
+            return (
+                BTreeMap::new(),
+                Arc::new(Route::new(RetryPolicy::default())),
+                self.budgets,
+            );
+        }
+        for (name, block) in &spec.policies {
+            if Preset::ALL.iter().any(|preset| preset.name == name) {
+                let place = format!("policies.{name}");
+                let cause = "is the name of a preset: choose another".to_owned();
+                self.resolver
+                    .problems
+                    .push(ConfigError::at(place, name.clone(), cause));
+            }
             // A block that nobody uses must be right all the same.
             let _ = self.resolver.layer(block);
         }
@@ -161,7 +184,7 @@ impl Builder<'_> {
         let rest = self.route(rest, None, &mut made, &mut Vec::new());
         let services = made
             .into_iter()
-            .filter_map(|(name, service)| Some((name, service?)))
+            .filter_map(|(name, service)| Some((name, service?.0)))
             .collect();
         (services, Arc::new(rest), self.budgets)
     }
@@ -171,7 +194,7 @@ impl Builder<'_> {
         name: &str,
         made: &mut Made,
         trail: &mut Vec<String>,
-    ) -> Option<Arc<Service>> {
+    ) -> Option<(Arc<Service>, usize)> {
         if let Some(found) = made.get(name) {
             return found.clone();
         }
@@ -196,8 +219,15 @@ impl Builder<'_> {
             routes,
             rest: Arc::new(rest),
         });
-        made.insert(name.to_owned(), Some(Arc::clone(&service)));
-        Some(service)
+        let all = service.routes.iter().map(|(_, _, route)| route);
+        let next = all
+            .chain([&service.rest])
+            .flat_map(|route| route.destinations.keys());
+        let lengths = next.filter_map(|name| made.get(&**name)?.as_ref());
+        let longest = lengths.map(|(_, length)| *length).max().unwrap_or_default();
+        let done = (service, longest.saturating_add(1));
+        made.insert(name.to_owned(), Some(done.clone()));
+        Some(done)
     }
 
     fn route(
@@ -249,7 +279,20 @@ impl Builder<'_> {
             self.resolver.problems.push(error);
             return None;
         }
-        let service = self.service(name, made, trail)?;
+        let too_long = || {
+            let cause = format!("failover goes through more than {LONGEST_CHAIN} services");
+            let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
+            self.resolver.problems.push(error);
+        };
+        if trail.len() >= LONGEST_CHAIN {
+            too_long();
+            return None;
+        }
+        let (service, length) = self.service(name, made, trail)?;
+        if length >= LONGEST_CHAIN {
+            too_long();
+            return None;
+        }
         Some(Destination { base, service })
     }
 
@@ -262,6 +305,25 @@ impl Builder<'_> {
             None => Budgets::PerService(self.budgets.rest.clone()),
         }
     }
+}
+
+/// How often rules are built: those of the document for every service and route, those of a service for its routes.
+fn rules_at_all_places(spec: &Spec) -> usize {
+    let services = spec.services.values();
+    let places = services
+        .clone()
+        .map(|service| service.routes.len().saturating_add(1));
+    let places = places.fold(1, usize::saturating_add);
+    let own = services.map(|service| {
+        let everywhere = service.routes.len().saturating_add(1);
+        let routes = service.routes.iter().map(|route| route.place.rules.len());
+        let routes = routes.fold(0, usize::saturating_add);
+        everywhere
+            .saturating_mul(service.place.rules.len())
+            .saturating_add(routes)
+    });
+    let document = places.saturating_mul(spec.place.rules.len());
+    own.fold(document, usize::saturating_add)
 }
 
 fn overrides(spec: Option<OverridesSpec>, place: &Place) -> Overrides {

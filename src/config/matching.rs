@@ -140,7 +140,8 @@ fn is_scheme(text: &str) -> bool {
 /// A host, perhaps with a port, perhaps with a `*` for its first labels.
 fn is_host(text: &str) -> bool {
     let rest = text.strip_prefix("*.").unwrap_or(text);
-    !rest.is_empty() && !rest.contains(['/', '@', '?', '#', ' ', '*'])
+    rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
+        && !rest.contains(['/', '@', '?', '#', ' ', '*'])
 }
 
 /// Whether an authority is what a pattern says; without a port of its own the pattern takes any.

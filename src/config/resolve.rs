@@ -33,6 +33,9 @@ pub(super) struct Place {
     pub(super) responds: bool,
 }
 
+/// The longest chain of policies that use each other, and of services that fail over to each other.
+pub(super) const LONGEST_CHAIN: usize = 16;
+
 impl Resolver<'_> {
     /// The place at the end of these layers, the most general first.
     pub(super) fn place(&self, name: &str, layers: &[&PlaceSpec]) -> Place {
@@ -79,6 +82,11 @@ impl Resolver<'_> {
         if let Some(preset) = Preset::ALL.iter().find(|preset| preset.name == uses.value) {
             return own.over(&Retry::preset(preset));
         }
+        if trail.len() >= LONGEST_CHAIN {
+            let cause = format!("use goes through more than {LONGEST_CHAIN} policies");
+            self.wrong(uses, cause);
+            return own;
+        }
         if trail.contains(&uses.value) {
             trail.push(uses.value.clone());
             let cause = format!("use goes round in a circle: {}", trail.join(" -> "));
@@ -104,6 +112,11 @@ impl Resolver<'_> {
             ThenSpec::Stop => Then::Stop,
             ThenSpec::Retry(block) => Then::Retry(self.own_policy(&spec.name, block, retry, place)),
             ThenSpec::Wait(wait) => {
+                let is_backoff_none = value(&retry.growth) == Some(Growth::None);
+                if wait.delay.is_none() && is_backoff_none {
+                    let cause = "has no delay, and the backoff is none: give delay";
+                    self.problems.add(&spec.path.key("wait"), &"", cause);
+                }
                 let ends = wait.at_most.is_some() || wait.max.is_some();
                 if !ends && deadline(retry).is_none() {
                     let cause = "never ends: give at_most, max or a deadline";

@@ -135,7 +135,7 @@ impl ThenSpec {
 fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
     let mut block = node.block()?;
     let read = block.take("headers").and_then(|node| headers(&node));
-    if read.is_none() {
+    if read.as_ref().is_none_or(HeaderMap::is_empty) {
         block.wrong(&"", "sets nothing: write {headers: {NAME: VALUE}}");
     }
     block.end();
@@ -145,7 +145,13 @@ fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
 fn read_wait(node: Node<'_>) -> Option<Wait> {
     let mut block = node.block()?;
     let wait = Wait {
-        delay: block.take("delay").and_then(|node| duration(&node)),
+        delay: block.take("delay").and_then(|node| {
+            let delay = duration(&node)?;
+            if delay.is_zero() {
+                node.wrong("0s is not allowed: must be above 0, since a wait asks again and again");
+            }
+            Some(delay)
+        }),
         at_most: block
             .take("at_most")
             .and_then(|node| node.count(1, u32::MAX)),

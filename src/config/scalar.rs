@@ -20,8 +20,12 @@ pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
             return None;
         }
     };
-    if text.parse::<f64>().is_ok() {
+    if text.parse::<f64>().is_ok_and(f64::is_finite) {
         no_unit(node, text);
+        return None;
+    }
+    if is_endless(text) {
+        node.not("a duration: it is too long");
         return None;
     }
     match humantime::parse_duration(text) {
@@ -35,6 +39,12 @@ pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
             None
         }
     }
+}
+
+/// Numbers that no duration has, and that the parser would add up without a check.
+fn is_endless(text: &str) -> bool {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    text.len() > 64 || numbers.any(|number| number.len() > 11)
 }
 
 fn no_unit(node: &Node<'_>, number: &str) {

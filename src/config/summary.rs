@@ -1,9 +1,10 @@
 //! What holds at each place of a document.
 
-use super::live::Live;
+use super::live::{Live, Service};
 use crate::budget::BudgetSnapshot;
-use crate::policy::RetryPolicy;
+use crate::policy::{Otherwise, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A place that requests can come to, and what holds there.
@@ -16,6 +17,11 @@ pub struct RouteSummary {
     pub route: Option<String>,
     /// The policy in force.
     pub policy: RetryPolicy,
+    /// The rules in the order in which they are asked, each with its verdict in words. The last one is `otherwise`, where
+    /// that is given.
+    pub rules: Vec<(String, String)>,
+    /// The most that one request can cost, in this place and at the services that it fails over to.
+    pub worst_case: WorstCase,
     /// The name of the budget; none where the service or host has one of its own.
     pub budget: Option<String>,
     /// What the budget holds just now; none where each host has its own.
@@ -23,28 +29,183 @@ pub struct RouteSummary {
 }
 
 pub(super) fn routes(live: &Live) -> Vec<RouteSummary> {
+    let mut costs = Costs {
+        live,
+        known: BTreeMap::new(),
+    };
     let mut all = Vec::new();
     for (name, service) in &live.services {
         for (route, _, found) in &service.routes {
-            all.push(summary(Some(name), Some(route), found));
+            all.push(summary(Some(name), Some(route), found, &mut costs));
         }
-        all.push(summary(Some(name), None, &service.rest));
+        all.push(summary(Some(name), None, &service.rest, &mut costs));
     }
-    all.push(summary(None, None, &live.rest));
+    all.push(summary(None, None, &live.rest, &mut costs));
     all
 }
 
-fn summary(service: Option<&String>, name: Option<&String>, route: &Route) -> RouteSummary {
+fn summary<'a>(
+    service: Option<&String>,
+    name: Option<&String>,
+    route: &'a Route,
+    costs: &mut Costs<'a>,
+) -> RouteSummary {
     let origins = &route.policy.directives().origins;
     let budget = origins.iter().find(|origin| origin.field == "budget");
     RouteSummary {
         service: service.cloned(),
         route: name.cloned(),
         policy: route.policy.clone(),
+        rules: rules(&route.policy),
+        worst_case: costs.of_route(route),
         budget: budget.map(|origin| origin.value.clone()),
         tokens: match &route.budget {
             Budgets::One(budget) => budget.snapshot(Duration::ZERO),
             Budgets::PerService(_) => None,
         },
+    }
+}
+
+fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
+    let directives = policy.directives();
+    let rules = directives.rules.iter();
+    let named = rules.map(|rule| (rule.name.to_string(), rule.then.to_string()));
+    let otherwise = match &directives.otherwise {
+        Otherwise::Classify => None,
+        otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),
+    };
+    named.chain(otherwise).collect()
+}
+
+/// What requests cost at each service, which is asked once. Failovers do not go round in a circle.
+struct Costs<'a> {
+    live: &'a Live,
+    known: BTreeMap<&'a str, WorstCase>,
+}
+
+impl<'a> Costs<'a> {
+    fn of_route(&mut self, route: &'a Route) -> WorstCase {
+        let here = route.policy.worst_case();
+        let targets = route.destinations.keys();
+        let there = targets.filter_map(|name| self.of_service(name));
+        match there.reduce(WorstCase::or) {
+            Some(there) => here.and_then(there),
+            None => here,
+        }
+    }
+
+    /// The dearest of its routes.
+    fn of_service(&mut self, name: &str) -> Option<WorstCase> {
+        if let Some(known) = self.known.get(name) {
+            return Some(*known);
+        }
+        let (name, service) = self.live.services.get_key_value(name)?;
+        let service: &'a Service = service;
+        let routes = service.routes.iter().map(|(_, _, route)| &**route);
+        let mut costs = Vec::new();
+        for route in routes.chain([&*service.rest]) {
+            costs.push(self.of_route(route));
+        }
+        let dearest = costs.into_iter().reduce(WorstCase::or)?;
+        self.known.insert(name, dearest);
+        Some(dearest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RetryConfig;
+    use super::*;
+
+    fn routes(document: &str) -> Vec<RouteSummary> {
+        serde_json::from_str::<RetryConfig>(document)
+            .unwrap()
+            .routes()
+    }
+
+    #[test]
+    fn what_a_request_costs_after_a_failover_is_counted_where_it_starts() {
+        let all = routes(
+            r#"{"version": 1, "retry": {"deadline": "1m"}, "services": {
+                "a": {"retry": {"max_retries": 1, "on_exhausted": {"failover": "b"}},
+                      "rules": [{"when": 529, "failover": "c"}]},
+                "b": {"base_url": "http://b", "retry": {"max_retries": 2},
+                      "routes": [{"name": "more", "match": {"path": "/*"}, "retry": {"max_retries": 3}}]},
+                "c": {"base_url": "http://c", "retry": {"max_retries": 0, "on_exhausted": {"failover": "b"}}}}}"#,
+        );
+        let cost = |route: &RouteSummary| (route.service.clone(), route.worst_case.attempts);
+        let costs: Vec<_> = all.iter().map(cost).collect();
+        let of = |name: &str, attempts| (Some(name.to_owned()), Some(attempts));
+        // From a: two attempts, then the one at c, and then the four of the dearest route of b.
+        let expected = [
+            of("a", 7),
+            of("b", 4),
+            of("b", 3),
+            of("c", 5),
+            (None, Some(5)),
+        ];
+        assert_eq!(costs, expected);
+        let minute = Some(Duration::from_secs(60));
+        assert!(all.iter().all(|route| route.worst_case.time() == minute));
+    }
+
+    #[test]
+    fn services_that_lead_to_each_other_in_very_many_ways_are_asked_once() {
+        let service = |n: u32, name: &str| {
+            let rule = |status, to: &str| {
+                format!(r#"{{"when": {status}, "failover": "s{:02}{to}"}}"#, n + 1)
+            };
+            let rules = format!("[{}, {}]", rule(500, "a"), rule(501, "b"));
+            format!(r#""s{n:02}{name}": {{"base_url": "http://s", "rules": {rules}}}"#)
+        };
+        let pairs = (0..25).map(|n| format!("{}, {}", service(n, "a"), service(n, "b")));
+        let pairs: Vec<String> = pairs.collect();
+        let last = r#""s25a": {"base_url": "http://s"}, "s25b": {"base_url": "http://s"}"#;
+        let document = format!(
+            r#"{{"version": 1, "services": {{{}, {last}}}}}"#,
+            pairs.join(", ")
+        );
+        let all = routes(&document);
+        assert_eq!(all.first().unwrap().worst_case.attempts, Some(26 * 5));
+    }
+
+    #[test]
+    fn each_rule_is_told_with_its_verdict() {
+        let all = routes(
+            r#"{"version": 1, "otherwise": "fail", "retry": {"deadline": "1h"}, "rules": [
+                {"name": "again", "when": 409, "retry": {"max_retries": 1, "backoff": "none", "counter": "rule"}},
+                {"when": 202, "wait": {"delay": "2s", "at_most": 9, "max": "5m"}},
+                {"when": 503, "retry": {"max_retries": "unlimited", "backoff": "none"}},
+                {"when": 410, "do": "break"}]}"#,
+        );
+        let rules = &all.first().unwrap().rules;
+        let told: Vec<(&str, &str)> = rules
+            .iter()
+            .map(|(name, then)| (&**name, &**then))
+            .collect();
+        let expected = [
+            ("again", "retry, at most 1 of its own, no delay"),
+            ("rules[1]", "wait 2s, at most 9 times, at most 5min in all"),
+            ("rules[2]", "retry without a limit, no delay"),
+            ("rules[3]", "stop"),
+            ("otherwise", "fail"),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn an_explanation_names_the_rules_and_counts_them() {
+        let all = routes(
+            r#"{"version": 1, "rules": [{"name": "poll", "when": 202, "wait": {"delay": "2s", "at_most": 9}}]}"#,
+        );
+        let text = all.first().unwrap().policy.explain();
+        for line in [
+            "document: at most 5 attempts\n",
+            "  rule poll: wait 2s, at most 9 times\n",
+            "  by all its rules: at most 14 attempts\n",
+            "  worst case: 48s of backoff and the attempts, which have no limit\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
     }
 }

@@ -79,7 +79,10 @@ fn read_tests(block: &mut Block<'_>) -> Vec<Test> {
 
 /// A name that must be there, a list of such names, or a map of names and what they must hold.
 fn header_tests(node: &Node<'_>) -> Vec<HeaderTest> {
-    if let Value::Map(_) = node.value {
+    if let Value::Map(map) = node.value {
+        if map.is_empty() {
+            node.wrong("is an empty map: name at least one header");
+        }
         let entries = node.entries().into_iter();
         return entries
             .filter_map(|(name, node)| {

@@ -164,6 +164,10 @@ impl Backoff {
         nanos(least.as_nanos().saturating_add(uniform(random, span)))
     }
 
+    pub(super) fn spread(&self) -> Jitter {
+        self.jitter
+    }
+
     /// The longest delay that [`Backoff::delay_after`] can give for retry n.
     pub(crate) fn longest(&self, n: u32) -> Duration {
         match self.jitter {

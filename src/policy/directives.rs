@@ -73,7 +73,7 @@ pub(crate) struct Wait {
     pub(crate) delay: Option<Duration>,
     /// How often.
     pub(crate) at_most: Option<u32>,
-    /// How long in all.
+    /// How long in all, from the first such outcome to the last attempt.
     pub(crate) max: Option<Duration>,
 }
 

@@ -1,14 +1,13 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
-use super::session::longest_spread;
+use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
+use super::worst_case::{WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
 /// The retries that an explanation lists before it says "and so on".
 const LISTED: u32 = 10;
-/// The retries that a worst case adds up one by one before it counts the rest as long as the last of them.
-const ADDED: u32 = 1_000;
 
 impl RetryPolicy {
     /// The policy as text: the schedule with its ceilings, the worst-case number of attempts and the worst-case time.
@@ -28,19 +27,25 @@ impl RetryPolicy {
 
 impl Settings {
     fn explain(&self, text: &mut String) -> fmt::Result {
-        let attempts = u64::from(self.max_retries).saturating_add(1);
-        let plural = if attempts == 1 { "" } else { "s" };
-        let changed = if self.changed { " (changed)" } else { "" };
-        writeln!(
-            text,
-            "{}{changed}: at most {attempts} attempt{plural}",
-            self.name
-        )?;
+        // What a document says is no change to it.
+        let changed = match self.changed && self.directives.origins.is_empty() {
+            true => " (changed)",
+            false => "",
+        };
+        let attempts = limited(self.max_retries).map(|retries| retries.saturating_add(1));
+        writeln!(text, "{}{changed}: {}", self.name, Attempts(attempts))?;
         if self.max_retries > 0 {
             self.explain_schedule(text)?;
-            self.explain_rules(text)?;
         }
-        self.explain_worst_case(text)?;
+        self.explain_rules(text)?;
+        let worst = self.worst_case();
+        if worst.attempts != Some(1) {
+            self.explain_limits(text)?;
+        }
+        if worst.attempts != attempts {
+            writeln!(text, "  by all its rules: {}", Attempts(worst.attempts))?;
+        }
+        self.explain_worst_case(&worst, text)?;
         self.explain_origins(text)
     }
 
@@ -57,14 +62,30 @@ impl Settings {
             let longest = self.backoff.longest(retry);
             writeln!(text, "  retry {retry}: after at most {}", Words(longest))?;
         }
-        if self.max_retries > LISTED {
-            writeln!(text, "  and so on, up to retry {}", self.max_retries)?;
+        match limited(self.max_retries) {
+            Some(retries) if self.max_retries > LISTED => {
+                writeln!(text, "  and so on, up to retry {retries}")
+            }
+            Some(_) => Ok(()),
+            None => writeln!(text, "  and so on"),
         }
-        Ok(())
     }
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
+        for Rule { name, then, .. } in self.directives.rules.iter() {
+            writeln!(text, "  rule {name}: {then}")?;
+        }
+        match &self.directives.otherwise {
+            Otherwise::Classify => Ok(()),
+            otherwise => writeln!(text, "  otherwise: {otherwise}"),
+        }
+    }
+
+    fn explain_limits(&self, text: &mut String) -> fmt::Result {
         match self.max_server_delay {
+            _ if self.directives.server_delays == ServerDelays::Ignore => {
+                writeln!(text, "  a server that asks for a wait is not heard")?;
+            }
             Some(most) => writeln!(
                 text,
                 "  a server may ask for a wait of at most {}",
@@ -81,61 +102,109 @@ impl Settings {
         }
     }
 
-    fn explain_worst_case(&self, text: &mut String) -> fmt::Result {
+    fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         if let Some(timeout) = self.attempt_timeout {
             writeln!(
                 text,
                 "  one attempt: at most {timeout:?} to the response head"
             )?;
         }
-        if let Some(deadline) = self.deadline {
+        if let Some(deadline) = worst.deadline {
             return writeln!(
                 text,
                 "  worst case: {} in all, by the deadline",
                 Words(deadline)
             );
         }
-        let attempts = match self.attempt_timeout {
-            Some(timeout) => format!("{} of attempts", Words(self.attempts_last(timeout))),
+        let attempts = match worst.sending {
+            Some(sending) => format!("{} of attempts", Words(sending)),
             None => "the attempts, which have no limit".to_owned(),
         };
-        let backoff = self.total(|retry| self.backoff.longest(retry));
-        if self.max_retries == 0 {
+        if worst.attempts == Some(1) {
             return writeln!(text, "  worst case: {attempts}");
         }
+        let Some(backoff) = worst.backoff else {
+            return writeln!(text, "  worst case: no limit");
+        };
         writeln!(
             text,
             "  worst case: {} of backoff and {attempts}",
             Words(backoff)
         )?;
-        match self.max_server_delay {
-            None => writeln!(text, "  worst case where a server asks for waits: no limit"),
-            Some(most) => {
-                let waits = self.total(|retry| {
-                    let asked = most.saturating_add(longest_spread(most));
-                    self.backoff.longest(retry).max(asked)
-                });
-                let waits = Words(waits);
-                writeln!(
-                    text,
-                    "  worst case where a server asks for waits: {waits} of waits"
-                )
-            }
+        text.write_str("  worst case where a server asks for waits: ")?;
+        match worst.waits {
+            None => writeln!(text, "no limit"),
+            Some(waits) => writeln!(text, "{} of waits", Words(waits)),
         }
     }
+}
 
-    fn attempts_last(&self, timeout: Duration) -> Duration {
-        timeout
-            .saturating_mul(self.max_retries)
-            .saturating_add(timeout)
+/// A number of attempts, or that there is none.
+struct Attempts(Option<u64>);
+
+impl fmt::Display for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(1) => f.write_str("at most 1 attempt"),
+            Some(attempts) => write!(f, "at most {attempts} attempts"),
+            None => f.write_str("attempts without a limit"),
+        }
     }
+}
 
-    fn total(&self, wait: impl Fn(u32) -> Duration) -> Duration {
-        let listed = self.max_retries.min(ADDED);
-        let sum = (1..=listed).map(&wait);
-        let rest = wait(self.max_retries);
-        sum.fold(Duration::ZERO, Duration::saturating_add)
-            .saturating_add(rest.saturating_mul(self.max_retries.saturating_sub(listed)))
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accept => f.write_str("accept"),
+            Self::Fail => f.write_str("fail"),
+            Self::Stop => f.write_str("stop"),
+            Self::Retry(policy) => policy.0.fmt_retry(f),
+            Self::Wait(wait) => wait.fmt(f),
+            Self::Failover(service) => write!(f, "failover to {service}"),
+        }
+    }
+}
+
+impl fmt::Display for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Classify => f.write_str("classify"),
+            Self::Accept => f.write_str("accept"),
+            Self::Fail => f.write_str("fail"),
+            Self::ByOutcome => f.write_str("by_outcome"),
+            Self::Retry(policy) => policy.0.fmt_retry(f),
+        }
+    }
+}
+
+impl Settings {
+    /// What a rule's own policy comes to.
+    fn fmt_retry(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match limited(self.max_retries) {
+            Some(retries) => write!(f, "retry, at most {retries}")?,
+            None => f.write_str("retry without a limit")?,
+        }
+        match self.directives.counter {
+            Counter::Rule => f.write_str(" of its own")?,
+            Counter::Request => {}
+        }
+        write!(f, ", {}", self.backoff)
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.delay {
+            Some(delay) => write!(f, "wait {}", Words(delay))?,
+            None => f.write_str("wait")?,
+        }
+        if let Some(times) = self.at_most {
+            write!(f, ", at most {times} times")?;
+        }
+        match self.max {
+            Some(max) => write!(f, ", at most {} in all", Words(max)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -209,12 +278,18 @@ mod tests {
 
     #[test]
     fn a_great_many_retries_are_explained_at_once() {
-        let policy = RetryPolicy::builder()
-            .max_retries(u32::MAX)
-            .build()
-            .unwrap();
-        let text = policy.explain();
-        assert!(text.contains("at most 4294967296 attempts"));
-        assert!(text.lines().count() < 20);
+        let text = |retries| {
+            let policy = RetryPolicy::builder().max_retries(retries);
+            policy.build().unwrap().explain()
+        };
+        let many = text(u32::MAX - 1);
+        assert!(many.contains("at most 4294967295 attempts"), "{many}");
+        assert!(many.lines().count() < 20);
+        let unlimited = text(u32::MAX);
+        assert!(
+            unlimited.contains("custom (changed): attempts without a limit"),
+            "{unlimited}"
+        );
+        assert!(unlimited.contains("worst case: no limit"), "{unlimited}");
     }
 }

@@ -19,6 +19,7 @@ mod request_override;
 mod retry_after;
 mod session;
 mod when;
+mod worst_case;
 
 pub use attempt::Attempt;
 pub use backoff::Backoff;
@@ -32,6 +33,7 @@ pub use outcome::{Outcome, RequestFacts};
 pub use request_override::RetryOverride;
 pub use retry_after::ServerDelay;
 pub use session::RetrySession;
+pub use worst_case::WorstCase;
 
 pub(crate) use decision::Cost;
 pub(crate) use directives::{

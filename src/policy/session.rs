@@ -64,7 +64,8 @@ pub struct RetrySession {
 struct Tally {
     retries: u32,
     waits: u32,
-    waited: Duration,
+    /// When it waited first.
+    since: Option<Duration>,
 }
 
 impl RetrySession {

@@ -289,7 +289,7 @@ fn read_respond(retry: &mut Retry, node: Node<'_>) {
         return;
     };
     retry.respond_status = take(&mut block, "status", |node| {
-        let number = node.count(100, 999)?;
+        let number = node.count(200, 599)?;
         StatusCode::from_u16(u16::try_from(number).ok()?).ok()
     });
     retry.respond_headers = take(&mut block, "headers", headers);

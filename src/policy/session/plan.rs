@@ -96,7 +96,7 @@ impl RetrySession {
         moment: Moment,
     ) -> Result<RetryPlan, StopReason> {
         let policy = self.current.clone();
-        let Tally { waits, waited, .. } = self.tally().unwrap_or_default();
+        let Tally { waits, since, .. } = self.tally().unwrap_or_default();
         if wait.at_most.is_some_and(|most| waits >= most) {
             return Err(StopReason::WaitsExhausted);
         }
@@ -116,14 +116,15 @@ impl RetrySession {
             }
         };
         let delay = self.delay(own, asked, moment)?;
-        let waited = waited.saturating_add(delay.0);
+        let since = since.unwrap_or(moment.now);
+        let waited = moment.now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {
             return Err(StopReason::WaitsExhausted);
         }
         self.previous = own;
         if let Some(tally) = self.tally_mut() {
             tally.waits = n;
-            tally.waited = waited;
+            tally.since = Some(since);
         }
         Ok(self.resend(delay, Cost::Nothing))
     }

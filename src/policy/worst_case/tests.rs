@@ -1,0 +1,165 @@
+use super::*;
+use crate::policy::{Backoff, Directives, Test, When};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
+    let builder = RetryPolicy::builder()
+        .max_retries(retries)
+        .backoff(Backoff::fixed(delay))
+        .max_server_delay(SECOND * 50);
+    builder.build().unwrap()
+}
+
+fn with(policy: &RetryPolicy, directives: Directives) -> RetryPolicy {
+    let builder = policy.to_builder();
+    builder
+        .directives("test".into(), directives)
+        .build()
+        .unwrap()
+}
+
+fn rule(then: Then) -> Rule {
+    Rule {
+        name: "rule".into(),
+        when: When(vec![Test::Retryable(true)]),
+        then,
+        set: None,
+    }
+}
+
+fn ruled(policy: &RetryPolicy, rules: Vec<Rule>) -> WorstCase {
+    let rules = Directives {
+        rules: rules.into(),
+        ..Directives::default()
+    };
+    with(policy, rules).worst_case()
+}
+
+fn counting_apart(policy: &RetryPolicy) -> RetryPolicy {
+    let counter = Directives {
+        counter: Counter::Rule,
+        ..Directives::default()
+    };
+    with(policy, counter)
+}
+
+fn wait(delay: Option<Duration>, at_most: Option<u32>, max: Option<Duration>) -> Rule {
+    rule(Then::Wait(Wait {
+        delay,
+        at_most,
+        max,
+    }))
+}
+
+#[test]
+fn what_a_server_asks_for_is_waited_besides_the_longer_of_the_two() {
+    let worst = fixed(2, SECOND * 60).worst_case();
+    assert_eq!(
+        (worst.attempts, worst.backoff),
+        (Some(3), Some(SECOND * 120))
+    );
+    // 60 s of its own, which are longer than 50 s, and a spread of a fifth of what was asked.
+    assert_eq!(worst.waits, Some(SECOND * 140));
+}
+
+#[test]
+fn the_largest_limit_counts_where_retries_are_counted_together() {
+    let more = rule(Then::Retry(fixed(4, SECOND * 2)));
+    let fewer = rule(Then::Retry(fixed(1, SECOND * 9)));
+    let worst = ruled(&fixed(3, SECOND), vec![more, fewer]);
+    assert_eq!(worst.attempts, Some(5));
+    assert_eq!(worst.backoff, Some(SECOND * (9 + 2 + 2 + 2)));
+}
+
+#[test]
+fn limits_of_their_own_add_up() {
+    let own = counting_apart(&fixed(4, SECOND * 2));
+    let rules = vec![
+        rule(Then::Retry(own.clone())),
+        rule(Then::Retry(own)),
+        wait(Some(SECOND * 5), Some(2), None),
+    ];
+    let worst = ruled(&fixed(3, SECOND), rules);
+    assert_eq!(worst.attempts, Some(1 + 3 + 4 + 4 + 2));
+    assert_eq!(worst.backoff, Some(SECOND * (3 + 8 + 8 + 10)));
+}
+
+#[test]
+fn a_policy_that_no_outcome_comes_to_costs_nothing() {
+    let always = Rule {
+        when: When::default(),
+        ..rule(Then::Retry(fixed(1, SECOND)))
+    };
+    assert_eq!(ruled(&fixed(9, SECOND), vec![always]).attempts, Some(2));
+    let fails = Directives {
+        otherwise: Otherwise::Fail,
+        ..Directives::default()
+    };
+    let worst = with(&fixed(9, SECOND), fails).worst_case();
+    assert_eq!(
+        (worst.attempts, worst.waits),
+        (Some(1), Some(Duration::ZERO))
+    );
+}
+
+#[test]
+fn what_nothing_bounds_has_no_number() {
+    let unlimited = rule(Then::Retry(fixed(u32::MAX, SECOND)));
+    let worst = ruled(&fixed(1, SECOND), vec![unlimited]);
+    assert_eq!(
+        (worst.attempts, worst.backoff, worst.time()),
+        (None, None, None)
+    );
+
+    let polls = ruled(&fixed(1, SECOND), vec![wait(None, None, Some(SECOND * 9))]);
+    assert_eq!((polls.attempts, polls.backoff), (None, Some(SECOND * 10)));
+    let polls = wait(Some(SECOND * 4), None, Some(SECOND * 9));
+    let polls = ruled(&fixed(1, SECOND), vec![polls]);
+    assert_eq!((polls.attempts, polls.backoff), (Some(4), Some(SECOND * 9)));
+}
+
+#[test]
+fn the_deadline_is_the_longest_of_all_and_none_where_one_is_missing() {
+    let limited = |deadline: u32| {
+        let builder = fixed(1, SECOND).to_builder();
+        builder.deadline(SECOND * deadline).build().unwrap()
+    };
+    let later = rule(Then::Retry(limited(80)));
+    let worst = ruled(&limited(20), vec![later]);
+    assert_eq!(
+        (worst.deadline, worst.time()),
+        (Some(SECOND * 80), Some(SECOND * 80))
+    );
+    let open = rule(Then::Retry(fixed(1, SECOND)));
+    assert_eq!(ruled(&limited(20), vec![open]).deadline, None);
+}
+
+#[test]
+fn a_delay_that_builds_on_the_one_before_may_follow_a_longer_one() {
+    let decorrelated = Backoff::exponential(SECOND).jitter(Jitter::Decorrelated);
+    let policy = RetryPolicy::builder().max_retries(2).backoff(decorrelated);
+    let policy = policy.build().unwrap();
+    assert_eq!(policy.worst_case().backoff, Some(SECOND * (3 + 9)));
+    let other = rule(Then::Retry(counting_apart(&fixed(1, SECOND * 15))));
+    assert_eq!(
+        ruled(&policy, vec![other]).backoff,
+        Some(SECOND * (45 + 60 + 15))
+    );
+}
+
+#[test]
+fn what_follows_a_failover_is_added_and_ends_by_the_same_deadline() {
+    let timed = |retries, deadline| {
+        let builder = fixed(retries, SECOND).to_builder();
+        let builder = builder.attempt_timeout(SECOND * 2);
+        builder.deadline(deadline).build().unwrap().worst_case()
+    };
+    let (open, bounded) = (timed(1, None), timed(2, Some(SECOND * 30)));
+    assert_eq!(open.and_then(open).attempts, Some(4));
+    assert_eq!(open.and_then(open).time(), Some(SECOND * (60 + 60 + 8)));
+    assert_eq!(bounded.and_then(open).time(), Some(SECOND * 30));
+    assert_eq!(open.and_then(bounded).time(), Some(SECOND * (60 + 4 + 30)));
+    assert_eq!(open.or(bounded).time(), Some(SECOND * 64));
+    assert_eq!(open.or(bounded).attempts, Some(3));
+}
