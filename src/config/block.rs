@@ -26,12 +26,22 @@ impl Problems {
         }
     }
 
+    /// Whether something is wrong inside of a place.
+    pub(super) fn are_within(&self, path: &str) -> bool {
+        self.0.borrow().iter().any(|problem| {
+            let rest = problem.field().strip_prefix(path);
+            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+        })
+    }
+
     pub(super) fn take(self) -> Vec<ConfigError> {
         self.0.into_inner()
     }
 }
 
 const MOST_PROBLEMS: usize = 100;
+/// An upper bound from here on is no news to anybody.
+const MANY: u32 = u32::MAX - 1;
 
 /// Where a value stands: `services.openai.retry.base`, `rules[2].when.status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,21 +115,26 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn block(self) -> Option<Block<'a>> {
-        match self.value {
-            Value::Map(map) => Some(Block {
-                left: map
-                    .iter()
-                    .map(|(key, value)| (key.as_str(), value))
-                    .collect(),
-                known: Vec::new(),
-                path: self.path,
-                problems: self.problems,
-            }),
-            _ => {
-                self.not("a map");
-                None
-            }
+        if !matches!(self.value, Value::Map(_)) {
+            self.not("a map");
         }
+        self.map()
+    }
+
+    /// The same where somebody else says what is wrong.
+    pub(super) fn map(self) -> Option<Block<'a>> {
+        let Value::Map(map) = self.value else {
+            return None;
+        };
+        Some(Block {
+            left: map
+                .iter()
+                .map(|(key, value)| (key.as_str(), value))
+                .collect(),
+            known: Vec::new(),
+            path: self.path,
+            problems: self.problems,
+        })
     }
 
     /// The named entries of a map.
@@ -199,13 +214,32 @@ impl<'a> Node<'a> {
 
     /// A word out of a list of them.
     pub(super) fn word<T: Clone>(&self, words: &[(&'static str, T)]) -> Option<T> {
-        let found = match self.value {
-            Value::Text(text) => words.iter().find(|(word, _)| *word == text),
-            _ => None,
+        self.word_or(words, &[])
+    }
+
+    /// A word out of a list of them. Other words say more than themselves: where one of those stands alone, the problem
+    /// says how it is written.
+    pub(super) fn word_or<T: Clone>(
+        &self,
+        words: &[(&'static str, T)],
+        others: &[(&str, &str)],
+    ) -> Option<T> {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let forms = others.iter().map(|(_, form)| *form);
+        let all: Vec<&str> = known.iter().copied().chain(forms).collect();
+        let Value::Text(text) = self.value else {
+            self.not(&format!("one of {}", all.join(", ")));
+            return None;
         };
-        if found.is_none() {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.unknown("is not known", &known);
+        let found = words.iter().find(|(word, _)| *word == text);
+        let other = others.iter().find(|(word, _)| *word == text);
+        match (found, other, nearest(text, &known)) {
+            (Some(_), ..) => {}
+            (_, Some((_, form)), _) => {
+                self.wrong(format!("{} does not stand alone: write {form}", self.value));
+            }
+            (.., Some(_)) => self.unknown("is not known", &known),
+            _ => self.unknown("is not known", &all),
         }
         found.map(|(_, value)| value.clone())
     }
@@ -220,7 +254,14 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn count(&self, least: u32, most: u32) -> Option<u32> {
-        let bounds = || format!("must be a whole number from {least} to {most}");
+        let bounds = || match (least, most, self.value) {
+            (0, 1, _) => "must be 0 or 1".to_owned(),
+            (.., Value::Integer(number)) if *number > most.into() => {
+                format!("must be at most {most}")
+            }
+            (_, MANY.., _) => format!("must be a whole number of at least {least}"),
+            _ => format!("must be a whole number from {least} to {most}"),
+        };
         let number = match self.value {
             Value::Integer(number) => u32::try_from(*number).ok(),
             _ => None,
@@ -238,6 +279,11 @@ impl<'a> Block<'a> {
         &self.path
     }
 
+    /// The keys that were asked for so far.
+    pub(super) fn keys(&self) -> &[&'static str] {
+        &self.known
+    }
+
     /// The value under a key, which is then known; a key without a value counts as absent.
     pub(super) fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
         self.known.push(key);
@@ -247,6 +293,11 @@ impl<'a> Block<'a> {
             path: self.path.key(key),
             problems: self.problems,
         })
+    }
+
+    /// Passes over a key that is for others to read.
+    pub(super) fn skip(&mut self, key: &str) {
+        self.left.remove(key);
     }
 
     /// The same under another system's word for the key.
@@ -277,6 +328,15 @@ impl<'a> Block<'a> {
         self.problems.add(&self.path, given, cause);
     }
 
+    /// Everything was asked for. Says what is wrong with the block as a whole, unless something in it is.
+    pub(super) fn end_or(self, cause: Option<&str>) {
+        let (path, problems) = (self.path.clone(), self.problems);
+        self.end();
+        if let Some(cause) = cause.filter(|_| !problems.are_within(path.as_str())) {
+            problems.add(&path, &"", cause);
+        }
+    }
+
     /// Everything was asked for; what is left is unknown.
     pub(super) fn end(self) {
         for key in self.left.keys() {
@@ -288,16 +348,26 @@ impl<'a> Block<'a> {
 
 /// The nearest of the known words, or all of them.
 pub(super) fn hint(given: &str, known: &[&str]) -> String {
+    match nearest(given, known) {
+        Some(word) => format!("did you mean {word}?"),
+        None if known.is_empty() => "there are none".to_owned(),
+        None => format!("known are {}", known.join(", ")),
+    }
+}
+
+/// The one that ends in the given word, else the one that is most like it.
+fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     const NEAR: f64 = 0.75;
     let plain = given.to_ascii_lowercase();
+    let ends = |word: &&&str| {
+        let start = word.strip_suffix(plain.as_str());
+        start.is_some_and(|start| start.ends_with('_'))
+    };
     let near = known
         .iter()
         .map(|word| (strsim::jaro_winkler(&plain, word), word))
         .filter(|(likeness, _)| *likeness >= NEAR)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    match near {
-        Some((_, word)) => format!("did you mean {word}?"),
-        None if known.is_empty() => "there are none".to_owned(),
-        None => format!("known are {}", known.join(", ")),
-    }
+    let ending = known.iter().find(ends);
+    ending.or(near.map(|(_, word)| word)).copied()
 }

@@ -63,6 +63,10 @@ pub(super) struct BudgetSpec {
     per_success: Option<Decimal>,
 }
 
+const MOST_TOKENS: u32 = 1_000_000_000;
+const MOST_PER_SECOND: u32 = 1_000_000;
+const MOST_PER_SUCCESS: u32 = 1_000;
+
 impl Spec {
     pub(super) fn read(document: &Value, problems: &Problems) -> Self {
         let root = Node {
@@ -78,7 +82,7 @@ impl Spec {
             return Self::default();
         };
         // Where an editor finds what may stand here.
-        let _ = block.take("$schema");
+        block.skip("$schema");
         read_version(&mut block);
         let spec = Self {
             budgets: named(block.take("budgets"), BudgetSpec::read),
@@ -97,7 +101,7 @@ fn read_version(block: &mut Block<'_>) {
             .key("version")
             .wrong(&"", "is missing: write version: 1"),
         Some(node) if *node.value == Value::Integer(1) => {}
-        Some(node) => node.wrong(format!("{} is not known: this is version 1", node.value)),
+        Some(node) => node.wrong(format!("{} is not known: write version: 1", node.value)),
     }
 }
 
@@ -162,8 +166,13 @@ impl ServiceSpec {
                 .unwrap_or_default(),
         };
         if let Some(gate) = block.take("gate") {
-            if gate.word(&[("off", false), ("on", true)]) == Some(true) {
-                gate.wrong("on is not available in this version: only off is");
+            match gate.value {
+                Value::Text(on) if on == "on" => {
+                    gate.wrong("on is not available in this version: only off is");
+                }
+                _ => {
+                    gate.word(&[("off", ())]);
+                }
             }
         }
         block.end();
@@ -179,13 +188,14 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         };
         let name = block.take("name").and_then(|node| node.text());
         if name.is_none() {
-            block.key("name").wrong(&"", "is missing");
+            block.key("name").wrong(&"", "is missing: write name: NAME");
         }
         let matching = block.take("match").and_then(Matching::of_route);
         if matching.is_none() {
-            block
-                .key("match")
-                .wrong(&"", "is missing: write {method: METHOD, path: \"/PATH\"}");
+            block.key("match").wrong(
+                &"",
+                "is missing: write match: {method: METHOD, path: \"/PATH\"}",
+            );
         }
         let place = PlaceSpec::read(&mut block);
         block.end();
@@ -230,22 +240,26 @@ impl BudgetSpec {
         let Some(mut block) = node.block() else {
             return Self::default();
         };
-        let mut number = |key| {
+        let mut number = |key, most: u32| {
             let node = block.take(key)?;
-            decimal(&node, Decimal::ZERO, Decimal::from(u32::MAX))
+            decimal(&node, Decimal::ZERO, Decimal::from(most))
         };
         let spec = Self {
-            per_second: number("per_second"),
-            capacity: number("capacity"),
-            initial: number("initial"),
-            retry_cost: number("retry_cost"),
-            timeout_cost: number("timeout_cost"),
-            per_success: number("per_success"),
+            per_second: number("per_second", MOST_PER_SECOND),
+            capacity: number("capacity", MOST_TOKENS),
+            initial: number("initial", MOST_TOKENS),
+            retry_cost: number("retry_cost", MOST_TOKENS),
+            timeout_cost: number("timeout_cost", MOST_TOKENS),
+            per_success: number("per_success", MOST_PER_SUCCESS),
         };
         block.end();
         if let Err(error) = spec.builder().build() {
             let field = error.field().trim_start_matches("budget.");
-            let cause = format!("{} is not allowed: {}", error.given(), error.allowed());
+            let of = match field {
+                "initial" | "retry_cost" | "timeout_cost" => ", which is the capacity",
+                _ => "",
+            };
+            let cause = format!("{} is not allowed: {}{of}", error.given(), error.allowed());
             problems.add(&path.key(field), &error.given(), cause);
         }
         spec

@@ -1,32 +1,52 @@
 //! Header maps of a document.
 
 use super::block::Node;
+use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// A map of names and values; a list gives a name several.
 pub(super) fn headers(node: &Node<'_>) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
+    if !is_map(node) {
+        return None;
+    }
     for (name, node) in node.entries() {
         let Some(name) = name_of(name, &node) else {
             continue;
         };
         for node in node.one_or_more() {
-            let value = node.text().map(HeaderValue::from_str);
-            match value {
-                Some(Ok(value)) => {
+            match value_of(&node) {
+                Ok(value) => {
                     headers.append(&name, value);
                 }
                 // What it holds may be a secret.
-                Some(Err(_)) => node.problems.add(
-                    &node.path,
-                    &"",
-                    "is no header value: it holds a line break or another control character",
-                ),
-                None => {}
+                Err(cause) => node.problems.add(&node.path, &"", cause),
             }
         }
     }
     Some(headers)
+}
+
+/// Whether a place for headers holds a map; if not, what it holds instead may be a secret.
+pub(super) fn is_map(node: &Node<'_>) -> bool {
+    let is_map = matches!(node.value, Value::Map(_));
+    if !is_map {
+        let cause = format!("{} is not a map", node.value.kind());
+        node.problems.add(&node.path, &"", cause);
+    }
+    is_map
+}
+
+fn value_of(node: &Node<'_>) -> Result<HeaderValue, String> {
+    match node.value {
+        Value::Text(text) => HeaderValue::from_str(text).map_err(|_| {
+            "is no header value: it holds a line break or another control character".to_owned()
+        }),
+        Value::Map(_) | Value::List(_) | Value::Null => {
+            Err(format!("{} is not a text", node.value.kind()))
+        }
+        other => Err(format!("{} is not a text: put it in quotes", other.kind())),
+    }
 }
 
 pub(super) fn name_of(name: &str, node: &Node<'_>) -> Option<HeaderName> {

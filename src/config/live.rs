@@ -8,7 +8,7 @@ use super::resolve::{LONGEST_CHAIN, Place, Resolver};
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
-use crate::policy::{Preset, RetryPolicy};
+use crate::policy::RetryPolicy;
 use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -167,15 +167,9 @@ impl Builder<'_> {
             );
         }
         for (name, block) in &spec.policies {
-            if Preset::ALL.iter().any(|preset| preset.name == name) {
-                let place = format!("policies.{name}");
-                let cause = "is the name of a preset: choose another".to_owned();
-                self.resolver
-                    .problems
-                    .push(ConfigError::at(place, name.clone(), cause));
-            }
+            self.resolver.check_is_no_preset(name);
             // A block that nobody uses must be right all the same.
-            let _ = self.resolver.layer(block);
+            self.resolver.check_names(&self.resolver.layer(block));
         }
         for name in spec.services.keys() {
             self.service(name, &mut made, &mut Vec::new());
@@ -274,7 +268,12 @@ impl Builder<'_> {
         let base = self.resolver.destination(name, from)?.base_url.clone()?;
         if trail.iter().any(|service| service == name) {
             let way = [trail.as_slice(), &[name.to_owned()]].concat().join(" -> ");
-            let cause = format!("failover goes round in a circle: {way}");
+            let own = from.starts_with("services.");
+            let why = match own {
+                true => String::new(),
+                false => format!(" (what the document says holds at {name} too)"),
+            };
+            let cause = format!("failover goes round in a circle: {way}{why}");
             let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
             self.resolver.problems.push(error);
             return None;

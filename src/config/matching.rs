@@ -67,13 +67,9 @@ impl Matching {
     }
 
     fn end(self, block: Block<'_>) -> Option<Self> {
-        if self == Self::default() {
-            block.wrong(
-                &"",
-                "matches nothing in particular: give at least one of its keys",
-            );
-        }
-        block.end();
+        let keys = block.keys().join(", ");
+        let cause = format!("matches nothing in particular: give at least one of {keys}");
+        block.end_or((self == Self::default()).then_some(cause.as_str()));
         Some(self)
     }
 
@@ -122,7 +118,13 @@ fn patterns(
     let read = |node: &Node<'_>| {
         let text = node.text()?;
         if !fits(text) {
-            node.not(wanted);
+            match text.contains('@') {
+                // What stands before it may be a password.
+                true => node
+                    .problems
+                    .add(&node.path, &"", format!("is not {wanted}")),
+                false => node.not(wanted),
+            }
             return None;
         }
         Some(match key {

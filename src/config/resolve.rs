@@ -1,7 +1,9 @@
 //! From what a document says to policies: names are looked up, and layers lie upon each other.
 
-use super::block::{Path, Problems, hint};
-use super::document::{PlaceSpec, ServiceSpec, Spec};
+mod checks;
+
+use super::block::{Problems, hint};
+use super::document::{PlaceSpec, Spec};
 use super::names::Names;
 use super::retry::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
@@ -111,24 +113,24 @@ impl Resolver<'_> {
             ThenSpec::Fail => Then::Fail,
             ThenSpec::Stop => Then::Stop,
             ThenSpec::Retry(block) => Then::Retry(self.own_policy(&spec.name, block, retry, place)),
-            ThenSpec::Wait(wait) => {
+            ThenSpec::Wait(wait, path) => {
                 let is_backoff_none = value(&retry.growth) == Some(Growth::None);
                 if wait.delay.is_none() && is_backoff_none {
                     let cause = "has no delay, and the backoff is none: give delay";
-                    self.problems.add(&spec.path.key("wait"), &"", cause);
+                    self.problems.add(path, &"", cause);
                 }
                 let ends = wait.at_most.is_some() || wait.max.is_some();
-                if !ends && deadline(retry).is_none() {
+                let read = !self.problems.are_within(path.as_str());
+                if read && !ends && deadline(retry).is_none() {
                     let cause = "never ends: give at_most, max or a deadline";
-                    self.problems.add(&spec.path.key("wait"), &"", cause);
+                    let cause = format!("{cause}{}", no_deadline(retry));
+                    self.problems.add(path, &"", cause);
                 }
                 Then::Wait(wait.clone())
             }
-            ThenSpec::Failover(service) => {
-                let from = spec.path.key("failover");
-                place
-                    .failovers
-                    .push((service.clone(), from.as_str().into()));
+            ThenSpec::Failover(service, path) => {
+                let from = path.as_str().into();
+                place.failovers.push((service.clone(), from));
                 Then::Failover(service.as_str().into())
             }
         };
@@ -214,24 +216,16 @@ impl Resolver<'_> {
                 OnExhausted::Failover(service.as_str().into())
             }
             Exhausted::DeadLetter(name) => {
-                if !self.names.dead_letters.contains_key(name.as_str()) {
-                    let known: Vec<&str> =
-                        self.names.dead_letters.keys().map(|name| &**name).collect();
-                    let hint = hint(name, &known);
-                    self.wrong(
-                        given,
-                        format!("\"{name}\" is no dead letter observer: {hint}"),
-                    );
-                }
+                self.check_dead_letter(given, name);
                 place.dead_letters.push(name.clone());
                 OnExhausted::DeadLetter(name.as_str().into())
             }
             Exhausted::Respond => {
                 let Some(status) = value(&retry.respond_status) else {
-                    self.wrong(
-                        given,
-                        "respond has no status: write {respond: {status: 503}}",
-                    );
+                    if !self.problems.are_within(&given.from) {
+                        let cause = "respond has no status: write {respond: {status: 503}}";
+                        self.wrong(given, cause);
+                    }
                     return OnExhausted::Last;
                 };
                 place.responds = true;
@@ -244,22 +238,15 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_budget(&self, given: &Given<String>) {
-        let budgets = &self.spec.budgets;
-        if !budgets.contains_key(&given.value) {
-            let known: Vec<&str> = budgets.keys().map(String::as_str).collect();
-            let hint = hint(&given.value, &known);
-            self.wrong(given, format!("\"{}\" is no budget: {hint}", given.value));
-        }
-    }
-
     /// The policy of some settings, by the builder that everybody else uses.
     fn policy(&self, name: &str, retry: &Retry, directives: Directives) -> RetryPolicy {
         let limit = match (value(&retry.limit), &retry.limit) {
             (Some(Limit::Retries(retries)), _) => retries,
             (_, Some(given)) => {
                 if deadline(retry).is_none() {
-                    self.wrong(given, "unlimited needs a deadline: retries must end");
+                    let also = no_deadline(retry);
+                    let cause = format!("unlimited needs a deadline: write deadline: 2m{also}");
+                    self.wrong(given, cause);
                 }
                 u32::MAX
             }
@@ -315,7 +302,8 @@ impl Resolver<'_> {
         let Some(make) = self.names.backoffs.get(name) else {
             let known: Vec<&str> = self.names.backoffs.keys().map(|name| &**name).collect();
             let hint = hint(name, &known);
-            self.wrong(given, format!("\"{name}\" is no custom backoff: {hint}"));
+            let what = "is no custom backoff of this program";
+            self.wrong(given, format!("\"{name}\" {what}: {hint}"));
             return Backoff::none();
         };
         let args = retry.args.as_ref().map_or(&Value::Null, |args| &args.value);
@@ -337,47 +325,58 @@ impl Resolver<'_> {
             "schedule" => "backoff",
             other => other,
         };
+        let bound = match field {
+            "base" => "max_delay",
+            "attempt_timeout" => "deadline",
+            "jitter.min" => "jitter.max",
+            _ => "",
+        };
         let given = retry.given();
-        let found = given.iter().find(|(name, ..)| *name == field);
-        let from = found.map_or(field, |(_, _, from)| from);
-        let cause = format!("{} is not allowed: {}", error.given(), error.allowed());
-        self.problems.push(ConfigError::at(
-            from.to_owned(),
-            error.given().to_owned(),
-            cause,
-        ));
+        let of = |wanted| given.iter().find(|(name, ..)| *name == wanted);
+        let (text, from) = of(field).map_or((error.given(), field), |(_, text, from)| (text, from));
+        let (place, cause) = match of(bound) {
+            Some((_, most, at)) if is_built_in(from) && !is_built_in(at) => {
+                let least = format!("must be at least {field}, which is {text} ({from})");
+                let cause = format!("{most} is not allowed: {least}: give {field} too");
+                (&**at, cause)
+            }
+            other => {
+                let allowed = error.allowed().replace("use Backoff::none()", NO_BACKOFF);
+                let far = other.filter(|(.., at)| block_of(at) != block_of(from));
+                let at = far.map_or_else(String::new, |(.., at)| format!(" ({at})"));
+                (from, format!("{text} is not allowed: {allowed}{at}"))
+            }
+        };
+        let error = ConfigError::at(place.to_owned(), text.to_owned(), cause);
+        self.problems.push(error);
     }
 
     fn wrong<T>(&self, given: &Given<T>, cause: impl Into<String>) {
         let error = ConfigError::at(given.from.to_string(), given.text.clone(), cause.into());
         self.problems.push(error);
     }
-
-    /// A service that can be failed over to.
-    pub(super) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
-        let services = &self.spec.services;
-        let wrong = |cause: String| {
-            self.problems
-                .push(ConfigError::at(from.to_owned(), name.to_owned(), cause));
-        };
-        match services.get(name) {
-            None => {
-                let known: Vec<&str> = services.keys().map(String::as_str).collect();
-                wrong(format!("\"{name}\" is no service: {}", hint(name, &known)));
-                None
-            }
-            Some(service) if service.base_url.is_none() => {
-                let place = Path::default().key("services").key(name).key("base_url");
-                wrong(format!("\"{name}\" has no place to go to: give {place}"));
-                None
-            }
-            found => found,
-        }
-    }
 }
 
-fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
     given.as_ref().map(|given| given.value.clone())
+}
+
+const NO_BACKOFF: &str = "write backoff: none";
+
+/// Whether a value does not stand in the document.
+fn is_built_in(from: &str) -> bool {
+    from == "default" || from.starts_with("preset ")
+}
+
+fn block_of(from: &str) -> Option<&str> {
+    let (block, _) = from.rsplit_once('.')?;
+    Some(block.trim_end_matches(".jitter"))
+}
+
+/// Where the document takes a deadline away.
+fn no_deadline(retry: &Retry) -> String {
+    let given = retry.deadline.as_ref();
+    given.map_or_else(String::new, |given| format!(" ({} is none)", given.from))
 }
 
 fn deadline(retry: &Retry) -> Option<Duration> {

@@ -1,7 +1,7 @@
 //! RULE: what follows when a condition holds, and what does where no rule has a word.
 
 use super::block::{Block, Node, Path};
-use super::headers::headers;
+use super::headers::{headers, is_map};
 use super::retry::RetryBlock;
 use super::scalar::duration;
 use super::value::Value;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) struct RuleSpec {
     /// Its name, or its place.
     pub(super) name: Arc<str>,
-    pub(super) path: Path,
+    path: Path,
     pub(super) when: When,
     pub(super) then: ThenSpec,
     pub(super) set: Option<Arc<HeaderMap>>,
@@ -27,8 +27,8 @@ pub(super) enum ThenSpec {
     Fail,
     Stop,
     Retry(Box<RetryBlock>),
-    Wait(Wait),
-    Failover(String),
+    Wait(Wait, Path),
+    Failover(String, Path),
 }
 
 /// What decides where no rule does.
@@ -67,6 +67,14 @@ const WORDS: [(&str, ThenWord); 7] = [
     ("prune", ThenWord::Stop),
 ];
 
+/// Verdicts that say more than a word.
+const OTHERS: [(&str, &str); 4] = [
+    ("wait", "wait: {at_most: NUMBER}"),
+    ("failover", "failover: SERVICE"),
+    ("requeue", "requeue: {at_most: NUMBER}"),
+    ("jump", "jump: SERVICE"),
+];
+
 #[derive(Clone, Copy)]
 enum ThenWord {
     Accept,
@@ -99,7 +107,7 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
 
 fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
     let word = block.take("do").map(|node| {
-        let word = node.word(&WORDS)?;
+        let word = node.word_or(&WORDS, &OTHERS)?;
         Some(match word {
             ThenWord::Accept => ThenSpec::Accept,
             ThenWord::Fail => ThenSpec::Fail,
@@ -110,12 +118,13 @@ fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
     let retry = block
         .take("retry")
         .map(|node| Some(ThenSpec::Retry(Box::new(RetryBlock::read(node)))));
-    let wait = block
-        .take_either("wait", "requeue")
-        .map(|node| read_wait(node).map(ThenSpec::Wait));
+    let wait = block.take_either("wait", "requeue").map(|node| {
+        let path = node.path.clone();
+        Some(ThenSpec::Wait(read_wait(node)?, path))
+    });
     let failover = block
         .take_either("failover", "jump")
-        .map(|node| Some(ThenSpec::Failover(node.text()?.to_owned())));
+        .map(|node| Some(ThenSpec::Failover(node.text()?.to_owned(), node.path)));
     let all = [word, retry, wait, failover];
     let mut found: Vec<Option<ThenSpec>> = all.into_iter().flatten().collect();
     if found.len() != 1 {
@@ -128,17 +137,19 @@ fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
 
 impl ThenSpec {
     fn sends_again(&self) -> bool {
-        matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
+        matches!(self, Self::Retry(_) | Self::Wait(..) | Self::Failover(..))
     }
 }
 
 fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
+    if !is_map(&node) {
+        return None;
+    }
     let mut block = node.block()?;
     let read = block.take("headers").and_then(|node| headers(&node));
-    if read.as_ref().is_none_or(HeaderMap::is_empty) {
-        block.wrong(&"", "sets nothing: write {headers: {NAME: VALUE}}");
-    }
-    block.end();
+    let nothing = "sets nothing: write {headers: {NAME: VALUE}}";
+    let is_nothing = read.as_ref().is_none_or(HeaderMap::is_empty);
+    block.end_or(is_nothing.then_some(nothing));
     read.map(Arc::new)
 }
 
@@ -165,17 +176,16 @@ pub(super) fn otherwise(node: Node<'_>) -> Option<OtherwiseSpec> {
     if let Value::Map(_) = node.value {
         let mut block = node.block()?;
         let retry = block.take("retry").map(RetryBlock::read);
-        if retry.is_none() {
-            block.wrong(&"", "says nothing: write {retry: RETRY}");
-        }
-        block.end();
+        let nothing = "says nothing: write {retry: RETRY}";
+        block.end_or(retry.is_none().then_some(nothing));
         return retry.map(|retry| OtherwiseSpec::Retry(Box::new(retry)));
     }
-    node.word(&[
+    let words = [
         ("classify", OtherwiseSpec::Classify),
         ("accept", OtherwiseSpec::Accept),
         ("fail", OtherwiseSpec::Fail),
         ("by_outcome", OtherwiseSpec::ByOutcome),
         ("continue", OtherwiseSpec::Accept),
-    ])
+    ];
+    node.word_or(&words, &[("retry", "{retry: RETRY}")])
 }

@@ -10,47 +10,48 @@ use std::time::Duration;
 /// A duration with its unit.
 pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
     let text = match node.value {
-        Value::Integer(_) | Value::Float(_) => {
-            no_unit(node, &node.value.to_string());
-            return None;
-        }
+        Value::Integer(_) | Value::Float(_) => &node.value.to_string(),
         Value::Text(text) => text.trim(),
         _ => {
-            node.not("a duration: write 500ms, 2s or 1h 30m");
+            node.not(A_DURATION);
             return None;
         }
     };
-    if text.parse::<f64>().is_ok_and(f64::is_finite) {
-        no_unit(node, text);
+    let is_plain = |number: f64| number.is_finite() && number.is_sign_positive();
+    if text.parse().is_ok_and(is_plain) {
+        node.wrong(format!("{text} has no unit: write {text}ms or {text}s"));
         return None;
     }
     if is_endless(text) {
-        node.not("a duration: it is too long");
+        node.wrong(format!(
+            "{} is too long: write 1h 30m or 30days",
+            node.value
+        ));
         return None;
     }
     match humantime::parse_duration(text) {
         Ok(duration) => Some(duration),
-        Err(error) => {
-            let cause = format!(
-                "{} is not a duration: {error}: write 500ms, 2s or 1h 30m",
+        Err(humantime::DurationError::NumberOverflow) => {
+            node.wrong(format!(
+                "{} is too long: write 1h 30m or 30days",
                 node.value
-            );
-            node.wrong(cause);
+            ));
+            None
+        }
+        Err(_) => {
+            node.not(A_DURATION);
             None
         }
     }
 }
 
+const A_DURATION: &str = "a duration: write 500ms, 2s or 1h 30m";
+
 /// Numbers that no duration has, and that the parser would add up without a check.
 fn is_endless(text: &str) -> bool {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-    text.len() > 64 || numbers.any(|number| number.len() > 11)
-}
-
-fn no_unit(node: &Node<'_>, number: &str) {
-    node.wrong(format!(
-        "{number} has no unit: write {number}ms or {number}s"
-    ));
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    is_number && (text.len() > 64 || numbers.any(|number| number.len() > 11))
 }
 
 /// A duration, or the word that says that there is none.
@@ -141,8 +142,14 @@ fn ranges(
             }
             return None;
         };
-        if range.is_empty() || !bounds.contains(range.start()) || !bounds.contains(range.end()) {
+        if !bounds.contains(range.start()) || !bounds.contains(range.end()) {
             out_of_bounds(node, &bounds);
+            return None;
+        }
+        if range.is_empty() {
+            let (from, to) = (range.start(), range.end());
+            let cause = format!("{} runs backwards: write \"{to}-{from}\"", node.value);
+            node.wrong(cause);
             return None;
         }
         Some(range)
@@ -152,8 +159,11 @@ fn ranges(
 
 fn out_of_bounds(node: &Node<'_>, bounds: &RangeInclusive<u32>) {
     let (least, most) = (bounds.start(), bounds.end());
-    let cause = format!("{} is out of range: must be {least} to {most}", node.value);
-    node.wrong(cause);
+    let bounds = match *most {
+        u32::MAX => format!("must be at least {least}"),
+        _ => format!("must be {least} to {most}"),
+    };
+    node.wrong(format!("{} is out of range: {bounds}", node.value));
 }
 
 fn range(text: &str, bounds: &RangeInclusive<u32>) -> Option<RangeInclusive<u32>> {
@@ -186,7 +196,7 @@ pub(super) fn methods(node: &Node<'_>) -> Vec<Method> {
         let text = node.text()?;
         let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes()).ok();
         if method.is_none() {
-            node.not("a method");
+            node.not("a method: write GET or POST");
         }
         method
     };
@@ -200,7 +210,7 @@ pub(super) fn texts(node: &Node<'_>) -> Vec<String> {
     };
     let texts: Vec<String> = node.one_or_more().iter().filter_map(read).collect();
     if texts.iter().any(String::is_empty) {
-        node.wrong("holds an empty text, which is part of everything");
+        node.wrong("holds an empty text: give something to look for");
     }
     texts
 }

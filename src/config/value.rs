@@ -114,7 +114,8 @@ impl fmt::Display for Value {
             Self::Null => f.write_str("nothing"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
-            Self::Float(value) => write!(f, "{value}"),
+            // So that 1.0 does not look like 1.
+            Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) if text.chars().count() > LONGEST => {
                 let start: String = text.chars().take(LONGEST).collect();
                 write!(f, "\"{start}...\"")

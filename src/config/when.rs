@@ -28,17 +28,17 @@ pub(super) fn read(node: Node<'_>) -> When {
     if matches!(node.value, Value::Integer(_) | Value::Text(_)) {
         return When(vec![Test::Status(statuses(&node))]);
     }
-    let Some(mut block) = node.block() else {
+    match node.value {
+        Value::Map(_) => {}
+        Value::List(_) => node.not("a condition: write {any: [...]}"),
+        _ => node.not("a condition: write {status: 429}, 429 or \"5xx\""),
+    }
+    let Some(mut block) = node.map() else {
         return When::default();
     };
     let tests = read_tests(&mut block);
-    if tests.is_empty() {
-        block.wrong(
-            &"",
-            "is empty: give at least one condition, or leave when out",
-        );
-    }
-    block.end();
+    let empty = "is empty: give at least one condition, such as {status: 429}";
+    block.end_or(tests.is_empty().then_some(empty));
     When(tests)
 }
 
@@ -81,7 +81,7 @@ fn read_tests(block: &mut Block<'_>) -> Vec<Test> {
 fn header_tests(node: &Node<'_>) -> Vec<HeaderTest> {
     if let Value::Map(map) = node.value {
         if map.is_empty() {
-            node.wrong("is an empty map: name at least one header");
+            node.wrong("is empty: give at least one header, or leave the key out");
         }
         let entries = node.entries().into_iter();
         return entries

@@ -123,7 +123,16 @@ fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
         );
         block.key("max_attempts").wrong(&attempts, cause);
     }
-    retries.or(attempts)
+    retries.or(attempts.map(in_retries))
+}
+
+/// An explanation calls the field `max_retries`, so that is what it must show.
+fn in_retries(attempts: Given<Limit>) -> Given<Limit> {
+    let text = match attempts.value {
+        Limit::Retries(retries) => retries.to_string(),
+        Limit::Unlimited => attempts.text,
+    };
+    Given { text, ..attempts }
 }
 
 fn count(node: &Node<'_>, least: u32) -> Option<u32> {
@@ -144,12 +153,16 @@ fn read_backoff(retry: &mut Retry, node: Node<'_>) {
             (!read.is_empty()).then_some(Growth::Schedule(read))
         }
         Value::Map(_) => return read_custom(retry, node),
-        _ => node.word(&[
-            ("none", Growth::None),
-            ("fixed", Growth::Fixed),
-            ("linear", Growth::Linear),
-            ("exponential", Growth::Exponential),
-        ]),
+        _ => {
+            let words = [
+                ("none", Growth::None),
+                ("fixed", Growth::Fixed),
+                ("linear", Growth::Linear),
+                ("exponential", Growth::Exponential),
+            ];
+            let others = [("schedule", "[1s, 5s]"), ("custom", "{custom: NAME}")];
+            node.word_or(&words, &others)
+        }
     };
     retry.growth = growth.and_then(|growth| match &growth {
         Growth::Schedule(delays) => {
@@ -167,18 +180,13 @@ fn read_custom(retry: &mut Retry, node: Node<'_>) {
     };
     let name = take(&mut block, "custom", |node| Some(node.text()?.to_owned()));
     retry.args = take(&mut block, "args", |node| Some(node.value.clone()));
-    match name {
-        Some(name) => {
-            retry.growth = Some(Given {
-                text: format!("custom {}", name.value),
-                value: Growth::Custom(name.value),
-                from: name.from,
-            });
-        }
-        None if retry.args.is_some() => {}
-        None => block.wrong(&"", "names no custom backoff: write {custom: NAME}"),
-    }
-    block.end();
+    let nothing = name.is_none() && retry.args.is_none();
+    retry.growth = name.map(|name| Given {
+        text: format!("custom {}", name.value),
+        value: Growth::Custom(name.value),
+        from: name.from,
+    });
+    block.end_or(nothing.then_some("names no custom backoff: write {custom: NAME}"));
 }
 
 fn read_jitter(retry: &mut Retry, node: Node<'_>) {
@@ -206,13 +214,21 @@ fn read_jitter(retry: &mut Retry, node: Node<'_>) {
         }),
         _ => None,
     };
-    let word = around.or_else(|| {
-        node.word(&[
-            ("none", (one, one, false)),
-            ("full", (zero, one, false)),
-            ("equal", (half, one, false)),
-            ("decorrelated", (zero, one, true)),
-        ])
+    let words = [
+        ("none", (one, one, false)),
+        ("full", (zero, one, false)),
+        ("equal", (half, one, false)),
+        ("decorrelated", (zero, one, true)),
+    ];
+    let word = around.or_else(|| match node.value {
+        Value::Text(text) if text.ends_with('%') => {
+            node.wrong(format!(
+                "{} is not allowed: must be \"0%\" to \"100%\", in whole numbers",
+                node.value
+            ));
+            None
+        }
+        _ => node.word_or(&words, &[("", "\"20%\""), ("", "{min: 0.5, max: 1}")]),
     });
     if let Some((min, max, decorrelated)) = word {
         let text = |given: Given<Decimal>| Given {
@@ -241,7 +257,9 @@ fn read_retry_after(retry: &mut Retry, node: Node<'_>) {
         block.end();
         return;
     }
-    let word = node.word(&[("respect", false), ("ignore", true)]);
+    let words = [("respect", false), ("ignore", true)];
+    let clamp = "{max: 30s, over: clamp}";
+    let word = node.word_or(&words, &[("clamp", clamp)]);
     retry.ignores_server = word.and_then(|ignores| here(&node, ignores));
 }
 
@@ -270,17 +288,19 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
         });
         let all = [failover, dead_letter, respond];
         let mut found: Vec<_> = all.into_iter().flatten().collect();
-        if found.len() != 1 {
-            block.wrong(
-                &"",
-                "must hold exactly one of respond, failover and dead_letter",
-            );
-        }
+        let one = "must hold exactly one of respond, failover and dead_letter";
+        let several = found.len() != 1;
         retry.exhausted = found.pop().map(|(text, value)| Given { value, text, from });
-        block.end();
+        block.end_or(several.then_some(one));
         return;
     }
-    let word = node.word(&[("last", Exhausted::Last), ("fail", Exhausted::Fail)]);
+    let words = [("last", Exhausted::Last), ("fail", Exhausted::Fail)];
+    let others = [
+        ("respond", "{respond: {status: 503}}"),
+        ("failover", "{failover: SERVICE}"),
+        ("dead_letter", "{dead_letter: NAME}"),
+    ];
+    let word = node.word_or(&words, &others);
     retry.exhausted = word.and_then(|word| here(&node, word));
 }
 

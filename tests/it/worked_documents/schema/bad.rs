@@ -248,7 +248,7 @@ fn of_limits() -> Vec<(Value, &'static str)> {
             ]})),
             "is there twice",
         ),
-        (when(json!({"status": "599-500"})), "is out of range"),
+        (when(json!({"status": "599-500"})), "runs backwards"),
         (when(json!({"attempt": "<1"})), "is out of range"),
     ]
 }

@@ -86,6 +86,8 @@ fn the_schema_and_the_loader_know_the_same_keys_at_every_place() {
     for (pointer, document) in places() {
         let part = schema.pointer(pointer).expect(pointer);
         let keys = part["properties"].as_object().expect(pointer).keys();
+        // Where an editor finds the schema, which the loader passes over.
+        let keys = keys.filter(|key| *key != "$schema");
         let keys: BTreeSet<String> = keys.cloned().collect();
         assert_eq!(keys, known(&document), "{pointer}");
     }
@@ -136,7 +138,10 @@ fn the_words_of_the_schema_are_those_of_the_loader() {
             .lines()
             .find_map(|line| line.split_once("known are "));
         let (_, listed) = listed.unwrap_or_else(|| panic!("{errors}"));
-        let known: BTreeSet<String> = listed.split(", ").map(str::to_owned).collect();
+        // The others are ways to write something else in the place of a word.
+        let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let known = listed.split(", ").filter(is_word);
+        let known: BTreeSet<String> = known.map(str::to_owned).collect();
         assert_eq!(words, known, "{pointer}");
     }
 }

@@ -1,0 +1,82 @@
+//! Names that must mean something.
+
+use super::{Resolver, value};
+use crate::config::block::{Path, hint};
+use crate::config::document::ServiceSpec;
+use crate::config::retry::{Exhausted, Given, Growth, Retry};
+use crate::error::ConfigError;
+use crate::policy::Preset;
+
+impl Resolver<'_> {
+    /// Names must be right even in a block that nobody uses.
+    pub(in crate::config) fn check_names(&self, retry: &Retry) {
+        if let Some(given) = &retry.budget {
+            self.check_budget(given);
+        }
+        if let Some(Growth::Custom(name)) = value(&retry.growth) {
+            if !self.names.backoffs.contains_key(name.as_str()) {
+                self.custom(&name, retry);
+            }
+        }
+        let Some(given) = &retry.exhausted else {
+            return;
+        };
+        match &given.value {
+            Exhausted::Failover(service) => {
+                let _ = self.destination(service, &given.from);
+            }
+            Exhausted::DeadLetter(name) => self.check_dead_letter(given, name),
+            Exhausted::Last | Exhausted::Fail | Exhausted::Respond => {}
+        }
+    }
+
+    /// `use` would find the preset, and the block never.
+    pub(in crate::config) fn check_is_no_preset(&self, name: &str) {
+        if Preset::ALL.iter().any(|preset| preset.name == name) {
+            let cause = format!("\"{name}\" is the name of a preset: give the block another one");
+            let path = Path::default().key("policies").key(name);
+            self.problems.add(&path, &name, cause);
+        }
+    }
+
+    pub(super) fn check_dead_letter(&self, given: &Given<Exhausted>, name: &str) {
+        let known = &self.names.dead_letters;
+        if !known.contains_key(name) {
+            let known: Vec<&str> = known.keys().map(|name| &**name).collect();
+            let what = "is no dead letter observer of this program";
+            let hint = hint(name, &known);
+            self.wrong(given, format!("\"{name}\" {what}: {hint}"));
+        }
+    }
+
+    pub(super) fn check_budget(&self, given: &Given<String>) {
+        let budgets = &self.spec.budgets;
+        if !budgets.contains_key(&given.value) {
+            let known: Vec<&str> = budgets.keys().map(String::as_str).collect();
+            let hint = hint(&given.value, &known);
+            self.wrong(given, format!("\"{}\" is no budget: {hint}", given.value));
+        }
+    }
+
+    /// A service that can be failed over to.
+    pub(in crate::config) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
+        let services = &self.spec.services;
+        let wrong = |cause: String| {
+            self.problems
+                .push(ConfigError::at(from.to_owned(), name.to_owned(), cause));
+        };
+        match services.get(name) {
+            None => {
+                let known: Vec<&str> = services.keys().map(String::as_str).collect();
+                wrong(format!("\"{name}\" is no service: {}", hint(name, &known)));
+                None
+            }
+            Some(service) if service.base_url.is_none() => {
+                let place = Path::default().key("services").key(name).key("base_url");
+                wrong(format!("\"{name}\" has no place to go to: give {place}"));
+                None
+            }
+            found => found,
+        }
+    }
+}
