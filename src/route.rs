@@ -3,7 +3,6 @@
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::DeadLetters;
 use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy};
-use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -131,7 +130,7 @@ pub struct Move {
 impl Move {
     /// The same place below the other base URL; nothing if that is no URI.
     pub(crate) fn of(&self, target: &Uri) -> Option<Uri> {
-        let whole = target.path_and_query().map_or("/", PathAndQuery::as_str);
+        let whole = target.path();
         let from = self
             .from
             .as_ref()
@@ -139,12 +138,16 @@ impl Move {
             .trim_end_matches('/');
         let below = whole
             .strip_prefix(from)
-            .filter(|below| below.starts_with('/'));
-        let path = format!(
-            "{}{}",
-            self.to.path().trim_end_matches('/'),
-            below.unwrap_or(whole)
-        );
+            .filter(|below| below.is_empty() || below.starts_with('/'));
+        let to = self.to.path().trim_end_matches('/');
+        let path = match (to, below.unwrap_or(whole)) {
+            ("", "") => "/".to_owned(),
+            (to, below) => format!("{to}{below}"),
+        };
+        let path = match target.query() {
+            Some(query) => format!("{path}?{query}"),
+            None => path,
+        };
         let mut parts = self.to.clone().into_parts();
         parts.path_and_query = Some(path.parse().ok()?);
         Uri::from_parts(parts).ok()

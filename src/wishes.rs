@@ -116,9 +116,11 @@ impl Wishes {
 }
 
 fn head<Q: Resend>(request: &Q) -> Box<RequestHead> {
+    let uri = request.uri().into_owned();
     Box::new(RequestHead {
         method: request.method().clone(),
-        uri: request.uri().into_owned(),
+        at: uri.parse().unwrap_or_default(),
+        uri,
         headers: request.headers().clone(),
     })
 }

@@ -99,9 +99,10 @@ impl Story {
         outcome: &Outcome<'_>,
         at: Moment,
         rule: Option<&Arc<str>>,
+        done: bool,
     ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
-        self.only_success &= outcome.class() == Class::Success && self.number == 1;
+        self.only_success &= outcome.class() == Class::Success && self.number == 1 && done;
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;
         }

@@ -34,6 +34,8 @@ pub(crate) struct Progress {
 pub(crate) struct RequestHead {
     pub(crate) method: Method,
     pub(crate) uri: String,
+    /// Where the request goes now.
+    pub(crate) at: Uri,
     pub(crate) headers: HeaderMap,
 }
 
@@ -111,14 +113,14 @@ impl Progress {
         let at = self.engine.runtime.moment();
         let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
-                self.tell(&timeout, at);
+                self.tell(&timeout, at, false);
                 return Sent::CutForRetry(planned, spare);
             }
             undecided => undecided,
         };
         match T::cut(AttemptTimeout::new(limit)) {
             Some(error) => {
-                self.tell(&timeout, at);
+                self.tell(&timeout, at, false);
                 Sent::Cut(
                     error,
                     decided.err().unwrap_or(StopReason::BodyNotReplayable),
@@ -142,7 +144,8 @@ impl Progress {
         let outcome = self.outcome(transport, &result, evidence.as_ref(), spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
-        self.tell(&outcome, at);
+        let done = matches!(decided, Err(StopReason::Succeeded));
+        self.tell(&outcome, at, done);
         match (decided, spare) {
             (Ok(planned), Some(spare)) => self.retry(planned, Some(result), spare),
             (Ok(_), None) => Step::Stop(result, StopReason::BodyNotReplayable),
@@ -241,15 +244,18 @@ impl Progress {
     /// Goes on at another service, if one is named; gives the way there.
     pub(super) fn moves_to(&mut self, service: Option<&Arc<str>>) -> Option<Move> {
         let destination = self.route.destinations.get(service?)?.clone();
-        let head = self.head.as_ref()?;
-        let uri: Uri = head.uri.parse().unwrap_or_default();
-        let base = destination.base;
+        let head = self.head.as_mut()?;
+        let way = Move {
+            from: self.route.base.clone(),
+            to: destination.base,
+        };
+        head.at = way.of(&head.at).unwrap_or_default();
         let route = destination.service.choose(
             &Head {
                 method: Some(&head.method),
-                scheme: base.scheme_str(),
-                authority: base.authority().map(|at| Cow::Borrowed(at.as_str())),
-                path: uri.path(),
+                scheme: head.at.scheme_str(),
+                authority: head.at.authority().map(|at| Cow::Borrowed(at.as_str())),
+                path: head.at.path(),
             },
             None,
         );
@@ -257,21 +263,19 @@ impl Progress {
         self.session = self.session.moved_to(route.policy.clone(), now);
         let name = route.service.clone().unwrap_or_default();
         self.budget = route.budget_of(|| Arc::clone(&name));
-        self.story.moved_to(name, &base);
-        let from = std::mem::replace(&mut self.route, route);
-        Some(Move {
-            from: from.base.clone(),
-            to: base,
-        })
+        self.story.moved_to(name, &way.to);
+        self.route = route;
+        Some(way)
     }
 
-    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment) {
+    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, done: bool) {
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
             let others = self.route.budgets.values();
             others.for_each(|budget| budget.deposit(at.now));
         }
-        self.story.attempt_ended(outcome, at, self.session.rule());
+        let rule = self.session.rule();
+        self.story.attempt_ended(outcome, at, rule, done);
     }
 
     /// The end: the report, if it belongs into the response, and what the caller gets.

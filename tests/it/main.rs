@@ -10,6 +10,7 @@
 
 mod architecture;
 mod config;
+mod config_stacks;
 mod conformance;
 mod observation;
 mod operation;

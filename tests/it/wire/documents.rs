@@ -1,1 +1,12 @@
 //! Documents in force, on real sockets.
+
+mod bodies;
+mod choosing;
+mod clock;
+mod exhausted;
+mod failover;
+mod once;
+mod reading;
+mod replies;
+mod stacks;
+mod swaps;

@@ -1,0 +1,85 @@
+//! A clock on which waits take no time and limits are reached only when a test says so.
+
+use http_retry::policy::Moment;
+use http_retry::runtime::{Runtime, Sleep};
+use http_retry::testing::ManualRuntime;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A wait is of whole seconds, three at least; the documents of these tests say so. Anything else is a limit: of reading,
+/// of an attempt, or what a deadline of odd length has left.
+const SHORTEST_WAIT: Duration = Duration::from_secs(3);
+
+/// A clock that a wait moves forward and a limit does not.
+#[derive(Debug, Clone)]
+pub(super) struct Clock(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    runtime: ManualRuntime,
+    waits: Mutex<Vec<Duration>>,
+    limits: Mutex<Vec<Duration>>,
+    /// Held by every sleep that there is.
+    alive: Arc<()>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Inner {
+            runtime: ManualRuntime::paused().with_random(u64::MAX),
+            waits: Mutex::default(),
+            limits: Mutex::default(),
+            alive: Arc::default(),
+        }))
+    }
+
+    pub(super) fn advance(&self, by: Duration) {
+        self.0.runtime.advance(by);
+    }
+
+    /// The waits that there were, in order.
+    pub(super) fn waits(&self) -> Vec<Duration> {
+        self.0.waits.lock().unwrap().clone()
+    }
+
+    /// The limits that were set, in order.
+    pub(super) fn limits(&self) -> Vec<Duration> {
+        self.0.limits.lock().unwrap().clone()
+    }
+
+    /// How many sleeps there are, neither over nor dropped.
+    pub(super) fn alive(&self) -> usize {
+        Arc::strong_count(&self.0.alive) - 1
+    }
+}
+
+impl Runtime for Clock {
+    fn now(&self) -> Duration {
+        self.0.runtime.now()
+    }
+
+    fn moment(&self) -> Moment {
+        self.0.runtime.moment()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let is_wait =
+            duration.is_zero() || duration >= SHORTEST_WAIT && duration.subsec_nanos() == 0;
+        let alive = Arc::clone(&self.0.alive);
+        let of_runtime = self.0.runtime.sleep(duration);
+        if !is_wait {
+            self.0.limits.lock().unwrap().push(duration);
+            return Box::pin(async move {
+                of_runtime.await;
+                drop(alive);
+            });
+        }
+        let clock = self.clone();
+        Box::pin(async move {
+            clock.0.waits.lock().unwrap().push(duration);
+            clock.advance(duration);
+            of_runtime.await;
+            drop(alive);
+        })
+    }
+}

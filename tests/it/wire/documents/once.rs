@@ -1,0 +1,314 @@
+//! Exactly once, under a document whose rules retry, wait and fail over, on two networks that fail in their own ways.
+//!
+//! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it documents::once` plays that alone.
+
+use super::super::server::{Act, Answer, FaultServer, IN_VAIN, Received};
+use super::clock::Clock;
+use super::stacks::{Kit, STACKS, Stack};
+use bytes::Bytes;
+use http::{Method, Request};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::ops::AddAssign;
+use std::time::Duration;
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::timeout;
+
+const SCHEDULES: usize = 2_000;
+const AT_ONCE: usize = 8;
+
+/// One request, and what it meets at either service.
+#[derive(Debug, Clone)]
+struct Schedule {
+    stack: Stack,
+    method: Method,
+    key: bool,
+    length: usize,
+    first: Vec<Act>,
+    second: Vec<Act>,
+}
+
+/// Rules for whatever a server can say; none of them says that a POST is safe to send twice.
+fn document(first: &FaultServer, second: &FaultServer) -> Value {
+    json!({
+        "version": 1,
+        "budgets": {"plenty": {"capacity": 1000, "initial": 1000, "timeout_cost": 1}},
+        "retry": {
+            "max_retries": 3, "backoff": "none", "budget": "plenty", "retry_after": "ignore",
+            "attempt_timeout": "30500ms",
+        },
+        "services": {
+            "first": {
+                "match": {"host": first.address().to_string()},
+                "base_url": first.url(""),
+                "retry": {"on_exhausted": {"failover": "second"}},
+                "rules": [
+                    {"when": {"status": [404, 425, 429]}, "failover": "second"},
+                    {"when": {"status": 529}, "failover": "second", "set": {"headers": {"x-why": "529"}}},
+                    {"when": {"error": "timeout"}, "failover": "second"},
+                ],
+            },
+            "second": {"base_url": second.url("/below")},
+        },
+        "rules": [
+            {"when": {"status": 202}, "wait": {"delay": "5s", "at_most": 3}},
+            {"when": {"status": 409}, "wait": {"delay": "3s", "max": "9s"}},
+            {"when": {"code": "busy"}, "retry": {"max_retries": 5, "backoff": "none", "counter": "rule"}},
+            {"when": {"message": "oops", "status": ["4xx", 501]}, "do": "retry", "set": {"headers": {"x-why": "oops"}}},
+            {"when": {"status": 500, "method": "GET"}, "do": "retry"},
+            {"when": {"error": "reset"}, "do": "retry"},
+        ],
+        "otherwise": {"retry": {"max_retries": 4}},
+    })
+}
+
+impl Schedule {
+    fn of(seed: usize) -> Self {
+        let mut random = Random(u64::try_from(seed).unwrap());
+        let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
+        let stack = STACKS[seed % STACKS.len()];
+        // Where no timeout can be told, a stall has no end.
+        let stalls = |act: &Act| !matches!(act, Act::StallHead) || stack.can_fail();
+        let mut acts = |most| {
+            let acts = (0..random.below(most)).map(|_| act(&mut random));
+            acts.filter(stalls).collect()
+        };
+        let (first, second) = (acts(6), acts(4));
+        Self {
+            stack,
+            key: method == Method::POST && random.one_in(5),
+            length: match method {
+                Method::GET => 0,
+                _ => random.one_of(&[0, 1, 200, 70_000]),
+            },
+            method,
+            first,
+            second,
+        }
+    }
+
+    fn request(&self, url: &str) -> Request<Bytes> {
+        let mut request = Request::new(self.body());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = url.parse().unwrap();
+        if self.key {
+            let key = http::HeaderValue::from_static("order-7");
+            request.headers_mut().insert("idempotency-key", key);
+        }
+        request
+    }
+
+    fn body(&self) -> Bytes {
+        (b'a'..=b'w').cycle().take(self.length).collect()
+    }
+
+    /// Whether processing this request twice would do harm.
+    fn is_once_only(&self) -> bool {
+        self.method == Method::POST && !self.key
+    }
+}
+
+fn act(random: &mut Random) -> Act {
+    match random.below(24) {
+        0..=11 => Act::Answer(answer(random)),
+        12 => Act::AnswerThenClose(answer(random)),
+        13 => Act::AnswerEarly(answer(random)),
+        14 => Act::CloseUnread,
+        15 => Act::ResetUnread,
+        16 => Act::ResetAfterRequestHead,
+        17 => Act::CloseAfterRequest,
+        18 => Act::ResetAfterRequest,
+        19 => Act::CloseInHead,
+        20 => Act::CutBody(status(random)),
+        21 => Act::StallHead,
+        22 => Act::StallBody(status(random)),
+        _ if random.one_in(8) => Act::EndlessBody(status(random)),
+        _ => Act::Garbage,
+    }
+}
+
+fn answer(random: &mut Random) -> Answer {
+    let bodies = [
+        r#"{"code": "busy"}"#,
+        r#"{"error": "oops, sorry"}"#,
+        "",
+        "answer",
+    ];
+    let answer = Answer::new(status(random)).body(random.one_of(&bodies));
+    match random.below(6) {
+        0 => answer.header("retry-after", "0"),
+        1 => answer.header("retry-after", "7"),
+        _ => answer,
+    }
+}
+
+fn status(random: &mut Random) -> u16 {
+    random.one_of(&[
+        200, 202, 202, 204, 400, 404, 404, 408, 409, 413, 425, 429, 500, 500, 501, 502, 503, 503,
+        504, 529,
+    ])
+}
+
+/// Whether the server says by this act that it did not process the request.
+fn refuses(act: &Act) -> bool {
+    let refusal = |status: u16| matches!(status, 408 | 425 | 429);
+    let invites = |answer: &Answer| {
+        matches!(answer.status, 413 | 503)
+            && answer
+                .headers
+                .iter()
+                .any(|(name, _)| *name == "retry-after")
+    };
+    match act {
+        Act::Answer(answer) | Act::AnswerThenClose(answer) | Act::AnswerEarly(answer) => {
+            refusal(answer.status) || invites(answer)
+        }
+        Act::CutBody(status) | Act::StallBody(status) | Act::EndlessBody(status) => {
+            refusal(*status)
+        }
+        _ => false,
+    }
+}
+
+/// What was seen in many schedules, so that nothing was kept for want of a case.
+#[derive(Debug, Default)]
+struct Seen {
+    /// POSTs that were refused or never sent, and sent again.
+    sent_again: usize,
+    /// POSTs among them that came to the other service.
+    moved: usize,
+    /// POSTs that were left alone although a rule says to send again.
+    left_alone: usize,
+    /// Requests of other methods that a rule sent again, and those that came to the other service.
+    repeated: usize,
+    repeated_elsewhere: usize,
+}
+
+impl AddAssign for Seen {
+    fn add_assign(&mut self, other: Self) {
+        self.sent_again += other.sent_again;
+        self.moved += other.moved;
+        self.left_alone += other.left_alone;
+        self.repeated += other.repeated;
+        self.repeated_elsewhere += other.repeated_elsewhere;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_must_be_processed_once_is_whatever_the_rules_say() {
+    if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
+        play(seed.parse().unwrap()).await;
+        return;
+    }
+    let mut players = JoinSet::new();
+    for first in 0..AT_ONCE {
+        players.spawn(async move {
+            let mut seen = Seen::default();
+            for seed in (first..SCHEDULES).step_by(AT_ONCE) {
+                seen += play(seed).await;
+            }
+            seen
+        });
+    }
+    let mut seen = Seen::default();
+    while let Some(some) = players.join_next().await {
+        seen += some.unwrap();
+    }
+    let posts = seen.sent_again > 50 && seen.moved > 20 && seen.left_alone > 200;
+    let others = seen.repeated > 500 && seen.repeated_elsewhere > 200;
+    assert!(posts && others, "{seen:?}");
+}
+
+/// Plays one schedule; its seed stands in every complaint.
+async fn play(seed: usize) -> Seen {
+    let schedule = Schedule::of(seed);
+    let [first, second] = received(&schedule, seed).await;
+    let complain = |what: &str| {
+        panic!("HTTP_RETRY_SEED={seed}: {what}: {schedule:#?}, {first:#?}, {second:#?}")
+    };
+    let all = || first.iter().chain(&second);
+    let whole = || all().filter(|request| request.whole);
+    let processed = whole().filter(|request| !request.act.as_ref().is_some_and(refuses));
+    if whole().any(|request| request.body != schedule.body() || request.method() != schedule.method)
+    {
+        complain("another request arrived");
+    }
+    if schedule.is_once_only() && processed.count() > 1 {
+        complain("processed twice");
+    }
+    // Retries by rules of two kinds and by class, and waits of two kinds: at both services no more than these.
+    if all().count() > 2 * (1 + 5 + 4 + 3 + 3) {
+        complain("sent too often");
+    }
+    let (once, sent) = (schedule.is_once_only(), all().count());
+    let stayed = once && sent == 1 && schedule.first.len() > 1;
+    Seen {
+        sent_again: usize::from(once && sent > 1),
+        moved: usize::from(once && !second.is_empty()),
+        left_alone: usize::from(stayed),
+        repeated: usize::from(!once && sent > 1),
+        repeated_elsewhere: usize::from(!once && !second.is_empty()),
+    }
+}
+
+/// What either server has in the end.
+async fn received(schedule: &Schedule, seed: usize) -> [Vec<Received>; 2] {
+    let first = FaultServer::start(schedule.first.clone()).await;
+    let second = FaultServer::start(schedule.second.clone()).await;
+    let kit = Kit::new(document(&first, &second));
+    let client = kit.client(schedule.stack);
+    let answer = async {
+        tokio::select! {
+            told = client.send(schedule.request(&first.url("/a?b=c"))) => told,
+            never = cut_off_stalls([&first, &second], &kit.clock) => match never {},
+        }
+    };
+    let told = timeout(IN_VAIN, answer).await;
+    let told = told.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: no end: {schedule:#?}"));
+    drop((told, client));
+    for server in [&first, &second] {
+        let closed = timeout(IN_VAIN, server.until(|server| server.open() == 0)).await;
+        closed.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: still open: {schedule:#?}"));
+    }
+    [first, second].map(|server| server.received())
+}
+
+/// Lets time pass from the first stall on: for its limit, and for what a wait has left after it.
+async fn cut_off_stalls(servers: [&FaultServer; 2], clock: &Clock) -> Infallible {
+    loop {
+        let mut received = servers.iter().flat_map(|server| server.received());
+        if received.any(|request| is_stall(&request)) {
+            clock.advance(Duration::from_millis(100));
+        }
+        yield_now().await;
+    }
+}
+
+fn is_stall(request: &Received) -> bool {
+    matches!(request.act, Some(Act::StallHead | Act::StallBody(_)))
+}
+
+/// SplitMix64: the same numbers from the same seed, everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn one_in(&mut self, number: u64) -> bool {
+        self.below(number) == 0
+    }
+
+    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
+        let place = usize::try_from(self.next()).unwrap() % choices.len();
+        choices[place].clone()
+    }
+}
