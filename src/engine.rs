@@ -1,9 +1,11 @@
 //! What an adapter is set up with, shared by all of its requests.
 
+use crate::gate::Gate;
 use crate::observe::Observer;
 use crate::policy::RetryPolicy;
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
+use http::HeaderName;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub(crate) routes: Routes,
+    pub(crate) gate: Gate,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
@@ -21,6 +24,10 @@ pub(crate) struct Engine {
     pub(crate) across_tasks: bool,
     /// The client below follows redirects, which an error may hide.
     pub(crate) redirects: bool,
+    /// Requests that are not idempotent get a key that makes them so.
+    pub(crate) idempotency_keys: bool,
+    /// The header that tells the server which attempt it sees.
+    pub(crate) attempt_header: Option<HeaderName>,
 }
 
 const RECORDED: usize = 64 * 1024;
@@ -61,12 +68,15 @@ impl Engine {
     fn on(routes: Routes, runtime: Arc<dyn Runtime>) -> Self {
         Self {
             routes,
+            gate: Gate::new(),
             runtime,
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
             recorded: RECORDED,
             across_tasks: false,
             redirects: true,
+            idempotency_keys: false,
+            attempt_header: None,
         }
     }
 
@@ -95,6 +105,7 @@ impl Engine {
         self.observers.is_empty()
             && route.is_silent()
             && !self.across_tasks
+            && self.attempt_header.is_none()
             && !crate::observe::is_traced()
     }
 }
@@ -132,6 +143,13 @@ macro_rules! engine_settings {
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
             self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
+        }
+
+        /// Waits at this gate, where the policy has one; clone it into every client that shares a rate limit. Default: one
+        /// of its own.
+        #[must_use]
+        pub fn gate(self, gate: crate::gate::Gate) -> Self {
+            self.with(|engine| engine.gate = gate)
         }
 
         /// Tells an observer of every event; several may be added.
@@ -181,6 +199,25 @@ macro_rules! http_engine_settings {
         #[must_use]
         pub fn across_tasks(self) -> Self {
             self.with(|engine| engine.across_tasks = true)
+        }
+
+        /// Gives every request that is not idempotent, and has no such header yet, an `idempotency-key` of its own: a
+        /// random UUID, the same on every attempt. Such a request counts as idempotent from then on, so switch it on only
+        /// where the server keeps the promise. Default off.
+        ///
+        /// # Source
+        ///
+        /// draft-ietf-httpapi-idempotency-key-header; UUID version 4 is RFC 9562 section 5.4.
+        #[must_use]
+        pub fn idempotency_keys(self) -> Self {
+            self.with(|engine| engine.idempotency_keys = true)
+        }
+
+        /// Tells the server which attempt it sees, in this header: 1 on the first, 2 on the first retry, and so on.
+        /// Default none.
+        #[must_use]
+        pub fn attempt_header(self, name: http::HeaderName) -> Self {
+            self.with(|engine| engine.attempt_header = Some(name))
         }
 
         /// Says that the reqwest client below follows no redirects (`redirect::Policy::none()`).

@@ -72,6 +72,21 @@ mod engine;
 mod error;
 mod evidence;
 mod failure;
+#[cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::arithmetic_side_effects)
+)]
+pub mod gate;
+#[cfg(feature = "llm")]
+#[cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+pub mod llm;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod message;
 mod nested;

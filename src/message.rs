@@ -13,6 +13,7 @@ pub use retry_body::RetryBody;
 use crate::policy::{ErrorKind, Outcome, Reach};
 use crate::route::Move;
 use http::{Extensions, HeaderMap, Method};
+use std::any::Any;
 use std::borrow::Cow;
 
 /// A body that can be copied for a later attempt, perhaps not every time.
@@ -42,11 +43,32 @@ pub trait Replay: Sized {
 
     /// Says that this copy is sent next: attempts before it are over, whatever their client still does with them.
     fn next_in_turn(&mut self) {}
+
+    /// Puts other bytes in the place of all of the body, as a function of them; false where the body is of a kind that
+    /// has no bytes at hand, or where the function gives none.
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        let _ = with;
+        false
+    }
 }
 
-impl<B: Clone> Replay for B {
+impl<B: Clone + 'static> Replay for B {
     fn replay(&self) -> Option<Self> {
         Some(self.clone())
+    }
+
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        let text = (self as &mut dyn Any).downcast_mut::<String>();
+        let other = text
+            .as_ref()
+            .and_then(|text| String::from_utf8(with(text.as_bytes())?).ok());
+        match (text, other) {
+            (Some(text), Some(other)) => {
+                *text = other;
+                true
+            }
+            _ => false,
+        }
     }
 }
 
@@ -65,6 +87,10 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 
     fn next_in_turn(&mut self) {
         self.next_in_turn();
+    }
+
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        self.rewrite(with)
     }
 }
 
@@ -89,6 +115,9 @@ pub trait Resend: Sized + sealed::Sealed {
 
     /// The request's headers.
     fn headers(&self) -> &HeaderMap;
+
+    /// The request's headers to write to.
+    fn headers_mut(&mut self) -> &mut HeaderMap;
 
     /// Host and port that the request goes to, without user info and without the scheme's own port.
     fn authority(&self) -> Option<Cow<'_, str>>;
@@ -138,7 +167,13 @@ pub trait Resend: Sized + sealed::Sealed {
     /// The same request with other headers, or for another place.
     #[doc(hidden)]
     fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
+
+    /// The same request with another body, as a function of its headers and its body; false if there is none.
+    #[doc(hidden)]
+    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
 }
+
+pub(crate) type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
 
 mod sealed {
     pub trait Sealed {}
@@ -156,6 +191,10 @@ impl<B: Replay + Send> Resend for http::Request<B> {
 
     fn headers(&self) -> &HeaderMap {
         self.headers()
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        self.headers_mut()
     }
 
     fn authority(&self) -> Option<Cow<'_, str>> {
@@ -230,6 +269,17 @@ impl<B: Replay + Send> Resend for http::Request<B> {
             spare.headers_mut().remove(http::header::HOST);
         }
         set(spare.headers_mut(), headers);
+    }
+
+    fn rewrite(spare: &mut Self, with: &mut RewriteWith<'_>) -> bool {
+        let mut headers = spare.headers().clone();
+        let changed = spare
+            .body_mut()
+            .rewrite(&mut |body| with(&mut headers, body));
+        if changed {
+            *spare.headers_mut() = headers;
+        }
+        changed
     }
 }
 

@@ -1,18 +1,22 @@
 //! The only loop: attempt, decide, let go, wait, again.
 
 mod progress;
+mod reading;
 
 pub(crate) use progress::{Progress, RequestHead};
 
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
+use crate::gate::Kind;
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, StopReason};
+use crate::policy::{Look, Looked};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
 use http::HeaderMap;
 use progress::{LastWord, Planned, Sent, Step};
+use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -45,6 +49,12 @@ pub(crate) trait Transport: Send {
     /// The same request with other headers, or for another place.
     fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
 
+    /// The same request with another body, as a function of its headers and its body; false if there is none.
+    fn rewrite(
+        spare: &mut Self::Spare,
+        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
+    ) -> bool;
+
     fn send(
         &mut self,
         request: Self::Request,
@@ -63,12 +73,12 @@ pub(crate) trait Transport: Send {
         bytes: usize,
     ) -> impl Future<Output = Option<Self::Response>> + Send;
 
-    /// The response as it was, and the start of its body.
-    fn peek(
+    /// The response as it was, after a look at its body.
+    fn look(
         response: Self::Response,
-        bytes: usize,
+        look: &mut dyn Look,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Vec<u8>)> + Send;
+    ) -> impl Future<Output = (Self::Response, Looked)> + Send;
 
     /// What an error says.
     fn words(policy: &RetryPolicy, error: &Self::Error) -> String;
@@ -136,7 +146,13 @@ impl<T: Transport> Call<T> {
                     true => self.transport.spare(request),
                     false => (request, None),
                 };
-                self.attempt(request, spare).await
+                let in_time = self.progress.pass_the_gate(Kind::Newcomer).await;
+                match (in_time, self.out_of_time(None)) {
+                    (false, Some(result)) => {
+                        return self.stop(result, StopReason::DeadlineExceeded);
+                    }
+                    _ => self.attempt(request, spare).await,
+                }
             }
             Start::Ended {
                 result,
@@ -184,9 +200,10 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let seen = match progress.needs_evidence(transport, &result, spare.as_ref()) {
-            true => progress.read::<T>(result).await,
-            false => (result, None),
+        let seen = match progress.needs(transport, &result, spare.as_ref()) {
+            Needs::Nothing => (result, Found::Nothing),
+            Needs::Evidence => progress.read::<T>(result).await,
+            Needs::Stream(look) => progress.hold::<T>(result, look).await,
         };
         self.progress.step(&self.transport, seen, spare)
     }
@@ -201,8 +218,14 @@ impl<T: Transport> Call<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = self.let_go(last).await;
-        runtime.sleep(due.saturating_sub(runtime.now())).await;
-        let (ready, kept) = match self.ready_in_time().await {
+        if paid.plan().gated.is_none() {
+            runtime.sleep(due.saturating_sub(runtime.now())).await;
+        }
+        let ready = match self.progress.pass_the_gate(Kind::Retry).await {
+            true => self.ready_in_time().await,
+            false => None,
+        };
+        let (ready, kept) = match ready {
             Some(ready) => (ready, kept),
             None => match self.out_of_time(kept) {
                 Some(result) => {

@@ -105,13 +105,16 @@ impl Route {
     }
 
     pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
-        let outcome = self.policy.classify(Outcome::response(status, headers));
-        outcome.class() == Class::Success
+        let outcome = Outcome::response(status, headers);
+        let judged = self.policy.classify(outcome);
+        judged.class() == Class::Success && !self.policy.reads_body(&outcome)
     }
 
     /// Whether a success needs neither a clock nor a rule, and is counted in one place.
     pub(crate) fn is_silent(&self) -> bool {
         self.policy.is_untimed()
+            && self.policy.max_gate_wait().is_none()
+            && self.policy.streams().is_none()
             && self.policy.takes_successes_as_they_are()
             && matches!(self.budget, Budgets::One(_))
             && self.budgets.is_empty()

@@ -8,6 +8,7 @@ use crate::policy::{
     Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
     StopReason,
 };
+use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};
@@ -198,6 +199,8 @@ impl Runner {
                 started,
             ),
             head: None,
+            gate_key: Arc::clone(&self.service),
+            pass: None,
             engine: Arc::clone(&self.engine),
             route,
         };
@@ -249,6 +252,10 @@ where
 
     fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Move>) {}
 
+    fn rewrite((): &mut (), _: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>) -> bool {
+        false
+    }
+
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
         (self.operation)(attempt)
     }
@@ -264,8 +271,8 @@ where
         Some(response)
     }
 
-    async fn peek(response: T, _: usize, _: Sleep) -> (T, Vec<u8>) {
-        (response, Vec::new())
+    async fn look(response: T, _: &mut dyn Look, _: Sleep) -> (T, Looked) {
+        (response, Looked::AtTheEnd)
     }
 
     fn words(_: &RetryPolicy, _: &E) -> String {

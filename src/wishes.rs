@@ -2,13 +2,14 @@
 
 use crate::engine::{Engine, Routes};
 use crate::failure::outcome_of;
+use crate::gate::GatedCall;
 use crate::message::{Answer, Resend, behind_redirects};
 use crate::nested::is_inside;
 use crate::observe::{ReportSlot, Story, Subject};
 use crate::policy::{Attempt, Outcome, RequestFacts, RetryOverride, RetrySession, StopReason};
 use crate::retry_loop::{Judging, Progress, RequestHead};
 use crate::route::{Head, Route};
-use http::Extensions;
+use http::{Extensions, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,11 +81,22 @@ impl Wishes {
         let subject = self.subject(&route, request);
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
+        let gate_key = match (request, route.policy.max_gate_wait()) {
+            (Some(request), Some(_)) => engine.gate.key(&GatedCall::new(
+                &subject.authority,
+                request.method(),
+                request.path(),
+                (request.headers(), request.extensions()),
+            )),
+            _ => Arc::default(),
+        };
         Progress {
             session: self.session(&route, facts, started).with_method(method),
             budget: route.budget_of(|| Arc::clone(&subject.service)),
             story: Story::new(subject, observers, self.slot.clone(), started),
             head: request.filter(|_| route.keeps_head).map(head),
+            gate_key,
+            pass: None,
             engine,
             route,
         }
@@ -112,6 +124,38 @@ impl Wishes {
             authority,
             method: request.map(|request| request.method().clone()),
         }
+    }
+}
+
+/// What the server must know of the request, and how often it may process it.
+pub(crate) fn facts<Q: Resend>(engine: &Engine, request: &mut Q) -> RequestFacts {
+    let facts = RequestFacts::of(request.method(), request.headers());
+    if !engine.idempotency_keys || facts.is_idempotent() {
+        return facts;
+    }
+    let random = || engine.runtime.moment().random;
+    let key = uuid(random(), random());
+    // Hexadecimal digits and hyphens are a header's value.
+    if let Ok(key) = HeaderValue::from_str(&key) {
+        request.headers_mut().insert("idempotency-key", key);
+    }
+    facts.idempotent(true)
+}
+
+/// A version 4 UUID: 122 random bits.
+fn uuid(high: u64, low: u64) -> String {
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
+    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
+    format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
+}
+
+/// Writes which attempt this is, where the server is to know.
+pub(crate) fn number<Q: Resend>(header: Option<&HeaderName>, request: &mut Q, attempt: Attempt) {
+    if let Some(header) = header {
+        let number = HeaderValue::from(attempt.number());
+        request.headers_mut().insert(header, number);
     }
 }
 
@@ -143,4 +187,18 @@ pub(crate) fn http_outcome<'a, A: Answer, E: 'static, Q: Resend>(
     }
     let final_url = result.as_ref().ok().and_then(A::url_of);
     behind_redirects(outcome, judging.spare, final_url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
+        assert_eq!(uuid(0, 0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(
+            uuid(u64::MAX, u64::MAX),
+            "ffffffff-ffff-4fff-bfff-ffffffffffff"
+        );
+    }
 }

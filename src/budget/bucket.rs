@@ -13,6 +13,7 @@ pub(super) struct Terms {
     pub(super) per_success: u64,
     pub(super) retry_cost: u64,
     pub(super) timeout_cost: u64,
+    pub(super) gated_cost: u64,
 }
 
 /// A bucket's state at one time.
@@ -40,6 +41,7 @@ impl Terms {
             Cost::Nothing => 0,
             Cost::Retry => self.retry_cost,
             Cost::Timeout => self.timeout_cost,
+            Cost::Gated => self.gated_cost,
         }
     }
 }
@@ -137,6 +139,7 @@ mod tests {
             per_success: 0,
             retry_cost: TOKEN,
             timeout_cost: 2 * TOKEN,
+            gated_cost: 0,
         }
     }
 
@@ -239,7 +242,7 @@ mod tests {
             let (capacity, growth, per_second, per_success) = terms;
             let growth = Duration::from_nanos(growth);
             let terms =
-                Terms { capacity, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2 };
+                Terms { capacity, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2, gated_cost: 0 };
             let mut bucket = Bucket::new(&terms, u64::MAX);
             for (successes, seconds, nanos, price) in steps {
                 let now = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into()));

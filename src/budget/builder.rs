@@ -18,6 +18,7 @@ pub struct RetryBudgetBuilder {
     per_success: Decimal,
     retry_cost: Decimal,
     timeout_cost: Option<Decimal>,
+    gated_cost: Decimal,
 }
 
 const DEFAULT_CAPACITY: u32 = 20;
@@ -37,6 +38,7 @@ impl Default for RetryBudgetBuilder {
             per_success: Decimal::from(DEFAULT_PER_SUCCESS),
             retry_cost: Decimal::ONE,
             timeout_cost: None,
+            gated_cost: Decimal::ZERO,
         }
     }
 }
@@ -112,6 +114,15 @@ impl RetryBudgetBuilder {
         }
     }
 
+    /// What a retry after a 429 costs whose call waits at the gate: 0 to the capacity. Default 0, since the gate lets
+    /// through no more than the server has room for; every other throttle costs `retry_cost`.
+    pub fn gated_cost(self, gated_cost: impl Into<Decimal>) -> Self {
+        Self {
+            gated_cost: gated_cost.into(),
+            ..self
+        }
+    }
+
     /// The budget, if it can work.
     ///
     /// # Errors
@@ -153,6 +164,10 @@ impl RetryBudgetBuilder {
             retry_cost: retry_cost.micros(),
             timeout_cost: timeout_cost
                 .within("budget.timeout_cost", least, capacity)?
+                .micros(),
+            gated_cost: self
+                .gated_cost
+                .within("budget.gated_cost", Decimal::ZERO, capacity)?
                 .micros(),
         };
         let initial = initial.within("budget.initial", Decimal::ZERO, capacity)?;
@@ -217,6 +232,7 @@ mod tests {
             per_success: 100_000,
             retry_cost: 1_000_000,
             timeout_cost: 2_000_000,
+            gated_cost: 0,
         };
         assert_eq!((terms, initial), (wanted, 20_000_000));
     }

@@ -12,6 +12,8 @@ fn plan(cost: Cost) -> RetryPlan {
         set: None,
         failover: None,
         budget: None,
+        gated: None,
+        rewrite: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::RetryBody;
 use crate::policy::CannedResponse;
+use crate::policy::{Look, Looked};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
@@ -43,13 +44,13 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     #[doc(hidden)]
     fn drain(kept: Self::Kept, bytes: usize) -> impl Future<Output = Option<Self::Kept>> + Send;
 
-    /// The response as it was, and the start of its body as far as it comes in time.
+    /// The response as it was, after a look at its body as it comes in.
     #[doc(hidden)]
-    fn peek(
+    fn look(
         kept: Self::Kept,
-        bytes: usize,
+        look: &mut dyn Look,
         time: impl Future<Output = ()> + Send,
-    ) -> impl Future<Output = (Self::Kept, Vec<u8>)> + Send;
+    ) -> impl Future<Output = (Self::Kept, Looked)> + Send;
 
     /// A response that no server has sent, as if from this URL.
     #[doc(hidden)]
@@ -100,13 +101,13 @@ where
         Some(http::Response::from_parts(parts, body))
     }
 
-    async fn peek(
+    async fn look(
         mut kept: Self::Kept,
-        bytes: usize,
+        look: &mut dyn Look,
         time: impl Future<Output = ()> + Send,
-    ) -> (Self::Kept, Vec<u8>) {
-        let start = kept.body_mut().peek(bytes, time).await;
-        (kept, start)
+    ) -> (Self::Kept, Looked) {
+        let looked = kept.body_mut().look(look, time).await;
+        (kept, looked)
     }
 
     fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
@@ -151,14 +152,14 @@ impl Answer for ::reqwest::Response {
         Some(of_reqwest::whole(url, parts, body))
     }
 
-    async fn peek(
+    async fn look(
         kept: Self,
-        bytes: usize,
+        look: &mut dyn Look,
         time: impl Future<Output = ()> + Send,
-    ) -> (Self, Vec<u8>) {
+    ) -> (Self, Looked) {
         let (url, parts, mut body) = of_reqwest::parts(kept);
-        let start = body.peek(bytes, time).await;
-        (of_reqwest::whole(url, parts, body), start)
+        let looked = body.look(look, time).await;
+        (of_reqwest::whole(url, parts, body), looked)
     }
 
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {

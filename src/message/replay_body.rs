@@ -127,6 +127,26 @@ impl<B: Body> ReplayBody<B> {
         tape.record.is_some() && tape.state != State::Failed && (!early || tape.is_over())
     }
 
+    /// Puts other bytes in the place of all that was sent; only where that is all there is, and all of it is recorded.
+    pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        let mut tape = self.tape();
+        let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {
+            return false;
+        };
+        let data = record.iter().filter_map(|frame| match frame {
+            Recorded::Data(data) => Some(data),
+            Recorded::Trailers(_) => None,
+        });
+        let Some(other) = with(&data.flatten().copied().collect::<Vec<u8>>()) else {
+            return false;
+        };
+        tape.state = State::Ended;
+        tape.recorded = other.len();
+        tape.record = Some(vec![Recorded::Data(other.into())]);
+        tape.frames = 1;
+        true
+    }
+
     /// How many bytes of the body were read, while all of them are recorded.
     pub(super) fn read(&self) -> Option<u64> {
         let tape = self.tape();

@@ -1,6 +1,6 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
-use super::{ReplayBody, Resend, is_told_length, set};
+use super::{ReplayBody, Resend, RewriteWith, is_told_length, set};
 use crate::route::Move;
 use ::reqwest::{Body, Request, Url};
 use http::{HeaderMap, Method};
@@ -25,6 +25,10 @@ impl Resend for Request {
 
     fn headers(&self) -> &HeaderMap {
         self.headers()
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        self.headers_mut()
     }
 
     fn authority(&self) -> Option<Cow<'_, str>> {
@@ -118,5 +122,27 @@ impl Resend for Request {
             request.headers_mut().remove(http::header::HOST);
         }
         set(request.headers_mut(), headers);
+    }
+
+    fn rewrite(spare: &mut SpareRequest, with: &mut RewriteWith<'_>) -> bool {
+        let SpareRequest { request, stream } = spare;
+        let mut headers = request.headers().clone();
+        let mut with = |body: &[u8]| with(&mut headers, body);
+        let changed = match stream {
+            Some(stream) => stream.rewrite(&mut with),
+            None => {
+                let body = request.body().and_then(Body::as_bytes);
+                let other = body.and_then(with);
+                let changed = other.is_some();
+                if let Some(other) = other {
+                    *request.body_mut() = Some(Body::from(other));
+                }
+                changed
+            }
+        };
+        if changed {
+            *request.headers_mut() = headers;
+        }
+        changed
     }
 }

@@ -1,5 +1,6 @@
 //! A response's body as the caller gets it.
 
+use crate::policy::{Look, Looked};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
@@ -59,6 +60,20 @@ impl<E> Read<E> {
         }
     }
 
+    /// Reads one frame, and tells whether it was the last.
+    fn poll_more<B: Body<Data = Bytes, Error = E>>(
+        &mut self,
+        body: Pin<&mut B>,
+        cx: &mut Context<'_>,
+    ) -> Poll<bool> {
+        match ready!(body.poll_frame(cx)) {
+            Some(Ok(frame)) => self.push(frame),
+            Some(Err(error)) => self.error = Some(error),
+            None => return Poll::Ready(true),
+        }
+        Poll::Ready(self.error.is_some())
+    }
+
     fn pop(&mut self) -> Option<Result<Frame<Bytes>, E>> {
         if let Some(data) = self.data.pop_front() {
             self.bytes = self.bytes.saturating_sub(data.len());
@@ -74,10 +89,6 @@ impl<E> Read<E> {
 
     fn is_over(&self, bytes: usize) -> bool {
         self.bytes > bytes || self.data.len() > MOST_FRAMES
-    }
-
-    fn start(&self, bytes: usize) -> Vec<u8> {
-        self.data.iter().flatten().take(bytes).copied().collect()
     }
 }
 
@@ -131,19 +142,46 @@ where
         }
     }
 
-    /// So many of the first bytes, or what there is of them when the time is up; whoever reads the body gets them all the
-    /// same.
-    pub(crate) async fn peek(&mut self, bytes: usize, time: impl Future<Output = ()>) -> Vec<u8> {
+    /// Shows a look what is there of the body from its start, and then what comes in, as long as it wants more and the
+    /// time allows; whoever reads the body gets all of it all the same.
+    pub(crate) async fn look(
+        &mut self,
+        look: &mut dyn Look,
+        time: impl Future<Output = ()>,
+    ) -> Looked {
         let mut time = pin!(time);
-        poll_fn(|cx| match self.poll_read(cx, bytes) {
-            Poll::Ready(_) => Poll::Ready(()),
-            Poll::Pending => time.as_mut().poll(cx),
+        let mut shown = 0;
+        poll_fn(|cx| match self.poll_look(cx, look, &mut shown) {
+            Poll::Ready(looked) => Poll::Ready(looked),
+            Poll::Pending => time.as_mut().poll(cx).map(|()| Looked::TimeIsUp),
         })
-        .await;
-        self.read
-            .as_ref()
-            .map(|read| read.start(bytes))
-            .unwrap_or_default()
+        .await
+    }
+
+    fn poll_look(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: &mut dyn Look,
+        shown: &mut usize,
+    ) -> Poll<Looked> {
+        loop {
+            let read = self.read.get_or_insert_default();
+            for data in read.data.iter().skip(*shown) {
+                *shown = shown.saturating_add(1);
+                if look.see(data).is_break() {
+                    return Poll::Ready(Looked::Enough);
+                }
+            }
+            if *shown > MOST_FRAMES {
+                return Poll::Ready(Looked::Enough);
+            }
+            let Some(rest) = &mut self.rest else {
+                return Poll::Ready(Looked::AtTheEnd);
+            };
+            if ready!(read.poll_more(Pin::new(rest), cx)) {
+                self.rest = None;
+            }
+        }
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Reached> {
@@ -152,13 +190,8 @@ where
             if read.is_over(bytes) {
                 return Poll::Ready(Reached::Limit);
             }
-            match ready!(Pin::new(rest).poll_frame(cx)) {
-                Some(Ok(frame)) => read.push(frame),
-                Some(Err(error)) => {
-                    read.error = Some(error);
-                    self.rest = None;
-                }
-                None => self.rest = None,
+            if ready!(read.poll_more(Pin::new(rest), cx)) {
+                self.rest = None;
             }
         }
         let over = self.read.as_ref().is_some_and(|read| read.is_over(bytes));
@@ -212,6 +245,7 @@ mod tests {
     use std::convert::Infallible;
     use std::future::{pending, ready};
     use std::io;
+    use std::ops::ControlFlow;
 
     type Frames = Vec<Result<Frame<Bytes>, io::Error>>;
 
@@ -248,11 +282,36 @@ mod tests {
         assert!(RetryBody::untouched(Full::new(Bytes::new())).is_end_stream());
     }
 
+    /// Sees so many bytes.
+    struct First(usize, Vec<u8>);
+
+    impl Look for First {
+        fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
+            self.1.extend_from_slice(data);
+            match self.1.len() < self.0 {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        }
+    }
+
+    async fn look<B: Body<Data = Bytes> + Unpin>(
+        body: &mut RetryBody<B>,
+        bytes: usize,
+        time: impl Future<Output = ()>,
+    ) -> (Vec<u8>, Looked) {
+        let mut first = First(bytes, Vec::new());
+        let looked = body.look(&mut first, time).await;
+        (first.1, looked)
+    }
+
     #[tokio::test]
     async fn a_look_at_the_start_takes_nothing_away() {
         let mut body = body(vec![data("abc"), data("def"), data("ghi"), trailers()]);
-        assert_eq!(body.peek(4, pending()).await, b"abcd");
-        assert_eq!(body.peek(4, pending()).await, b"abcd");
+        for _ in 0..2 {
+            let seen = look(&mut body, 4, pending()).await;
+            assert_eq!(seen, (b"abcdef".to_vec(), Looked::Enough));
+        }
         let whole = body.collect().await.unwrap();
         assert_eq!(whole.trailers().unwrap()["checksum"], "7");
         assert_eq!(whole.to_bytes(), "abcdefghi");
@@ -262,16 +321,19 @@ mod tests {
     async fn a_look_ends_with_its_time_or_with_the_body() {
         let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
         let mut stalled = RetryBody::untouched(StreamBody::new(stalled));
-        assert_eq!(stalled.peek(4, ready(())).await, b"");
+        let seen = look(&mut stalled, 4, ready(())).await;
+        assert_eq!(seen, (Vec::new(), Looked::TimeIsUp));
         let mut short = RetryBody::untouched(Full::new(Bytes::from("ab")));
-        assert_eq!(short.peek(4, pending()).await, b"ab");
+        let seen = look(&mut short, 4, pending()).await;
+        assert_eq!(seen, (b"ab".to_vec(), Looked::AtTheEnd));
         assert_eq!(short.size_hint().exact(), Some(2));
     }
 
     #[tokio::test]
     async fn an_error_after_the_start_still_comes_after_it() {
         let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
-        assert_eq!(body.peek(9, pending()).await, b"ab");
+        let seen = look(&mut body, 9, pending()).await;
+        assert_eq!(seen, (b"ab".to_vec(), Looked::AtTheEnd));
         let first = body.frame().await.unwrap().unwrap();
         assert_eq!(first.into_data().unwrap(), "ab");
         let error = body.frame().await.unwrap().unwrap_err();
@@ -283,7 +345,8 @@ mod tests {
     async fn frames_without_bytes_do_not_go_on_for_ever() {
         let empty = futures_util::stream::repeat_with(|| data(""));
         let mut body = RetryBody::untouched(StreamBody::new(empty));
-        assert_eq!(body.peek(4, pending()).await, b"");
+        let seen = look(&mut body, 4, pending()).await;
+        assert_eq!(seen, (Vec::new(), Looked::Enough));
         assert!(body.drained(Version::HTTP_11, 4).await.is_none());
     }
 }

@@ -11,6 +11,8 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_attempt_seconds` | histogram | `service` |
 /// | `http_retry_retries_total` | counter | `service`, `delay_source` |
 /// | `http_retry_delay_seconds` | histogram | `service` |
+/// | `http_retry_gate_wait_seconds` | histogram | `service` |
+/// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
 ///
 /// A service is what [`RetryOverride::service`](crate::RetryOverride::service) names, else host and port: a client that
@@ -48,6 +50,12 @@ impl Observer for MetricsObserver {
                 let stop = report.stop().as_str();
                 counter!("http_retry_requests_total", "service" => service(), "stop" => stop)
                     .increment(1);
+            }
+            RetryEventKind::WaitedAtGate { waited } => {
+                histogram!("http_retry_gate_wait_seconds", "service" => service()).record(waited);
+            }
+            RetryEventKind::TextCut(_) => {
+                counter!("http_retry_text_cuts_total", "service" => service()).increment(1);
             }
             RetryEventKind::AttemptStarted { .. } => {}
         }

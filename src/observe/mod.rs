@@ -20,7 +20,7 @@ pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
 pub(crate) use story::{Story, Subject};
 
-use crate::policy::DelaySource;
+use crate::policy::{DelaySource, TextCut};
 use http::Method;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,6 +97,14 @@ pub enum RetryEventKind<'a> {
         /// Who set the delay.
         source: DelaySource,
     },
+    /// The request has waited at the gate, together with all callers of the service, and is let through.
+    #[non_exhaustive]
+    WaitedAtGate {
+        /// How long.
+        waited: Duration,
+    },
+    /// The longest text of the request was cut, since it was too long for the model; the next attempt sends it so.
+    TextCut(TextCut),
     /// The request is over.
     Stopped(&'a RetryReport),
 }

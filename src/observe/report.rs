@@ -1,7 +1,8 @@
 //! The story of one request's attempts.
 
 use crate::policy::{
-    Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, ServerDelay, StopReason,
+    Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, ServerDelay, StopReason,
+    TextCut,
 };
 use http::StatusCode;
 use std::fmt;
@@ -143,8 +144,12 @@ pub struct AttemptReport {
     pub reach: Reach,
     /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
     pub asked: ServerDelay,
+    /// Why the outcome is of its class, where the policy's classifier knows that.
+    pub reason: Option<Reason>,
     /// The rule of a document that judged the outcome, by its name or its place.
     pub rule: Option<Arc<str>>,
+    /// What was cut from the request's text before this attempt.
+    pub cut: Option<TextCut>,
 }
 
 impl AttemptReport {
@@ -160,7 +165,9 @@ impl AttemptReport {
             class: outcome.class(),
             reach: outcome.reach(),
             asked: outcome.server_delay(wall),
+            reason: outcome.reason(),
             rule: None,
+            cut: None,
         }
     }
 }
@@ -182,6 +189,9 @@ impl fmt::Display for AttemptReport {
         if self.class != Class::Success {
             write!(f, " ({}, {})", self.class, self.reach)?;
         }
+        if let Some(reason) = self.reason {
+            write!(f, ", {reason}")?;
+        }
         match self.asked {
             ServerDelay::Asked(delay) => write!(f, ", the server asks for {}", Seconds(delay))?,
             ServerDelay::Invalid(header) => {
@@ -191,6 +201,12 @@ impl fmt::Display for AttemptReport {
         }
         if let Some(rule) = &self.rule {
             write!(f, ", by the rule {rule}")?;
+        }
+        if let Some(TextCut { before, after, .. }) = self.cut {
+            write!(
+                f,
+                "; sent with a text cut from {before} to {after} characters"
+            )?;
         }
         match self.delay_source {
             Some(source) => {

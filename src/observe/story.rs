@@ -4,7 +4,7 @@ use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
 };
 use crate::budget::PaidRetry;
-use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason};
+use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason, TextCut};
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub(crate) struct Story {
     number: u32,
     delay: Duration,
     delay_source: Option<DelaySource>,
+    /// What was cut from the text before the next attempt.
+    cut: Option<TextCut>,
     only_success: bool,
     span: AttemptSpan,
 }
@@ -64,6 +66,7 @@ impl Story {
             number: 1,
             delay: Duration::ZERO,
             delay_source: None,
+            cut: None,
             only_success: true,
             span: AttemptSpan::none(),
         }
@@ -112,6 +115,7 @@ impl Story {
             delay: self.delay,
             delay_source: self.delay_source,
             rule: rule.cloned(),
+            cut: self.cut.take(),
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
         self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));
@@ -130,6 +134,21 @@ impl Story {
         };
         self.tell(due.saturating_sub(delay), kind);
         super::span::log_retry(&self.subject, paid, self.report.attempts().last());
+    }
+
+    pub(crate) fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
+        self.delay = match self.delay_source {
+            // The gate took the place of a delay of the request's own.
+            Some(DelaySource::Gate) | None => waited,
+            Some(_) => self.delay.saturating_add(waited),
+        };
+        self.delay_source = Some(DelaySource::Gate);
+        self.tell(at, RetryEventKind::WaitedAtGate { waited });
+    }
+
+    pub(crate) fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
+        self.cut = Some(cut);
+        self.tell(at, RetryEventKind::TextCut(cut));
     }
 
     pub(crate) fn retry_sent(&mut self) {

@@ -1,6 +1,9 @@
 //! Settings in, a policy that can work out.
 
 use super::directives::Directives;
+use super::look::HoldStreams;
+use super::rewrite::Rewrite;
+use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
 use crate::error::ConfigError;
 use std::error::Error;
@@ -83,6 +86,16 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.max_server_delay = most.into())
     }
 
+    /// How long a call may wait at the gate, in all its waits together, above 0; `None` for no gate. Default none; 5 min
+    /// in [`RetryPolicy::llm`], 15 min in [`RetryPolicy::rate_limited`].
+    ///
+    /// The gate is one pause for all callers of a service: after a 429 that says when to come back, nobody is sent until
+    /// then, and then one after the other. A 429 met there does not count as an attempt. A call that has waited as long
+    /// as it may is sent all the same, and counts again.
+    pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.max_gate_wait = most.into())
+    }
+
     /// Which methods may be repeated after the server may have processed the request. Default
     /// [`Methods::Idempotent`].
     pub fn methods(self, methods: Methods) -> Self {
@@ -105,11 +118,18 @@ impl RetryPolicyBuilder {
     ///     .build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn classify(
+    pub fn classify<V: Into<Verdict>>(
         self,
-        rule: impl Fn(&Outcome<'_>) -> Option<(Class, Reach)> + Send + Sync + 'static,
+        rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|settings| settings.classify = Some(Arc::new(rule)))
+        self.classifier(ByFunction(move |outcome: &Outcome<'_>| {
+            rule(outcome).map(Into::into)
+        }))
+    }
+
+    /// A classifier in front of the standard tables, in the place of a [`RetryPolicyBuilder::classify`] before it.
+    pub fn classifier(self, classifier: impl Classify) -> Self {
+        self.with(|settings| settings.classify = Some(Arc::new(classifier)))
     }
 
     /// What an error type of one's own means, wherever it stands in an error's source chain; for several types, call it
@@ -140,6 +160,14 @@ impl RetryPolicyBuilder {
         })
     }
 
+    pub(crate) fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
+        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
+    }
+
+    pub(crate) fn streams(self, streams: impl HoldStreams + 'static) -> Self {
+        self.with(|settings| settings.streams = Some(Arc::new(streams)))
+    }
+
     pub(crate) fn directives(self, name: String, directives: Directives) -> Self {
         self.with(|settings| {
             settings.name = name.into();
@@ -162,6 +190,12 @@ impl RetryPolicyBuilder {
         };
         settings.check()?;
         Ok(RetryPolicy(Arc::new(settings)))
+    }
+
+    /// The policy as it stands, under its own name: for presets.
+    #[cfg(feature = "llm")]
+    pub(crate) fn unchanged(self) -> RetryPolicy {
+        RetryPolicy(Arc::new(self.settings))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -189,6 +223,7 @@ impl Settings {
         self.backoff.check()?;
         above_zero("deadline", self.deadline)?;
         above_zero("attempt_timeout", self.attempt_timeout)?;
+        above_zero("max_gate_wait", self.max_gate_wait)?;
         match (self.attempt_timeout, self.deadline) {
             (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
                 "attempt_timeout",

@@ -1,5 +1,6 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
+use super::rewrite::RewriteBody;
 use http::HeaderMap;
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,6 @@ pub enum Decision {
 /// A retry that is planned and not yet paid for.
 ///
 /// Its delay is hidden: a budget turns the plan into one, so that no retry goes past it.
-#[derive(Debug)]
 #[must_use]
 pub struct RetryPlan {
     pub(crate) retry: u32,
@@ -32,6 +32,19 @@ pub struct RetryPlan {
     pub(crate) failover: Option<Arc<str>>,
     /// The budget that pays, if not the service's own.
     pub(crate) budget: Option<Arc<str>>,
+    /// What the server asked all its callers for, who wait at the gate.
+    pub(crate) gated: Option<Duration>,
+    /// The request must change first.
+    pub(crate) rewrite: Option<RewriteBody>,
+}
+
+impl fmt::Debug for RetryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryPlan")
+            .field("retry", &self.retry)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RetryPlan {
@@ -54,6 +67,8 @@ pub(crate) enum Cost {
     Nothing,
     Retry,
     Timeout,
+    /// The call waits at the gate.
+    Gated,
 }
 
 /// Who set a delay.
@@ -64,15 +79,18 @@ pub enum DelaySource {
     Own,
     /// The server asked for longer than that.
     Server,
+    /// A rate limit that all callers of the service wait for together.
+    Gate,
 }
 
 impl DelaySource {
-    /// A stable name, for metric labels: `own`, `server`.
+    /// A stable name, for metric labels: `own`, `server`, `gate`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "own",
             Self::Server => "server",
+            Self::Gate => "gate",
         }
     }
 }

@@ -133,7 +133,7 @@ pub(crate) struct Origin {
 
 /// What is to be done about an outcome, and the rule that says so.
 #[derive(Clone, Copy)]
-pub(super) struct Verdict<'a> {
+pub(super) struct Ruling<'a> {
     pub(super) then: Judged<'a>,
     pub(super) rule: Option<usize>,
 }
@@ -150,7 +150,7 @@ pub(super) enum Judged<'a> {
     Failover(&'a Arc<str>),
 }
 
-impl Verdict<'_> {
+impl Ruling<'_> {
     /// The word of a policy without rules.
     pub(super) const BY_CLASS: Self = Self {
         then: Judged::ByClass,
@@ -160,10 +160,10 @@ impl Verdict<'_> {
 
 impl Directives {
     /// The first rule's word; nothing where that depends on what has not been read yet.
-    pub(super) fn verdict(&self, seen: &Seen<'_>) -> Option<Verdict<'_>> {
+    pub(super) fn verdict(&self, seen: &Seen<'_>) -> Option<Ruling<'_>> {
         for (index, rule) in self.rules.iter().enumerate() {
             if rule.when.holds(seen)? {
-                return Some(Verdict {
+                return Some(Ruling {
                     then: rule.then.judged(),
                     rule: Some(index),
                 });
@@ -178,7 +178,7 @@ impl Directives {
             Otherwise::ByOutcome => Judged::Fail,
             Otherwise::Retry(policy) => Judged::Retry(policy),
         };
-        Some(Verdict { then, rule: None })
+        Some(Ruling { then, rule: None })
     }
 
     /// Whether these outcomes are retried by what `retry_on` and `stop_on` say; nothing where neither has a word, or

@@ -93,6 +93,13 @@ impl Settings {
             )?,
             None => writeln!(text, "  a server may ask for any wait")?,
         }
+        if let Some(most) = self.max_gate_wait {
+            writeln!(
+                text,
+                "  after a 429 all callers wait together, each for at most {} in all",
+                Words(most)
+            )?;
+        }
         match self.methods {
             Methods::Idempotent => writeln!(
                 text,

@@ -10,14 +10,19 @@ mod classify;
 mod decimal;
 mod decision;
 mod directives;
+mod evidence;
 mod explain;
 mod jitter;
+mod look;
 mod moment;
 mod outcome;
 mod presets;
+mod reason;
 mod request_override;
 mod retry_after;
+mod rewrite;
 mod session;
+mod verdict;
 mod when;
 mod worst_case;
 
@@ -30,9 +35,12 @@ pub use decision::{Decision, DelaySource, RetryPlan, StopReason};
 pub use jitter::{Cap, Jitter};
 pub use moment::Moment;
 pub use outcome::{Outcome, RequestFacts};
+pub use reason::Reason;
 pub use request_override::RetryOverride;
 pub use retry_after::ServerDelay;
+pub use rewrite::TextCut;
 pub use session::RetrySession;
+pub use verdict::{Classify, Verdict};
 pub use worst_case::WorstCase;
 
 pub(crate) use decision::Cost;
@@ -40,9 +48,15 @@ pub(crate) use directives::{
     CannedResponse, Counter, Directives, OnExhausted, Origin, Otherwise, Rule, ServerDelays, Then,
     Wait,
 };
-pub(crate) use moment::second;
+pub(crate) use evidence::Evidence;
+pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
+pub(crate) use moment::{nanos, second, uniform};
 pub(crate) use presets::Preset;
-pub(crate) use when::{Ending, Evidence, HeaderTest, Test, Trouble, When};
+#[cfg(test)]
+pub(crate) use retry_after::delay_in_prose;
+pub(crate) use retry_after::header_duration;
+pub(crate) use rewrite::{Rewrite, RewriteBody, Rewritten};
+pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -85,7 +99,6 @@ pub enum Methods {
     All,
 }
 
-type OutcomeRule = Arc<dyn Fn(&Outcome<'_>) -> Option<(Class, Reach)> + Send + Sync>;
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + Send + Sync>;
 
 #[derive(Clone)]
@@ -98,9 +111,12 @@ struct Settings {
     deadline: Option<Duration>,
     attempt_timeout: Option<Duration>,
     max_server_delay: Option<Duration>,
+    max_gate_wait: Option<Duration>,
     methods: Methods,
-    classify: Option<OutcomeRule>,
+    classify: Option<Arc<dyn Classify>>,
     own_errors: Vec<OwnError>,
+    rewrite: Option<Arc<dyn Rewrite>>,
+    streams: Option<Arc<dyn HoldStreams>>,
     directives: Directives,
 }
 
@@ -121,17 +137,28 @@ impl RetryPolicy {
     /// The outcome as this policy sees it: by its own classifier where that has an opinion, else as it stands.
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
-        let own = self.0.classify.as_ref().and_then(|rule| rule(&outcome));
+        let own = self.0.classify.as_ref();
+        let own = own.and_then(|classifier| classifier.classify(&outcome));
         // There is nothing to hand over as a success where there is no response.
-        let own =
-            own.filter(|(class, _)| *class != Class::Success || outcome.error_kind().is_none());
-        own.map_or(outcome, |(class, reach)| outcome.with(class, reach))
+        let own = own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none());
+        own.map_or(outcome, |own| outcome.judged(own))
+    }
+
+    /// Whether the classifier must see the start of the answer's body.
+    pub(crate) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        let own = self.0.classify.as_ref();
+        outcome.evidence().is_none() && own.is_some_and(|own| own.reads_body(outcome))
     }
 
     /// How many retries may follow the first attempt.
     #[must_use]
     pub fn max_retries(&self) -> u32 {
         self.0.max_retries
+    }
+
+    /// What holds back the start of streamed answers, if anything does.
+    pub(crate) fn streams(&self) -> Option<&dyn HoldStreams> {
+        self.0.streams.as_deref()
     }
 
     pub(crate) fn directives(&self) -> &Directives {
@@ -163,6 +190,11 @@ impl RetryPolicy {
         rules.is_empty() && retry_on.is_none() && !matches!(otherwise, Otherwise::Fail)
     }
 
+    /// How long a call may wait at the gate in all, if there is one.
+    pub(crate) fn max_gate_wait(&self) -> Option<Duration> {
+        self.0.max_gate_wait
+    }
+
     /// Whether a request needs no clock but for its report: no deadline and no attempt timeout.
     pub(crate) fn is_untimed(&self) -> bool {
         self.0.deadline.is_none() && self.0.attempt_timeout.is_none()
@@ -188,6 +220,7 @@ impl fmt::Debug for Settings {
             .field("deadline", &self.deadline)
             .field("attempt_timeout", &self.attempt_timeout)
             .field("max_server_delay", &self.max_server_delay)
+            .field("max_gate_wait", &self.max_gate_wait)
             .field("methods", &self.methods)
             .finish_non_exhaustive()
     }

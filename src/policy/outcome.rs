@@ -1,8 +1,10 @@
 //! What one attempt produced, and what is known of the request.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::evidence::Evidence;
+use super::reason::Reason;
 use super::retry_after::ServerDelay;
-use super::when::Evidence;
+use super::verdict::Verdict;
 use http::{HeaderMap, Method, StatusCode};
 use std::time::Duration;
 
@@ -25,6 +27,10 @@ pub struct Outcome<'a> {
     class: Class,
     reach: Reach,
     evidence: Option<&'a Evidence>,
+    reason: Option<Reason>,
+    /// What the answer's body asks for.
+    asked: Option<Duration>,
+    shared: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +49,9 @@ impl<'a> Outcome<'a> {
             class: Class::Success,
             reach: Reach::Answered,
             evidence: None,
+            reason: None,
+            asked: None,
+            shared: true,
         }
     }
 
@@ -55,6 +64,9 @@ impl<'a> Outcome<'a> {
             class,
             reach,
             evidence: None,
+            reason: None,
+            asked: None,
+            shared: true,
         }
     }
 
@@ -67,6 +79,9 @@ impl<'a> Outcome<'a> {
             class,
             reach,
             evidence: None,
+            reason: None,
+            asked: None,
+            shared: true,
         }
     }
 
@@ -78,6 +93,29 @@ impl<'a> Outcome<'a> {
             reach,
             ..self
         }
+    }
+
+    /// The same outcome as a classifier sees it.
+    pub(crate) fn judged(self, verdict: Verdict) -> Self {
+        Self {
+            class: verdict.class,
+            reach: verdict.reach,
+            reason: verdict.reason,
+            asked: verdict.asked,
+            shared: verdict.shared,
+            ..self
+        }
+    }
+
+    /// Whether a rate limit is one that all callers of the service share.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Why it is of its class, where a classifier knows that.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason
     }
 
     /// The same outcome, with what was read of it beyond its head.
@@ -136,9 +174,9 @@ impl<'a> Outcome<'a> {
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {
         match self.what {
             What::Response(status, headers) if self.class != Class::Success => {
-                ServerDelay::read(status, headers, wall)
+                ServerDelay::read_with(status, headers, self.asked, wall)
             }
-            _ => ServerDelay::None,
+            _ => self.asked.map_or(ServerDelay::None, ServerDelay::Asked),
         }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) struct Preset {
     pub(crate) base: Duration,
     pub(crate) max_delay: Duration,
     pub(crate) max_server_delay: Duration,
+    pub(crate) max_gate_wait: Option<Duration>,
     pub(crate) methods: Methods,
 }
 
@@ -34,6 +35,7 @@ impl Preset {
         base: Duration::from_millis(500),
         max_delay: seconds(2),
         max_server_delay: seconds(2),
+        max_gate_wait: None,
         methods: Methods::Idempotent,
     };
 
@@ -43,15 +45,17 @@ impl Preset {
         base: seconds(2),
         max_delay: seconds(60),
         max_server_delay: seconds(15 * 60),
+        max_gate_wait: None,
         methods: Methods::Idempotent,
     };
 
-    const LLM: Self = Self {
+    pub(crate) const LLM: Self = Self {
         name: "llm",
         max_retries: 2,
         base: seconds(1),
         max_delay: seconds(60),
         max_server_delay: seconds(2 * 60),
+        max_gate_wait: Some(seconds(5 * 60)),
         methods: Methods::All,
     };
 
@@ -61,6 +65,7 @@ impl Preset {
         base: seconds(2),
         max_delay: seconds(120),
         max_server_delay: seconds(10 * 60),
+        max_gate_wait: Some(seconds(15 * 60)),
         methods: Methods::Idempotent,
     };
 
@@ -79,9 +84,12 @@ impl Preset {
             deadline: None,
             attempt_timeout: None,
             max_server_delay: Some(self.max_server_delay),
+            max_gate_wait: self.max_gate_wait,
             methods: self.methods,
             classify: None,
             own_errors: Vec::new(),
+            rewrite: None,
+            streams: None,
             directives: Directives::default(),
         }))
     }
@@ -112,7 +120,9 @@ impl RetryPolicy {
     ///
     /// 3 attempts, base 1 s, delays up to 60 s, a server's wish up to 2 min, **all methods**: a completion is a POST
     /// without an effect but its cost, and its quota windows are mostly a minute long. Do not use it for calls that
-    /// order, pay or send something.
+    /// order, pay or send something. The gate is on: after a 429 all callers of the service wait together, each for at
+    /// most 5 min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    #[cfg(not(feature = "llm"))]
     #[must_use]
     pub fn llm() -> Self {
         Preset::LLM.policy()
@@ -121,7 +131,8 @@ impl RetryPolicy {
     /// For an API with a strict quota.
     ///
     /// 3 attempts, base 2 s, delays up to 2 min, a server's wish up to 10 min, idempotent methods only. A quota is kept
-    /// by waiting as long as the server says and not by trying more often.
+    /// by waiting as long as the server says and not by trying more often. The gate is on: after a 429 all callers of the
+    /// service wait together, each for at most 15 min in all.
     #[must_use]
     pub fn rate_limited() -> Self {
         Preset::RATE_LIMITED.policy()

@@ -1,7 +1,14 @@
 //! What a response asks for: headers and the wall clock in, a delay out.
 
+mod duration;
+mod quota;
+mod rfc3339;
+
+pub(crate) use duration::{delay_in_prose, header_duration};
+
 use super::moment::nanos;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use quota::quota_reset;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a response says about when to come back.
@@ -50,21 +57,31 @@ impl ServerDelay {
     /// measured where the response has no valid `date` of its own.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
-        if headers.is_empty() {
-            return Self::None;
+        match headers.is_empty() {
+            true => Self::None,
+            false => Self::read_with(status, headers, None, wall),
         }
-        for name in MILLISECONDS {
-            if headers.contains_key(name) {
-                return latest(headers, name, |text| {
-                    digits(text).map(Duration::from_millis).map(Self::Asked)
-                });
+    }
+
+    /// The same, with what the answer's body asks for: after the headers that say when to come back, and before those
+    /// that only say when a quota is whole again.
+    pub(super) fn read_with(
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: Option<Duration>,
+        wall: Duration,
+    ) -> Self {
+        match (named(headers, wall), body) {
+            (Some(named @ Self::Asked(_)), _) | (Some(named @ Self::Invalid(_)), None) => {
+                return named;
             }
+            // A time that is past asks for nothing.
+            _ => {}
         }
-        if headers.contains_key(RETRY_AFTER) {
-            let now = date_header(headers).unwrap_or(wall);
-            return latest(headers, RETRY_AFTER, |text| seconds_or_date(text, now));
+        match body {
+            Some(asked) => Self::Asked(asked),
+            None => spent_quota(status, headers, wall),
         }
-        quota(status, headers, wall)
     }
 
     /// The time that the server asks for, where it asks for some.
@@ -96,6 +113,21 @@ impl ServerDelay {
     }
 }
 
+/// What the first header that names a delay asks for, if there is one.
+fn named(headers: &HeaderMap, wall: Duration) -> Option<ServerDelay> {
+    for name in MILLISECONDS {
+        if headers.contains_key(name) {
+            let milliseconds =
+                |text: &[u8]| Some(ServerDelay::Asked(Duration::from_millis(digits(text)?)));
+            return Some(latest(headers, name, milliseconds));
+        }
+    }
+    headers.contains_key(RETRY_AFTER).then(|| {
+        let now = date_header(headers).unwrap_or(wall);
+        latest(headers, RETRY_AFTER, |text| seconds_or_date(text, now))
+    })
+}
+
 /// The latest of the valid lines of one header.
 fn latest(
     headers: &HeaderMap,
@@ -119,6 +151,17 @@ fn seconds_or_date(text: &[u8], now: Duration) -> Option<ServerDelay> {
             .checked_sub(now)
             .map_or(ServerDelay::None, ServerDelay::Asked),
     )
+}
+
+/// The later of what the resets of spent quotas ask for: of the standard headers, and of those that name one quota among
+/// several.
+fn spent_quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay {
+    let several = quota_reset(status, headers, wall);
+    match (quota(status, headers, wall), several) {
+        (ServerDelay::Asked(one), Some(other)) => ServerDelay::Asked(one.max(other)),
+        (_, Some(other)) => ServerDelay::Asked(other),
+        (one, None) => one,
+    }
 }
 
 /// What a spent quota's reset asks for, from the first of the quota headers that is there.

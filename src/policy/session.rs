@@ -57,7 +57,11 @@ pub struct RetrySession {
     retries: u32,
     /// What each rule has done so far.
     tallies: Vec<Tally>,
+    /// Whether the last outcome was worth another attempt, had there been one left.
+    worth_another: bool,
     previous: Duration,
+    /// How long it has waited at the gate.
+    gate_waited: Duration,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,7 +87,9 @@ impl RetrySession {
             resends: 0,
             retries: 0,
             tallies: Vec::new(),
+            worth_another: true,
             previous: Duration::ZERO,
+            gate_waited: Duration::ZERO,
         }
     }
 
@@ -175,6 +181,17 @@ impl RetrySession {
             .map(|deadline| deadline.saturating_sub(self.started))
     }
 
+    /// How long the request may still wait at the gate; none where there is no gate for it.
+    pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
+        let most = self.current.0.max_gate_wait?;
+        let gated = self.standing_aside.is_none();
+        gated.then(|| most.saturating_sub(self.gate_waited))
+    }
+
+    pub(crate) fn has_waited_at_the_gate(&mut self, waited: Duration) {
+        self.gate_waited = self.gate_waited.saturating_add(waited);
+    }
+
     /// The name of the rule that judged the last outcome.
     pub(crate) fn rule(&self) -> Option<&Arc<str>> {
         self.matched_rule().map(|rule| &rule.name)
@@ -182,7 +199,11 @@ impl RetrySession {
 
     /// What becomes of the request now that it has no retries left.
     pub(crate) fn on_exhausted(&self) -> &OnExhausted {
-        &self.current.0.directives.on_exhausted
+        match self.worth_another {
+            true => &self.current.0.directives.on_exhausted,
+            // An answer that no retry would have changed is the caller's.
+            false => &OnExhausted::Last,
+        }
     }
 
     /// Whether this request can be repeated here at all: then its success is counted here, and a retry layer further in

@@ -1,9 +1,9 @@
 //! Conditions on an outcome: what the rules of a document are made of.
 
 use super::classify::{Class, ErrorKind};
+use super::evidence::Evidence;
 use super::outcome::Outcome;
 use http::{HeaderMap, HeaderName, Method};
-use std::fmt;
 use std::ops::RangeInclusive;
 
 /// All of its tests must hold; with none it always does.
@@ -54,15 +54,6 @@ pub(crate) enum Trouble {
 pub(crate) struct HeaderTest {
     pub(crate) name: HeaderName,
     pub(crate) values: Option<Vec<String>>,
-}
-
-/// What was read of an outcome beyond its head.
-#[derive(Clone, Default)]
-pub(crate) struct Evidence {
-    /// The start of an error body, or an error's words, in lower case.
-    pub(crate) text: String,
-    /// The tokens of a JSON error body.
-    pub(crate) codes: Vec<String>,
 }
 
 /// All that a condition may look at.
@@ -190,13 +181,6 @@ pub(super) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
 }
 
-/// What a server wrote is nobody else's to read.
-impl fmt::Debug for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Evidence").finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,7 +212,7 @@ mod tests {
         assert_eq!(holds(message(), &failed, true), Some(false));
         let evidence = Evidence {
             text: "please slow down now".into(),
-            codes: Vec::new(),
+            ..Evidence::default()
         };
         let read = failed.with_evidence(&evidence);
         assert_eq!(holds(message(), &read, false), Some(true));

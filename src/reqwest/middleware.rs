@@ -5,14 +5,15 @@ use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RequestFacts, RetryPolicy};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy};
+use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Start, Transport, marked};
 use crate::route::Move;
 use crate::runtime::{Sleep, TokioRuntime};
-use crate::wishes::{Wishes, http_outcome};
+use crate::wishes::{Wishes, facts, http_outcome, number};
 use ::reqwest::{Request, Response};
 use async_trait::async_trait;
-use http::{Extensions, HeaderMap};
+use http::{Extensions, HeaderMap, HeaderName};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::Future;
 use std::sync::Arc;
@@ -69,14 +70,14 @@ impl RetryMiddleware {
 impl Middleware for RetryMiddleware {
     async fn handle(
         &self,
-        request: Request,
+        mut request: Request,
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> Result<Response> {
         let mut wishes = Wishes::of(Some(extensions));
         let route = wishes.route(&self.engine, &request);
         let started = self.engine.runtime.now();
-        let facts = RequestFacts::of(request.method(), request.headers());
+        let facts = facts(&self.engine, &mut request);
         let may_retry = wishes.may_retry(&route);
         let before = match may_retry {
             true => extensions.clone(),
@@ -135,6 +136,7 @@ impl RetryMiddleware {
             follows_redirects: self.engine.redirects,
             across_tasks: self.engine.across_tasks,
             recorded: self.engine.recorded,
+            attempt_header: self.engine.attempt_header.clone(),
         }
     }
 }
@@ -148,6 +150,7 @@ struct Chain<'a> {
     follows_redirects: bool,
     across_tasks: bool,
     recorded: usize,
+    attempt_header: Option<HeaderName>,
 }
 
 impl Transport for Chain<'_> {
@@ -180,7 +183,15 @@ impl Transport for Chain<'_> {
         <Request as Resend>::amend(spare, headers, way);
     }
 
-    async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
+    fn rewrite(
+        spare: &mut Self::Spare,
+        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
+    ) -> bool {
+        <Request as Resend>::rewrite(spare, with)
+    }
+
+    async fn send(&mut self, mut request: Request, attempt: Attempt) -> Result<Response> {
+        number(self.attempt_header.as_ref(), &mut request, attempt);
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
         }
@@ -205,12 +216,12 @@ impl Transport for Chain<'_> {
         <Response as Answer>::drain(response, bytes)
     }
 
-    fn peek(
+    fn look(
         response: Response,
-        bytes: usize,
+        look: &mut dyn Look,
         time: Sleep,
-    ) -> impl Future<Output = (Response, Vec<u8>)> + Send {
-        <Response as Answer>::peek(response, bytes, time)
+    ) -> impl Future<Output = (Response, Looked)> + Send {
+        <Response as Answer>::look(response, look, time)
     }
 
     fn words(policy: &RetryPolicy, error: &Error) -> String {

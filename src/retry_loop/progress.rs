@@ -1,10 +1,11 @@
 //! How far one request has come: what each attempt's end leads to.
 
-use super::{Judging, Transport};
+use super::Transport;
+use super::reading::Found;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::evidence;
+use crate::gate::{Kind, Pass, Passed, Patience, Quota};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
     Attempt, CannedResponse, Class, Decision, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
@@ -28,6 +29,10 @@ pub(crate) struct Progress {
     pub(crate) story: Story,
     /// Kept only where the policy may need it in the end.
     pub(crate) head: Option<Box<RequestHead>>,
+    /// Who shares a rate limit with this request.
+    pub(crate) gate_key: Arc<str>,
+    /// The gate has let the attempt through that is under way.
+    pub(crate) pass: Option<Pass>,
 }
 
 /// A request's head, for when nothing else is left of it.
@@ -46,9 +51,6 @@ pub(super) enum LastWord {
     /// As if from this URL.
     Respond(Arc<CannedResponse>, String),
 }
-
-/// How long an error body is read.
-const EVIDENCE_TIME: Duration = Duration::from_secs(2);
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
@@ -82,6 +84,43 @@ impl Progress {
         deadline.map(|deadline| deadline.saturating_sub(now))
     }
 
+    /// Waits for its turn at the gate, if there is one, but no longer than it may; tells whether the deadline has passed
+    /// meanwhile.
+    pub(super) async fn pass_the_gate(&mut self, kind: Kind) -> bool {
+        let Some(at_gate) = self.session.gate_wait_left() else {
+            return true;
+        };
+        let patience = Patience {
+            deadline: self.session.deadline(),
+            at_gate,
+        };
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let passed = gate.pass(&self.gate_key, kind, patience, runtime);
+        let Passed { pass, waited } = passed.await;
+        let in_time = pass.is_some();
+        self.pass = pass;
+        if !waited.is_zero() {
+            self.session.has_waited_at_the_gate(waited);
+            let now = self.engine.runtime.now();
+            self.story.waited_at_the_gate(waited, now);
+        }
+        in_time
+    }
+
+    /// Tells the gate what came of the attempt that it let through.
+    fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        let Some(pass) = self.pass.take() else {
+            return;
+        };
+        let headers = outcome.headers();
+        let quota = headers.and_then(|headers| Quota::read(headers, at.wall));
+        match self.session.asked_of_all(outcome, at) {
+            Some(asked) => pass.refused(asked, quota),
+            None if outcome.class() == Class::Success => pass.succeeded(quota),
+            None => pass.answered(quota),
+        }
+    }
+
     pub(super) fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
         let span = self.story.attempt_started(now);
         let limit = self.session.attempt_limit(now);
@@ -107,7 +146,8 @@ impl Progress {
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, false));
         self.session.set_replayable(whole);
-        let words = evidence::of_error(&format!("timeout: {}", AttemptTimeout::new(limit)));
+        self.pass = None;
+        let words = Evidence::of_words(&format!("timeout: {}", AttemptTimeout::new(limit)));
         let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
@@ -134,23 +174,44 @@ impl Progress {
     pub(super) fn step<T: Transport>(
         &mut self,
         transport: &T,
-        (result, evidence): (Result<T::Response, T::Error>, Option<Evidence>),
+        (result, found): (Result<T::Response, T::Error>, Found),
         spare: Option<T::Spare>,
     ) -> Step<T> {
         let whole = spare
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, result.is_ok()));
         self.session.set_replayable(whole);
-        let outcome = self.outcome(transport, &result, evidence.as_ref(), spare.as_ref());
+        let outcome = self.outcome(transport, &result, &found, spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
+        self.leave_the_gate(&outcome, at);
         let done = matches!(decided, Err(StopReason::Succeeded));
         self.tell(&outcome, at, done);
         match (decided, spare) {
-            (Ok(planned), Some(spare)) => self.retry(planned, Some(result), spare),
+            (Ok(planned), Some(mut spare)) => match self.rewrite::<T>(&planned, &mut spare) {
+                true => self.retry(planned, Some(result), spare),
+                false => Step::Stop(result, StopReason::NotRetryable),
+            },
             (Ok(_), None) => Step::Stop(result, StopReason::BodyNotReplayable),
             (Err(why), _) => Step::Stop(result, why),
         }
+    }
+
+    /// Makes the request what the plan wants it to be; false where that cannot be done.
+    fn rewrite<T: Transport>(&mut self, planned: &Planned, spare: &mut T::Spare) -> bool {
+        let Some(rewrite) = &planned.paid.plan().rewrite else {
+            return true;
+        };
+        let mut cut = None;
+        let changed = T::rewrite(spare, &mut |headers, body| {
+            let other = rewrite(headers, body)?;
+            cut = Some(other.cut);
+            Some(other.body)
+        });
+        if let Some(cut) = cut.filter(|_| changed) {
+            self.story.text_was_cut(cut, self.engine.runtime.now());
+        }
+        changed
     }
 
     pub(super) fn retry<T: Transport>(
@@ -166,56 +227,6 @@ impl Progress {
             last,
             spare,
         }
-    }
-
-    /// Whether a rule must look into an outcome before it can decide.
-    pub(super) fn needs_evidence<T: Transport>(
-        &self,
-        transport: &T,
-        result: &Result<T::Response, T::Error>,
-        spare: Option<&T::Spare>,
-    ) -> bool {
-        let outcome = self.outcome(transport, result, None, spare);
-        self.session.needs_evidence(&outcome)
-    }
-
-    /// Looks into an outcome as far as its rules may want to know.
-    pub(super) async fn read<T: Transport>(
-        &self,
-        result: Result<T::Response, T::Error>,
-    ) -> (Result<T::Response, T::Error>, Option<Evidence>) {
-        match result {
-            Ok(response) => {
-                let left = self.time_left().unwrap_or(Duration::MAX);
-                let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
-                let (response, start) = T::peek(response, evidence::MOST_BYTES, time).await;
-                (Ok(response), Some(evidence::of_body(&start)))
-            }
-            Err(error) => {
-                let words = T::words(self.session.policy(), &error);
-                (Err(error), Some(evidence::of_error(&words)))
-            }
-        }
-    }
-
-    fn outcome<'a, T: Transport>(
-        &self,
-        transport: &T,
-        result: &'a Result<T::Response, T::Error>,
-        evidence: Option<&'a Evidence>,
-        spare: Option<&T::Spare>,
-    ) -> Outcome<'a> {
-        let judging = Judging {
-            policy: self.session.policy(),
-            idempotent: self.session.is_idempotent(),
-            spare,
-        };
-        let outcome = transport.outcome(&judging, result);
-        let outcome = match evidence {
-            Some(evidence) => outcome.with_evidence(evidence),
-            None => outcome,
-        };
-        self.session.policy().classify(outcome)
     }
 
     fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {

@@ -7,7 +7,7 @@ use crate::nested::Mark;
 use crate::policy::RequestFacts;
 use crate::retry_loop::{Call, Start};
 use crate::route::Route;
-use crate::wishes::Wishes;
+use crate::wishes::{Wishes, facts};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -87,11 +87,11 @@ where
     X: Errors<S::Error> + 'static,
     X::Error: Send + 'static,
 {
-    pub(super) fn new(engine: Arc<Engine>, mut service: S, request: Q) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
         let mut wishes = Wishes::of(request.extensions());
         let route = wishes.route(&engine, &request);
         let started = engine.runtime.now();
-        let facts = RequestFacts::of(request.method(), request.headers());
+        let facts = facts(&engine, &mut request);
         if !wishes.is_plain() || !engine.is_silent(&route) {
             let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
             let progress = wishes.progress((engine, route), Some(&request), facts, started);

@@ -7,11 +7,12 @@ use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy};
+use crate::policy::{Look, Looked};
 use crate::retry_loop::{Judging, Transport};
 use crate::route::Move;
 use crate::runtime::Sleep;
-use crate::wishes::http_outcome;
-use http::HeaderMap;
+use crate::wishes::{http_outcome, number};
+use http::{HeaderMap, HeaderName};
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -151,6 +152,7 @@ pub(super) struct ServiceTransport<S, Q, X> {
     follows_redirects: bool,
     across_tasks: bool,
     recorded: usize,
+    attempt_header: Option<HeaderName>,
     types: PhantomData<fn(Q) -> X>,
 }
 
@@ -161,6 +163,7 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
             follows_redirects: Q::REDIRECTS_HIDDEN && engine.redirects,
             across_tasks: engine.across_tasks,
             recorded: engine.recorded,
+            attempt_header: engine.attempt_header.clone(),
             types: PhantomData,
         }
     }
@@ -207,6 +210,13 @@ where
         Q::amend(spare, headers, way);
     }
 
+    fn rewrite(
+        spare: &mut Q::Spare,
+        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
+    ) -> bool {
+        Q::rewrite(spare, with)
+    }
+
     fn send(
         &mut self,
         mut request: Q,
@@ -217,6 +227,7 @@ where
                 extensions.insert(attempt);
             }
         }
+        number(self.attempt_header.as_ref(), &mut request, attempt);
         let response = self.service.call(request);
         async move { response.await.map(Answer::keep).map_err(X::from_inner) }
     }
@@ -237,12 +248,12 @@ where
         S::Response::drain(response, bytes)
     }
 
-    fn peek(
+    fn look(
         response: Self::Response,
-        bytes: usize,
+        look: &mut dyn Look,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Vec<u8>)> + Send {
-        S::Response::peek(response, bytes, time)
+    ) -> impl Future<Output = (Self::Response, Looked)> + Send {
+        S::Response::look(response, look, time)
     }
 
     fn words(policy: &RetryPolicy, error: &X::Error) -> String {

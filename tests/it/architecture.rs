@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top-level modules and their layers: 0 and 1 decide, 2 act, 3 and 4 adapt. None names one of a higher layer.
-const LAYERS: [(&str, u8); 19] = [
+const LAYERS: [(&str, u8); 21] = [
     ("error", 0),
     ("policy", 1),
     ("budget", 1),
@@ -19,6 +19,7 @@ const LAYERS: [(&str, u8); 19] = [
     ("observe", 2),
     ("nested", 2),
     ("evidence", 2),
+    ("gate", 2),
     ("route", 2),
     ("engine", 3),
     ("failure", 3),
@@ -29,6 +30,7 @@ const LAYERS: [(&str, u8); 19] = [
     ("reqwest", 4),
     ("run", 4),
     ("config", 4),
+    ("llm", 4),
     ("testing", 4),
     ("docs", 4),
 ];
@@ -42,6 +44,8 @@ const INSIDE: &[(&str, &str)] = &[
     ("observe", "policy"),
     ("observe", "budget"),
     ("evidence", "policy"),
+    ("gate", "policy"),
+    ("gate", "runtime"),
     ("route", "policy"),
     ("route", "budget"),
     ("route", "observe"),
@@ -49,6 +53,7 @@ const INSIDE: &[(&str, &str)] = &[
     ("engine", "budget"),
     ("engine", "runtime"),
     ("engine", "observe"),
+    ("engine", "gate"),
     ("engine", "route"),
     ("failure", "error"),
     ("failure", "policy"),
@@ -62,11 +67,13 @@ const INSIDE: &[(&str, &str)] = &[
     ("retry_loop", "observe"),
     ("retry_loop", "nested"),
     ("retry_loop", "evidence"),
+    ("retry_loop", "gate"),
     ("retry_loop", "route"),
     ("retry_loop", "engine"),
     ("wishes", "policy"),
     ("wishes", "observe"),
     ("wishes", "nested"),
+    ("wishes", "gate"),
     ("wishes", "route"),
     ("wishes", "engine"),
     ("wishes", "failure"),
@@ -110,6 +117,7 @@ const INSIDE: &[(&str, &str)] = &[
     ("config", "budget"),
     ("config", "observe"),
     ("config", "route"),
+    ("llm", "policy"),
     ("testing", "policy"),
     ("testing", "runtime"),
 ];
@@ -125,7 +133,9 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("observe", "tracing"),
     ("evidence", "serde"),
     ("evidence", "serde_json"),
+    ("gate", "http"),
     ("route", "http"),
+    ("engine", "http"),
     ("failure", "anyhow"),
     ("failure", "h2"),
     ("failure", "hyper"),
@@ -155,6 +165,9 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("config", "serde"),
     ("config", "serde_json"),
     ("config", "strsim"),
+    ("llm", "http"),
+    ("llm", "serde"),
+    ("llm", "serde_json"),
     ("testing", "async_trait"),
     ("testing", "http"),
     ("testing", "reqwest"),

@@ -2,6 +2,7 @@
 //! is replaced while it is in force.
 
 mod client;
+mod exhausted;
 mod merged;
 mod overrides;
 mod properties;

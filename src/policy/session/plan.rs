@@ -2,11 +2,12 @@
 
 use super::{RetrySession, Tally};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
-use crate::policy::directives::{Counter, Judged, Listed, ServerDelays, Verdict, Wait};
+use crate::policy::directives::{Counter, Judged, Listed, Ruling, ServerDelays, Wait};
 use crate::policy::moment::{Moment, nanos, second, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::retry_after::ServerDelay;
-use crate::policy::{Class, RetryPolicy};
+use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
+use http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,12 +27,13 @@ impl RetrySession {
         let policy = self.policy.clone();
         self.current = policy.clone();
         self.rule = None;
+        self.worth_another = true;
         let success = outcome.class() == Class::Success;
         if let Some(why) = self.standing_aside {
             return Err(if success { StopReason::Succeeded } else { why });
         }
         let verdict = policy.0.directives.verdict(&self.seen(outcome, true));
-        let Verdict { then, rule } = verdict.unwrap_or(Verdict::BY_CLASS);
+        let Ruling { then, rule } = verdict.unwrap_or(Ruling::BY_CLASS);
         self.rule = rule;
         match then {
             Judged::Accept if success => Err(StopReason::Succeeded),
@@ -61,6 +63,14 @@ impl RetrySession {
         if outcome.class() == Class::Success && !wanted {
             return Err(StopReason::Succeeded);
         }
+        if listed != Listed::No {
+            let asked = self.asked_of_all(outcome, moment);
+            if let Some(asked) = asked.filter(|asked| self.may_wait_at_the_gate(*asked)) {
+                return self.plan_gated(asked, outcome, moment);
+            }
+        }
+        let by_class = listed == Listed::Unlisted && outcome.class() != Class::Permanent;
+        self.worth_another = listed != Listed::No && (wanted || by_class);
         let counted = match (policy.0.directives.counter, self.tally()) {
             (Counter::Rule, Some(tally)) => tally.retries,
             _ => self.retries,
@@ -68,8 +78,10 @@ impl RetrySession {
         if counted >= self.max_retries(&policy) {
             return Err(StopReason::AttemptsExhausted);
         }
-        let by_class = listed == Listed::Unlisted && outcome.class() != Class::Permanent;
-        if listed == Listed::No || !(wanted || by_class) {
+        if let Some(rewrite) = self.rewrite(outcome) {
+            return self.plan_rewrite(rewrite, outcome, moment);
+        }
+        if !self.worth_another {
             return Err(StopReason::NotRetryable);
         }
         self.check_resend(&policy, outcome)?;
@@ -87,6 +99,62 @@ impl RetrySession {
             _ => Cost::Retry,
         };
         Ok(self.resend(delay, cost))
+    }
+
+    /// What a rate limit asks all callers to wait for, where they wait together; not what is longer than any of them would
+    /// wait.
+    pub(crate) fn asked_of_all(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Duration> {
+        let limited = outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
+            && outcome.class() == Class::Throttled
+            && outcome
+                .reason()
+                .is_none_or(|reason| reason == Reason::RateLimited)
+            && outcome.is_shared();
+        self.gate_wait_left()?;
+        let asked = outcome.server_delay(moment.wall).delay()?;
+        let most = self.current.0.max_server_delay.unwrap_or(Duration::MAX);
+        (limited && asked <= most).then_some(asked)
+    }
+
+    fn may_wait_at_the_gate(&self, asked: Duration) -> bool {
+        self.repeats() && self.gate_wait_left().is_some_and(|left| asked <= left)
+    }
+
+    /// Another attempt behind the gate, which counts as no retry.
+    fn plan_gated(
+        &self,
+        asked: Duration,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(&self.current, outcome)?;
+        let delay = self.in_time((asked, DelaySource::Gate), moment)?;
+        Ok(RetryPlan {
+            gated: Some(asked),
+            ..self.resend(delay, Cost::Gated)
+        })
+    }
+
+    fn rewrite(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
+        let permanent = outcome.class() == Class::Permanent;
+        let rewrite = self.current.0.rewrite.as_ref().filter(|_| permanent)?;
+        rewrite.after(outcome)
+    }
+
+    /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
+    fn plan_rewrite(
+        &mut self,
+        rewrite: RewriteBody,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(&self.current, outcome)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), moment)?;
+        self.retries = self.retries.saturating_add(1);
+        Ok(RetryPlan {
+            rewrite: Some(rewrite),
+            ..self.resend(delay, Cost::Retry)
+        })
     }
 
     fn plan_wait(
@@ -152,6 +220,8 @@ impl RetrySession {
             set: self.matched_rule().and_then(|rule| rule.set.clone()),
             failover: None,
             budget: self.current.0.directives.budget.clone(),
+            gated: None,
+            rewrite: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod backoff;
 mod budget;
 mod classify;
 mod fields;
+mod llm;
 mod presets;
 mod rules;
 mod server_delay;
@@ -18,13 +19,24 @@ use tally::Tally;
 type Check = fn(&Value) -> Result<(), String>;
 
 /// The files of cases, by their names without `.json`.
-const FILES: [(&str, Check); 6] = [
+const FILES: [(&str, Check); 14] = [
     ("backoff", backoff::check),
     ("server_delay", server_delay::check),
     ("classify", classify::check),
     ("budget", budget::check),
     ("presets", presets::check),
     ("rules", rules::check),
+    ("llm_responses", llm::check),
+    ("llm_durations", llm::delays::duration),
+    ("llm_message_delays", llm::delays::message),
+    ("llm_truncation", llm::truncation::request),
+    ("llm_truncation_context_counts", llm::truncation::counts),
+    ("llm_truncation_raw_cases", llm::truncation::raw),
+    (
+        "llm_truncation_side_conditions",
+        llm::truncation::side_condition,
+    ),
+    ("llm_streams", llm::streams::check),
 ];
 
 const FOLDER: &str = "HTTP_RETRY_CASES";

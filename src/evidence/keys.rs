@@ -1,0 +1,98 @@
+//! What a key says of the value under it.
+
+use super::visitor::Place;
+
+/// What stands under a key; inside an echo of the request everything is an echo.
+pub(super) fn place(key: &str, parent: Place) -> Place {
+    let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
+    let plain = plain.to_ascii_lowercase();
+    let name = plain.as_str();
+    let echo = parent.echo || ECHOES.contains(&name);
+    Place {
+        code: CODES.contains(&name),
+        prose: !echo && PROSE.contains(&name),
+        delay: !echo && DELAYS.contains(&name),
+        quota: !echo && name == "quotavalue",
+        top_error: parent.top && matches!(name, "error" | "errors"),
+        top_type: parent.top && name == "type",
+        echo,
+        top: parent.top && name == "response",
+    }
+}
+
+/// Whether a key is itself the name of what failed, as in the events of AWS.
+pub(super) fn is_exception(key: &str) -> bool {
+    key.len() > EXCEPTION.len() && key.ends_with(EXCEPTION)
+}
+
+const EXCEPTION: &str = "Exception";
+
+/// The keys that APIs put their error codes under, in lower case and without `_` and `-`.
+const CODES: [&str; 14] = [
+    "code",
+    "error",
+    "errorcode",
+    "errortype",
+    "kind",
+    "limitsource",
+    "name",
+    "quotaid",
+    "reason",
+    "sqlcode",
+    "sqlstate",
+    "status",
+    "statuscode",
+    "type",
+];
+
+/// The keys that APIs put their messages under.
+const PROSE: [&str; 16] = [
+    "description",
+    "detail",
+    "details",
+    "error",
+    "errordescription",
+    "errormessage",
+    "errormsg",
+    "errors",
+    "hint",
+    "message",
+    "msg",
+    "raw",
+    "reason",
+    "title",
+    "statusmessage",
+    "statusmsg",
+];
+
+/// The keys of delays, in seconds where they are bare numbers.
+const DELAYS: [&str; 6] = [
+    "estimatedtime",
+    "resetsinseconds",
+    "retryafter",
+    "retryafterseconds",
+    "retrydelay",
+    "retryin",
+];
+
+/// The keys under which a part of the request, or of an answer, comes back.
+const ECHOES: [&str; 18] = [
+    "arguments",
+    "body",
+    "candidates",
+    "choices",
+    "content",
+    "contents",
+    "ctx",
+    "delta",
+    "failedgeneration",
+    "flaggedinput",
+    "input",
+    "inputs",
+    "instructions",
+    "messages",
+    "output",
+    "prompt",
+    "request",
+    "tools",
+];

@@ -1,0 +1,190 @@
+use super::*;
+
+fn read(text: &str) -> Evidence {
+    Evidence::read(text.as_bytes())
+}
+
+fn codes(text: &str) -> Vec<String> {
+    read(text).codes
+}
+
+#[test]
+fn tokens_stand_under_known_keys_at_any_depth() {
+    let json = r#"{"error": {"message": "too_many", "code": "rate_limited", "details": [{"error_code": 40001}]}}"#;
+    assert_eq!(codes(json), ["rate_limited", "40001"]);
+    let aws = r#"[{"__type": "com.amazon.coral#ThrottlingException"}]"#;
+    assert_eq!(
+        codes(aws),
+        [
+            "ThrottlingException",
+            "com.amazon.coral#ThrottlingException"
+        ]
+    );
+    assert_eq!(codes(r#"{"error": "invalid_grant"}"#), ["invalid_grant"]);
+}
+
+#[test]
+fn prose_and_what_is_no_json_has_no_tokens() {
+    assert!(codes(r#"{"error": "try again later"}"#).is_empty());
+    assert!(codes("<html>code</html>").is_empty());
+    assert!(codes("").is_empty());
+}
+
+#[test]
+fn a_text_that_was_cut_off_keeps_the_tokens_before_the_cut() {
+    assert_eq!(codes(r#"{"code": "busy", "message": "abc"#), ["busy"]);
+}
+
+#[test]
+fn depth_and_number_are_bounded() {
+    let deep = "[".repeat(100_000);
+    assert!(codes(&deep).is_empty());
+    let many = format!("[{}1]", r#"{"code": "x"},"#.repeat(1_000));
+    assert_eq!(codes(&many).len(), 256);
+    let long = format!(
+        r#"{{"code": "{}", "message": "{}"}}"#,
+        "c".repeat(129),
+        "é".repeat(99_999)
+    );
+    let body = read(&long);
+    assert!(body.codes.is_empty() && body.labels.is_empty());
+    assert!(body.prose.len() <= MOST_PROSE && body.prose.len() > MOST_PROSE - 3);
+}
+
+#[test]
+fn a_message_that_was_cut_off_keeps_what_came_of_it() {
+    let whole = r#"{"error": {"code": "x", "message": "try again in 20s. \u00e9\\ and"#;
+    for end in 54..whole.len() {
+        let body = read(&whole[..end]);
+        assert_eq!(
+            body.delay(),
+            Some(Duration::from_secs(20)),
+            "{}",
+            &whole[..end]
+        );
+        assert_eq!(body.codes, ["x"]);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_spoil_only_themselves() {
+    let body = Evidence::read(b"{\"message\": \"caf\xe9, retry in 2s\", \"code\": \"busy\"}");
+    assert_eq!(body.codes, ["busy"]);
+    assert_eq!(body.delay(), Some(Duration::from_secs(2)));
+}
+
+#[test]
+fn json_may_stand_in_a_string_of_json_a_few_times() {
+    let mut json = r#"{"code": "inner", "message": "retry in 3s"}"#.to_owned();
+    for deep in 1..=5 {
+        json = serde_json::to_string(&serde_json::json!({ "error": { "message": json } })).unwrap();
+        let found = codes(&json) == ["inner"];
+        assert_eq!(found, deep <= DEEPEST_NESTING, "{deep}");
+    }
+    let cut = r#"{"error": {"message": "{\"code\": \"inner\", \"message\": \"abc"#;
+    assert_eq!(codes(cut), ["inner"]);
+}
+
+#[test]
+fn a_string_that_only_begins_like_json_is_prose() {
+    let body = read(r#"{"message": "[WARN] retry in 3s"}"#);
+    assert_eq!(body.prose, "[WARN] retry in 3s");
+    assert_eq!(read("[WARN] retry in 3s").prose, "[WARN] retry in 3s");
+    assert_eq!(
+        read("{'error': 'retry in 3s'}").delay(),
+        Some(Duration::from_secs(3))
+    );
+}
+
+#[test]
+fn events_arrays_bare_strings_and_marks_before_are_sniffed() {
+    for text in [
+        "\u{feff} {\"error\": {\"code\": \"busy\"}}",
+        "event: error\ndata: {\"error\": {\"code\": \"busy\"}}\n\n",
+        "data: [{\"error\": {\"code\": \"busy\"}}]",
+        "[{\"error\": {\"code\": \"busy\"}}]",
+    ] {
+        let body = read(text);
+        assert_eq!(body.codes, ["busy"], "{text}");
+        assert!(body.is_error, "{text}");
+    }
+    assert_eq!(read("\"retry in 3s\"").prose, "retry in 3s");
+}
+
+#[test]
+fn an_echo_of_the_request_tells_nothing() {
+    let body = read(
+        r#"{"detail": [{"type": "missing", "msg": "Field required",
+            "input": {"code": "insufficient_quota", "status": 502, "message": "retry in 9s", "retry_after": 9,
+                      "text": "{\"type\": \"rate_limit_error\"}"}}]}"#,
+    );
+    assert_eq!(body.labels, ["missing"]);
+    assert_eq!(body.prose, "Field required");
+    assert_eq!(body.delay(), None);
+    assert_eq!(body.codes, ["missing", "insufficient_quota", "502"]);
+}
+
+#[test]
+fn delays_stand_under_the_keys_of_several_providers() {
+    for (json, ms) in [
+        (
+            r#"{"error": {"details": [{"@type": "x/google.rpc.RetryInfo", "retryDelay": "12.5s"}]}}"#,
+            12_500,
+        ),
+        (
+            r#"{"error": {"metadata": {"retry_after_seconds": 17, "retry_after_seconds_raw": 16.007}}}"#,
+            17_000,
+        ),
+        (
+            r#"{"error": "Model is loading", "estimated_time": 20.25}"#,
+            20_250,
+        ),
+        (
+            r#"{"error": {"type": "usage_limit_reached", "resets_in_seconds": 3600}}"#,
+            3_600_000,
+        ),
+        (
+            r#"{"retryDelay": "2s", "message": "Please retry in 7s."}"#,
+            7_000,
+        ),
+        (
+            r#"{"retryDelay": "9s", "message": "Please retry in 7s."}"#,
+            9_000,
+        ),
+        (r#"{"retry_after": 1e300}"#, u128::from(u64::MAX) * 1000),
+    ] {
+        let delay = read(json).delay().map_or(0, |delay| delay.as_millis());
+        assert!(
+            delay == ms || (ms > 1 << 60 && delay > 1 << 60),
+            "{json} {delay}"
+        );
+    }
+    assert_eq!(
+        read(r#"{"retryDelay": -5, "retry_after": "soon"}"#).delay(),
+        None
+    );
+}
+
+#[test]
+fn an_error_is_known_by_the_shape_of_its_outermost_object() {
+    for json in [
+        r#"{"error": {"message": "x"}}"#,
+        r#"{"error": "x", "code": "y"}"#,
+        r#"{"type": "error", "code": "y"}"#,
+        r#"{"type": "response.failed", "response": {"error": {"code": "y"}}}"#,
+        r#"{"throttlingException": {"message": "x"}}"#,
+        r#"{"errors": [{"code": 1}], "success": false}"#,
+    ] {
+        assert!(read(json).is_error, "{json}");
+    }
+    for json in [
+        r#"{"error": null, "choices": []}"#,
+        r#"{"error": {}, "code": "y"}"#,
+        r#"{"error": "", "errors": [], "code": "y"}"#,
+        r#"{"choices": [{"message": {"tool_calls": [{"arguments": "{\"error\": \"x\"}"}]}}]}"#,
+        r#"{"type": "response.completed", "output": [{"error": {"code": "y"}}]}"#,
+        r#"{"message": "error"}"#,
+    ] {
+        assert!(!read(json).is_error, "{json}");
+    }
+}

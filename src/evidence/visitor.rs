@@ -1,0 +1,178 @@
+//! The walk over a JSON text, which keeps nothing of it but what an [`Evidence`] holds.
+
+use super::DEEPEST_NESTING;
+use super::keys::{is_exception, place};
+use crate::policy::{Evidence, header_duration};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// What a value is by the key that it stands under.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) code: bool,
+    pub(super) prose: bool,
+    pub(super) delay: bool,
+    pub(super) quota: bool,
+    /// The member `error` of the outermost object, which makes it an error unless it is empty.
+    pub(super) top_error: bool,
+    pub(super) top_type: bool,
+    /// A part of the request that came back, which tells nothing of what failed.
+    pub(super) echo: bool,
+    /// The outermost object, or its member `response`.
+    pub(super) top: bool,
+}
+
+/// A value still to be read.
+pub(super) struct Value<'a> {
+    body: &'a mut Evidence,
+    place: Place,
+    nesting: u8,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn whole(body: &'a mut Evidence) -> Self {
+        let place = Place {
+            prose: true,
+            top: true,
+            ..Place::default()
+        };
+        Self {
+            body,
+            place,
+            nesting: 0,
+        }
+    }
+
+    /// Reads the text as far as it is JSON; what came before an error is kept.
+    pub(super) fn read(self, text: &str) -> serde_json::Result<()> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        self.deserialize(&mut reader)
+    }
+
+    fn inner(&mut self, place: Place) -> Value<'_> {
+        Value {
+            body: self.body,
+            place,
+            nesting: self.nesting,
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.body.is_error |= self.place.top_error && !text.is_empty();
+        self.body.is_error |= self.place.top_type && text == "error";
+        if self.place.code {
+            self.body.add_code(text);
+        }
+        if self.place.delay {
+            self.body.add_delay(header_duration(text));
+        }
+        self.body.has_zero_quota |= self.place.quota && text == "0";
+        if self.place.echo || self.is_json(text) {
+            return;
+        }
+        if self.place.code && !(self.place.prose && text.contains(char::is_whitespace)) {
+            self.body.add_label(text);
+        }
+        if self.place.prose {
+            self.body.add_prose(text);
+        }
+    }
+
+    /// Reads a message that is JSON itself; whether it was. Under other keys such a string may be what a model wrote.
+    fn is_json(&mut self, text: &str) -> bool {
+        let text = text.trim();
+        let may_be = self.place.prose && self.nesting < DEEPEST_NESTING;
+        if !may_be || !text.starts_with(['{', '[']) {
+            return false;
+        }
+        let nested = Value {
+            body: self.body,
+            place: self.place,
+            nesting: self.nesting.saturating_add(1),
+        };
+        match nested.read(text) {
+            Ok(()) => true,
+            Err(error) => error.is_eof(),
+        }
+    }
+
+    fn number(&mut self, text: &str) {
+        if self.place.code {
+            self.body.add_code(text);
+            if !self.place.echo {
+                self.body.add_label(text);
+            }
+        }
+        if self.place.delay {
+            self.body.add_delay(header_duration(text));
+        }
+        self.body.has_zero_quota |= self.place.quota && text == "0";
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.body.is_error |= self.place.top_error && value;
+        Ok(())
+    }
+
+    fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
+        self.number(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
+        self.number(&number.to_string());
+        Ok(())
+    }
+
+    /// A fraction is no code; as a delay it counts as the shortest decimal that names it.
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        if self.place.delay {
+            self.body.add_delay(header_duration(&number.to_string()));
+        }
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
+        self.text(text);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        let place = self.place;
+        while seq.next_element_seed(self.inner(place))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            self.body.is_error |= self.place.top_error;
+            if is_exception(&key) && !self.place.echo {
+                self.body.add_label(&key);
+                self.body.is_error |= self.place.top;
+            }
+            let place = place(&key, self.place);
+            map.next_value_seed(self.inner(place))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! The forms in which a reset is written.
+
+use std::time::Duration;
+
+/// From this many on, a number counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
+const UNIX_SECONDS: u64 = 1_000_000_000;
+/// From this many on, a number counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
+const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
+
+/// The time until a reset: seconds, a Unix time by its size, a duration with units (`1m2.5s`), or a date of RFC 3339.
+/// What lies in the past is no reset.
+pub(super) fn until(text: &str, wall: Duration) -> Option<Duration> {
+    let text = text.trim();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let number: u64 = text.parse().ok()?;
+        return match number {
+            UNIX_MILLISECONDS.. => Duration::from_millis(number).checked_sub(wall),
+            UNIX_SECONDS.. => Duration::from_secs(number).checked_sub(wall),
+            _ => Some(Duration::from_secs(number)),
+        };
+    }
+    match text.contains(['T', 't']) {
+        true => date(text)?.checked_sub(wall),
+        false => units(text).or_else(|| decimal(text, Duration::from_secs(1))),
+    }
+}
+
+/// `6m0s`, `1h2m`, `59.7s`, `20ms`.
+fn units(text: &str) -> Option<Duration> {
+    const MOST_PARTS: usize = 6;
+    let mut rest = text;
+    let mut sum = Duration::ZERO;
+    for _ in 0..MOST_PARTS {
+        let number = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let (value, behind) = rest.split_at_checked(number)?;
+        let end = behind.find(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let (unit, next) = behind.split_at_checked(end.unwrap_or(behind.len()))?;
+        sum = sum.checked_add(decimal(value, of(unit)?)?)?;
+        rest = next;
+        if rest.is_empty() {
+            return Some(sum);
+        }
+    }
+    None
+}
+
+fn of(unit: &str) -> Option<Duration> {
+    const SECONDS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)];
+    match unit.trim() {
+        "ms" => Some(Duration::from_millis(1)),
+        "us" | "µs" => Some(Duration::from_micros(1)),
+        "ns" => Some(Duration::from_nanos(1)),
+        unit => {
+            let (_, seconds) = SECONDS.iter().find(|(name, _)| *name == unit)?;
+            Some(Duration::from_secs(*seconds))
+        }
+    }
+}
+
+/// So many units, with at most nine decimal places.
+fn decimal(text: &str, unit: Duration) -> Option<Duration> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let mut sum = unit.checked_mul(whole.parse().ok()?)?;
+    let mut place = unit;
+    for digit in fraction.bytes().take(9) {
+        place = place.checked_div(10)?;
+        let digit = u32::from(digit.wrapping_sub(b'0'));
+        sum = sum.checked_add(place.checked_mul(digit)?)?;
+    }
+    Some(sum)
+}
+
+/// `2026-08-21T12:00:12.5Z` or with an offset, as time since 1970.
+fn date(text: &str) -> Option<Duration> {
+    let number = |start: usize, end: usize| {
+        let text = text.get(start..end)?;
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<i64>().ok()).flatten()
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let marks = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
+    let marked = marks
+        .iter()
+        .all(|(at, mark)| text.as_bytes().get(*at) == Some(mark));
+    let fits = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    if !marked || !fits {
+        return None;
+    }
+    let rest = text.get(19..)?;
+    let zone = rest.find(['Z', 'z', '+', '-'])?;
+    let (fraction, zone) = rest.split_at_checked(zone)?;
+    let fraction = match fraction {
+        "" => Duration::ZERO,
+        some => decimal(&format!("0{some}"), Duration::from_secs(1))?,
+    };
+    let days = days(year, month, day).checked_mul(86_400)?;
+    let within = hour
+        .checked_mul(3_600)?
+        .checked_add(minute.checked_mul(60)?)?;
+    let seconds = days
+        .checked_add(within)?
+        .checked_add(second)?
+        .checked_sub(offset(zone)?)?;
+    Some(Duration::from_secs(u64::try_from(seconds).ok()?).saturating_add(fraction))
+}
+
+/// The seconds of an offset from UTC.
+fn offset(zone: &str) -> Option<i64> {
+    let sign = match zone.as_bytes().first()? {
+        b'Z' | b'z' => return (zone.len() == 1).then_some(0),
+        b'-' => -1_i64,
+        _ => 1,
+    };
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let minutes = i64::from(hours)
+        .saturating_mul(60)
+        .saturating_add(i64::from(minutes));
+    Some(minutes.saturating_mul(60).saturating_mul(sign))
+}
+
+/// The days from 1970-01-01 to a date of the Gregorian calendar, whose years are counted from March on.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    const DAYS_TO_1970: i64 = 719_468;
+    let year = if month <= 2 {
+        year.saturating_sub(1)
+    } else {
+        year
+    };
+    let month = month.saturating_add(9) % 12;
+    let of_months = month.saturating_mul(153).saturating_add(2) / 5;
+    let of_years = year
+        .saturating_mul(365)
+        .saturating_add(year / 4)
+        .saturating_sub(year / 100);
+    of_years
+        .saturating_add(year / 400)
+        .saturating_add(of_months)
+        .saturating_add(day.saturating_sub(1))
+        .saturating_sub(DAYS_TO_1970)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WALL: Duration = Duration::from_secs(1_800_000_000);
+
+    fn millis(text: &str) -> Option<u64> {
+        until(text, WALL).map(|wait| u64::try_from(wait.as_millis()).unwrap())
+    }
+
+    #[test]
+    fn durations_with_units() {
+        for (text, expected) in [
+            ("20s", 20_000),
+            ("6m0s", 360_000),
+            ("59.70175s", 59_701),
+            ("2m59.56s", 179_560),
+            ("20ms", 20),
+            ("1h2m3s", 3_723_000),
+            ("1.5", 1_500),
+            ("0", 0),
+            ("500us", 0),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(millis(text), Some(expected), "{text}");
+        }
+        for text in [
+            "",
+            "s",
+            "1x",
+            "1s2",
+            ".5s",
+            "1..5s",
+            "1 hour",
+            "+5",
+            "99999999999h",
+            "1s1s1s1s1s1s1s",
+        ] {
+            assert_eq!(millis(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_and_unix_times_are_measured_against_the_wall_clock() {
+        for (text, expected) in [
+            ("2027-01-15T08:00:12Z", 12_000),
+            ("2027-01-15T08:00:12.250Z", 12_250),
+            ("2027-01-15T09:00:12+01:00", 12_000),
+            ("2027-01-15T03:00:12-05:00", 12_000),
+            ("1800000007", 7_000),
+            ("1800000007000", 7_000),
+            ("2028-02-29T00:00:00Z", 35_395_200_000),
+        ] {
+            assert_eq!(millis(text), Some(expected), "{text}");
+        }
+        for text in [
+            "2027-01-15T07:59:59Z",
+            "1700000000",
+            "2027-01-15T08:00:12",
+            "2027-13-15T08:00:12Z",
+            "T",
+            "éT",
+            "2027-01-15T08:00:12+0100",
+            "2027-01-15 T8:00:12Z",
+        ] {
+            assert_eq!(millis(text), None, "{text}");
+        }
+    }
+}

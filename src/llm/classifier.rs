@@ -1,0 +1,72 @@
+//! The classifier of LLM APIs.
+
+use super::judge::{Judgement, judge};
+use crate::policy::{Class, Classify, Evidence, Outcome, Verdict};
+
+/// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
+/// money", and 200 and 400 can hide a throttle.
+///
+/// Of an error body up to 64 KiB are read, for at most 2 s; whoever gets the answer gets all of it, unchanged. Known are
+/// the error codes of OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter, DeepSeek,
+/// xAI and those that speak like them; a body that says nothing leaves it to the status. The delay of a retry may stand
+/// in a header, in the body or in its prose.
+///
+/// In this order: `x-should-retry: false`; codes that are permanent at any status (quota and billing, context length,
+/// content policy); `Limit N, Requested M` with M above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and
+/// 5xx but 501 and 505; throttling codes at 400; `x-should-retry: true`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LlmClassifier {
+    inspect_success: bool,
+}
+
+impl LlmClassifier {
+    /// The classifier of [`RetryPolicy::llm`](crate::RetryPolicy::llm).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks into the JSON bodies of successes as well, since some APIs answer 200 where they fail. Default off: up to
+    /// 64 KiB of every such answer are then read before the caller gets it.
+    #[must_use]
+    pub fn inspect_success(self, inspect_success: bool) -> Self {
+        Self { inspect_success }
+    }
+}
+
+impl Classify for LlmClassifier {
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let (status, headers) = (outcome.status()?, outcome.headers()?);
+        let nothing = Evidence::default();
+        let judged = judge(status, headers, outcome.evidence().unwrap_or(&nothing));
+        match outcome.class() {
+            Class::Success if judged.reason.is_none() => None,
+            _ => Some(judged.into()),
+        }
+    }
+
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        match outcome.class() {
+            Class::Success => self.inspect_success && is_json(outcome),
+            _ => outcome.status().is_some(),
+        }
+    }
+}
+
+fn is_json(outcome: &Outcome<'_>) -> bool {
+    let kind = outcome
+        .headers()
+        .and_then(|headers| headers.get(http::header::CONTENT_TYPE));
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+}
+
+impl From<Judgement> for Verdict {
+    fn from(judged: Judgement) -> Self {
+        Self {
+            reason: judged.reason,
+            asked: judged.delay_in_body,
+            shared: judged.shared_cooldown(),
+            ..Self::new(judged.class, judged.reach)
+        }
+    }
+}

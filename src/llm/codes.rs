@@ -1,0 +1,230 @@
+//! What the code tokens of the providers mean.
+
+/// What one code token means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meaning {
+    /// Money, credits or a daily quota are used up.
+    Quota,
+    /// The prompt does not fit the model.
+    Context,
+    ContentPolicy,
+    /// One field is too long, whatever the prose says of lengths.
+    Field,
+    TooLarge,
+    /// A limit on what runs at once, under a status that says otherwise.
+    InFlight,
+    /// A limit that others share.
+    SharedPool,
+    /// A rate limit by name.
+    RateLimit,
+    Overloaded,
+    /// Some throttle: a name that is also given to overload.
+    Throttle,
+    Timeout,
+    Auth,
+    Permission,
+    NotFound,
+    Conflict,
+    /// The provider failed inside: said at 503 to tell it from overload.
+    Internal,
+    /// The provider failed.
+    Server,
+    Invalid,
+}
+
+/// What a token means, where it is a known one.
+///
+/// A token is compared whole, in lower case and without `_`, `-` and blanks; AWS may put a namespace before it and an
+/// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are known by the words in the token.
+pub(crate) fn meaning(token: &str) -> Option<Meaning> {
+    let plain = plain(token);
+    let name = ["exception", "error"]
+        .iter()
+        .find_map(|end| plain.strip_suffix(end))
+        .unwrap_or(&plain);
+    exact(name).or_else(|| family(name))
+}
+
+/// What `1113` and the other numbers of Zhipu mean; numbers mean this only beside a 429.
+pub(crate) fn is_spent_by_number(token: &str) -> bool {
+    matches!(token, "1113" | "1304" | "1308" | "1309" | "1310")
+}
+
+fn plain(token: &str) -> String {
+    let before = if token.starts_with("http") { '/' } else { '#' };
+    let name = token.rsplit(before).next().unwrap_or(token);
+    let name = name.split(':').next().unwrap_or(name);
+    let kept = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
+    kept.collect::<String>().to_ascii_lowercase()
+}
+
+fn exact(name: &str) -> Option<Meaning> {
+    Some(match name {
+        "accountoverdue"
+        | "arrearage"
+        | "dailylimitexceeded"
+        | "exceededcurrentquota"
+        | "nocredits"
+        | "notenoughcredits"
+        | "openroutercredits"
+        | "outofcredits"
+        | "paymentrequired"
+        | "quotaexceeded"
+        | "quotaexhausted"
+        | "servicequotaexceeded"
+        | "usagelimitexceeded"
+        | "usagelimitreached"
+        | "usagenotincluded" => Meaning::Quota,
+        "exceedcontextlength" | "inputtoolong" | "prompttoolong" | "tokenlimitexceeded" => {
+            Meaning::Context
+        }
+        "datainspectionfailed" | "moderationblocked" | "prohibitedcontent" => {
+            Meaning::ContentPolicy
+        }
+        "stringabovemaxlength" | "arrayabovemaxlength" => Meaning::Field,
+        "requesttoolarge" | "requestentitytoolarge" | "payloadtoolarge" => Meaning::TooLarge,
+        "openrouterinflightbudget" => Meaning::InFlight,
+        "slowdown" | "ramplimitexceeded" | "userratelimitexceeded" => Meaning::RateLimit,
+        "resourceexhausted"
+        | "someresourcehasbeenexhausted"
+        | "toomanyrequests"
+        | "requestlimitexceeded"
+        | "bandwidthlimitexceeded"
+        | "limitexceeded"
+        | "priorrequestnotcomplete"
+        | "provisionedthroughputexceeded"
+        | "transactioninprogress" => Meaning::Throttle,
+        "flexunavailable"
+        | "resourceunavailable"
+        | "serviceunavailable"
+        | "unavailable"
+        | "theserviceiscurrentlyunavailable"
+        | "modelnotready"
+        | "modelloading"
+        | "serverbusy"
+        | "enginebusy"
+        | "modelbusy" => Meaning::Overloaded,
+        "deadlineexceeded" | "cancelled" => Meaning::Timeout,
+        "api" | "cmekkeyunreachable" | "internal" | "internalserver" => Meaning::Internal,
+        "server" | "modelstream" | "internalfailure" => Meaning::Server,
+        _ => return refused(name),
+    })
+}
+
+/// The codes of requests that are wrong in themselves.
+fn refused(name: &str) -> Option<Meaning> {
+    Some(match name {
+        "apikeyinvalid"
+        | "authentication"
+        | "expiredtoken"
+        | "invalidapikey"
+        | "invalidauthentication"
+        | "unauthenticated"
+        | "unauthorized"
+        | "unrecognizedclient" => Meaning::Auth,
+        "accessdenied" | "forbidden" | "permission" | "permissiondenied" => Meaning::Permission,
+        "deploymentnotfound" | "modelnotfound" | "notfound" | "resourcenotfound" => {
+            Meaning::NotFound
+        }
+        "conflict" => Meaning::Conflict,
+        "badrequest"
+        | "clientspecifiedaninvalidargument"
+        | "failedprecondition"
+        | "unprocessableentity"
+        | "validation" => Meaning::Invalid,
+        _ => return None,
+    })
+}
+
+/// Tokens that providers vary; the words are long enough to mean one thing.
+fn family(name: &str) -> Option<Meaning> {
+    const FAMILIES: [(&str, Meaning); 26] = [
+        ("insufficientquota", Meaning::Quota),
+        ("insufficientcredit", Meaning::Quota),
+        ("insufficientbalance", Meaning::Quota),
+        ("insufficientfund", Meaning::Quota),
+        ("creditsbalance", Meaning::Quota),
+        ("creditbalance", Meaning::Quota),
+        ("spendlimit", Meaning::Quota),
+        ("spendinglimit", Meaning::Quota),
+        ("billing", Meaning::Quota),
+        ("perday", Meaning::Quota),
+        ("permonth", Meaning::Quota),
+        ("contextlength", Meaning::Context),
+        ("contextwindow", Meaning::Context),
+        ("contextsize", Meaning::Context),
+        ("contextlimit", Meaning::Context),
+        ("contentpolicy", Meaning::ContentPolicy),
+        ("contentfilter", Meaning::ContentPolicy),
+        ("policyviolation", Meaning::ContentPolicy),
+        ("sharedpool", Meaning::SharedPool),
+        ("capacity", Meaning::Overloaded),
+        ("overload", Meaning::Overloaded),
+        ("ratelimit", Meaning::RateLimit),
+        ("throttl", Meaning::Throttle),
+        ("timeout", Meaning::Timeout),
+        ("invalid", Meaning::Invalid),
+        ("unsupported", Meaning::Invalid),
+    ];
+    let insufficient = name.starts_with("insufficient") && name.contains("credit");
+    if insufficient {
+        return Some(Meaning::Quota);
+    }
+    let found = FAMILIES.iter().find(|(words, _)| name.contains(words));
+    found.map(|(_, meaning)| *meaning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_means_the_same_however_it_is_spelled() {
+        for token in [
+            "ThrottlingException",
+            "throttlingException",
+            "com.amazon.coral.availability#ThrottlingException",
+            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/",
+            "Throttling.RateQuota",
+            "RequestThrottled",
+        ] {
+            assert_eq!(meaning(token), Some(Meaning::Throttle), "{token}");
+        }
+        for token in [
+            "rate_limit_exceeded",
+            "RateLimitError",
+            "RATE_LIMIT_EXCEEDED",
+            "rate-limited",
+        ] {
+            assert_eq!(meaning(token), Some(Meaning::RateLimit), "{token}");
+        }
+    }
+
+    #[test]
+    fn an_address_behind_a_token_or_before_it_is_no_part_of_it() {
+        for token in [
+            "ServiceUnavailableException:http://internal.amazon.com/coral/",
+            "https://example.com/problems/service-unavailable",
+        ] {
+            assert_eq!(meaning(token), Some(Meaning::Overloaded), "{token}");
+        }
+    }
+
+    #[test]
+    fn a_daily_quota_is_told_from_one_of_a_minute() {
+        let day = "GenerateRequestsPerDayPerProjectPerModel-FreeTier";
+        assert_eq!(meaning(day), Some(Meaning::Quota));
+        let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
+        assert_eq!(meaning(minute), None);
+        assert_eq!(meaning("token_quota_exceeded"), None);
+    }
+
+    #[test]
+    fn other_tokens_mean_nothing() {
+        for token in [
+            "", "tokens", "requests", "429", "1300", "text", "object", "failed", "error", "#", ":",
+        ] {
+            assert_eq!(meaning(token), None, "{token}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Looking into the beginning of a streamed answer, to know when its bytes may be handed on.
+//!
+//! A streamed answer begins with status 200 before the model has said anything, and an overloaded server says so only
+//! in the first events. As long as nothing but such preliminaries came, the caller has seen nothing and the request can
+//! be sent again; from the first output on, it cannot.
+
+mod frame;
+mod json;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use frame::Frame;
+use reader::{Piece, Reader};
+
+/// What is known once some more bytes were looked at.
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
+pub(crate) enum Seen {
+    /// Nothing of the answer yet: keep the bytes back.
+    Hold,
+    /// Output, the end of an answer, or something unknown: hand on everything, and look no further.
+    Output,
+    /// An error came before any output; this is its JSON, in the form in which an error body has it.
+    Error(Vec<u8>),
+    /// The stream ended, or is taken as ended, before any output and before it said that it is complete.
+    Incomplete,
+}
+
+/// Reads the beginning of a stream of server-sent events, in pieces of any size.
+///
+/// The first answer other than [`Seen::Hold`] is the last: it is repeated from then on. How the bytes are cut into pieces
+/// changes nothing. At most 64 KiB are held back; past that everything is handed on. The body must not be encoded
+/// (`content-encoding`); bytes that are no text at all are handed on at once.
+///
+/// # Source
+///
+/// The event stream format of the HTML standard, section 9.2.6; what counts as output, the documented streams of
+/// OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Cohere, Azure, Groq and OpenRouter.
+pub(crate) struct Peek {
+    reader: Reader,
+    taken: usize,
+    event: bool,
+    decided: Option<Seen>,
+}
+
+/// Bytes that are held back at most.
+const LARGEST_HOLD: usize = 64 * 1024;
+
+impl Peek {
+    pub(crate) fn new() -> Self {
+        Self {
+            reader: Reader::default(),
+            taken: 0,
+            event: false,
+            decided: None,
+        }
+    }
+
+    /// Looks at the next bytes.
+    pub(crate) fn feed(&mut self, chunk: &[u8]) -> Seen {
+        if self.decided.is_none() {
+            self.decided = self.read(chunk);
+        }
+        self.decided.clone().unwrap_or(Seen::Hold)
+    }
+
+    /// Says that no more bytes come, or that nobody waits for them any longer. Never [`Seen::Hold`].
+    pub(crate) fn end(&mut self) -> Seen {
+        if let Some(decided) = &self.decided {
+            return decided.clone();
+        }
+        let mut seen = None;
+        while let (None, Some(piece)) = (&seen, self.reader.finish()) {
+            seen = self.look(&piece);
+        }
+        self.decided
+            .insert(seen.unwrap_or(Seen::Incomplete))
+            .clone()
+    }
+
+    /// Whether anything came that stops the clock for the first event: comments and pings do not.
+    pub(crate) fn has_event(&self) -> bool {
+        self.event || self.reader.is_in_json()
+    }
+
+    fn read(&mut self, chunk: &[u8]) -> Option<Seen> {
+        for byte in chunk {
+            if self.taken >= LARGEST_HOLD {
+                self.event = true;
+                return Some(Seen::Output);
+            }
+            self.taken = self.taken.saturating_add(1);
+            let piece = self.reader.push(*byte);
+            let seen = piece.and_then(|piece| self.look(&piece));
+            if seen.is_some() {
+                return seen;
+            }
+        }
+        None
+    }
+
+    fn look(&mut self, piece: &Piece) -> Option<Seen> {
+        let frame = match piece {
+            Piece::Event { name, data } => frame::judge(name, data),
+            Piece::Json(body) => frame::judge_body(body),
+            Piece::Alien => Frame::Output,
+        };
+        self.event |= !matches!(frame, Frame::KeepAlive);
+        match frame {
+            Frame::KeepAlive | Frame::Quiet => None,
+            Frame::Output => Some(Seen::Output),
+            Frame::Error(error) => Some(Seen::Error(error)),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Where a JSON object ends, one byte at a time.
+
+/// Collects the first object of a JSON text; of an array, its first element.
+///
+/// Some servers answer a request for a stream with a plain JSON body, with one object per line, or with an array that
+/// they send element by element. The first object says in each case whether it is an error.
+pub(super) struct Json {
+    body: Vec<u8>,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Json {
+    /// Starts with the bracket that was seen.
+    pub(super) fn new(bracket: u8) -> Self {
+        let mut json = Self {
+            body: Vec::new(),
+            depth: 0,
+            in_string: false,
+            escaped: false,
+        };
+        if bracket == b'{' {
+            json.push(bracket);
+        }
+        json
+    }
+
+    /// The object, once this byte completes it. What is not one ends at once.
+    pub(super) fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
+        let blank = byte.is_ascii_whitespace();
+        if self.body.is_empty() && blank {
+            return None;
+        }
+        self.body.push(byte);
+        self.step(byte);
+        (self.depth == 0).then(|| std::mem::take(&mut self.body))
+    }
+
+    fn step(&mut self, byte: u8) {
+        if self.in_string {
+            self.in_string = self.escaped || byte != b'"';
+            self.escaped = !self.escaped && byte == b'\\';
+            return;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+}

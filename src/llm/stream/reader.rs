@@ -1,0 +1,166 @@
+//! Bytes in, events out: the line format of server-sent events, one byte at a time.
+
+use super::json::Json;
+use serde::de::IgnoredAny;
+
+/// What a stream is made of.
+pub(super) enum Piece {
+    /// An event with at least one `data` field.
+    Event { name: String, data: String },
+    /// A whole JSON object that stands where a line should.
+    Json(String),
+    /// Not text in UTF-8.
+    Alien,
+}
+
+/// Holds no more than the bytes it was given.
+#[derive(Default)]
+pub(super) struct Reader {
+    bom: usize,
+    line: Vec<u8>,
+    /// The line so far holds more than blanks.
+    begun: bool,
+    after_return: bool,
+    name: String,
+    data: Option<String>,
+    json: Option<Json>,
+}
+
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Where the mark of byte order can no longer come.
+const PAST_BOM: usize = BOM.len();
+
+impl Reader {
+    /// The piece that this byte completes.
+    pub(super) fn push(&mut self, byte: u8) -> Option<Piece> {
+        if let Some(json) = &mut self.json {
+            return json
+                .push(byte)
+                .map(|body| text(body).map_or(Piece::Alien, Piece::Json));
+        }
+        if BOM.get(self.bom) == Some(&byte) {
+            self.bom = self.bom.saturating_add(1);
+            return None;
+        }
+        self.bom = PAST_BOM;
+        let second_half = std::mem::take(&mut self.after_return) && byte == b'\n';
+        match byte {
+            b'\n' if second_half => None,
+            b'\n' | b'\r' => {
+                self.after_return = byte == b'\r';
+                self.end_line()
+            }
+            b'\t' | b' '..=u8::MAX => {
+                self.add(byte);
+                None
+            }
+            _ => Some(Piece::Alien),
+        }
+    }
+
+    /// What the end of the stream leaves, to be called until nothing is: an event without its blank line, where its data
+    /// is complete.
+    pub(super) fn finish(&mut self) -> Option<Piece> {
+        if self.json.is_some() {
+            return None;
+        }
+        let line = std::mem::take(&mut self.line);
+        let earlier = match std::str::from_utf8(&line) {
+            Ok(line) => self.field(line),
+            Err(error) if error.error_len().is_some() => Some(Piece::Alien),
+            Err(_) => return None,
+        };
+        earlier.or_else(|| self.dispatch().filter(is_whole))
+    }
+
+    /// Whether a plain JSON body has begun.
+    pub(super) fn is_in_json(&self) -> bool {
+        self.json.is_some()
+    }
+
+    fn add(&mut self, byte: u8) {
+        self.line.push(byte);
+        if self.begun || matches!(byte, b' ' | b'\t') {
+            return;
+        }
+        self.begun = true;
+        if matches!(byte, b'{' | b'[') && self.data.is_none() {
+            self.line.clear();
+            self.json = Some(Json::new(byte));
+        }
+    }
+
+    fn end_line(&mut self) -> Option<Piece> {
+        self.begun = false;
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        text(line).map_or(Some(Piece::Alien), |line| self.field(&line))
+    }
+
+    /// A comment is a field without a name, and as unknown as `id` and `retry`.
+    fn field(&mut self, line: &str) -> Option<Piece> {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "event" => {
+                let earlier = self.forgotten(!self.name.is_empty());
+                value.clone_into(&mut self.name);
+                earlier
+            }
+            "data" => {
+                let earlier = self.forgotten(true);
+                self.add_data(value);
+                earlier
+            }
+            _ => None,
+        }
+    }
+
+    /// The event before, where the field that comes next must belong to another: some servers forget the blank line
+    /// between events. A whole object is followed by no more data, and an event has one name.
+    fn forgotten(&mut self, other: bool) -> Option<Piece> {
+        let complete = other && self.data.as_deref().is_some_and(is_object_in_a_line);
+        if complete { self.dispatch() } else { None }
+    }
+
+    fn add_data(&mut self, value: &str) {
+        match &mut self.data {
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+            None => self.data = Some(value.to_owned()),
+        }
+    }
+
+    fn dispatch(&mut self) -> Option<Piece> {
+        let name = std::mem::take(&mut self.name);
+        let data = self.data.take()?;
+        Some(Piece::Event { name, data })
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether nothing is missing, as far as one can tell: JSON that was begun is also ended.
+fn is_whole(piece: &Piece) -> bool {
+    let Piece::Event { data, .. } = piece else {
+        return true;
+    };
+    let data = data.trim();
+    let begun = data.starts_with(['{', '[', '"']) && data != super::frame::DONE;
+    !begun || is_json(data)
+}
+
+fn is_object_in_a_line(data: &str) -> bool {
+    let data = data.trim_ascii_end();
+    data.starts_with('{') && data.ends_with('}') && !data.contains('\n') && is_json(data)
+}
+
+fn is_json(data: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(data).is_ok()
+}

@@ -1,0 +1,100 @@
+//! More answers and events, as the providers document or send them; the shape is that of the shared cases.
+
+use crate::llm::judge::{Judgement, Remedy, judge, judge_event};
+use crate::policy::{Class, Evidence, Outcome, Reason};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::Value;
+use std::time::Duration;
+
+const NOW: Duration = Duration::from_secs(1_787_313_600);
+const LONGEST: Duration = Duration::from_secs(120);
+
+const ANSWERS: &str = include_str!("more_cases/answers.json");
+const EVENTS: &str = include_str!("more_cases/events.json");
+
+fn check(cases: &str, got: impl Fn(&Value) -> Value) {
+    let cases: Vec<Value> = serde_json::from_str(cases).unwrap();
+    let wrong: Vec<_> = cases
+        .iter()
+        .map(|case| (case, got(case)))
+        .filter(|(case, got)| differs(&case["expect"], got))
+        .map(|(case, got)| format!("{}: wanted {}, got {got}", case["id"], case["expect"]))
+        .collect();
+    assert!(wrong.is_empty() && !cases.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn answers_of_every_provider() {
+    check(ANSWERS, |case| {
+        let status = u16::try_from(case["status"].as_u64().unwrap()).unwrap();
+        settled(status, &headers(&case["headers"]), &bytes(&case["body"]))
+    });
+}
+
+#[test]
+fn errors_inside_streams() {
+    check(EVENTS, |case| {
+        let json = bytes(&case["body"]);
+        assert!(Evidence::read(&json).is_error, "{}", case["id"]);
+        let judged = judge_event(&json);
+        let delay = judged.delay_in_body.filter(|_| judged.is_retryable());
+        as_value(judged, delay)
+    });
+}
+
+fn headers(lines: &Value) -> HeaderMap {
+    let lines = lines.as_object().into_iter().flatten();
+    lines
+        .map(|(name, value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            (
+                name,
+                HeaderValue::from_str(value.as_str().unwrap()).unwrap(),
+            )
+        })
+        .collect()
+}
+
+fn bytes(body: &Value) -> Vec<u8> {
+    match body {
+        Value::String(text) => text.clone().into_bytes(),
+        json => json.to_string().into_bytes(),
+    }
+}
+
+/// Retry, reason, delay in milliseconds, remedy and shared cooldown, as the policy would settle them.
+fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
+    let status = StatusCode::from_u16(status).unwrap();
+    let judged = judge(status, headers, &Evidence::read(body));
+    let outcome = Outcome::response(status, headers).judged(judged.into());
+    let delay = outcome.server_delay(NOW).delay();
+    let delay = delay.filter(|_| judged.is_retryable());
+    as_value(judged, delay)
+}
+
+fn as_value(judged: Judgement, delay: Option<Duration>) -> Value {
+    let over = delay > Some(LONGEST);
+    let reason = match over {
+        true => Reason::ServerDelayExceedsCap.as_str(),
+        false => judged.reason.map_or("success", Reason::as_str),
+    };
+    assert_eq!(
+        judged.is_retryable(),
+        matches!(judged.class, Class::Transient | Class::Throttled)
+    );
+    serde_json::json!({
+        "retry": judged.is_retryable() && !over,
+        "reason": reason,
+        "delay_ms": delay.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
+        "remedy": match judged.remedy { Some(Remedy::Truncate) => "truncate", None => "none" },
+        "shared_cooldown": judged.shared_cooldown() && !over,
+    })
+}
+
+fn differs(expect: &Value, got: &Value) -> bool {
+    let wanted = expect.as_object().into_iter().flatten();
+    wanted.into_iter().any(|(key, value)| match key.as_str() {
+        "fallback" => false,
+        key => &got[key] != value,
+    })
+}

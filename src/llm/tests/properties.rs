@@ -1,0 +1,133 @@
+//! What must hold for any input.
+
+use crate::llm::counts::context_counts;
+use crate::llm::judge::{judge, judge_event};
+use crate::policy::{Evidence, Outcome, delay_in_prose, header_duration};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn any_word() -> impl Strategy<Value = String> {
+    let known = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        "\\",
+        "\\u00",
+        ":",
+        ",",
+        "error",
+        "code",
+        "message",
+        "retryDelay",
+        "type",
+        "details",
+        "retry",
+        "try again",
+        "in",
+        "after",
+        "s",
+        "m",
+        "Limit",
+        "Requested",
+        "maximum",
+        "context length",
+        "input",
+        "tokens",
+        ">",
+        "+",
+        "-",
+        ".",
+        "0",
+        "99999999999999999999",
+        "1.5",
+        "é",
+        "\n",
+        "data:",
+        "Exception",
+        "rate_limit_exceeded",
+        "insufficient_quota",
+        "null",
+        "true",
+        "1e999",
+        "#",
+    ]);
+    prop_oneof![4 => known.prop_map(str::to_owned), 1 => any::<String>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn no_body_panics_and_all_that_is_kept_is_bounded(words in prop::collection::vec(any_word(), 0..60), status in 100_u16..1000) {
+        let text = words.join("");
+        let body = Evidence::read(text.as_bytes());
+        prop_assert!(body.codes.len() <= 256 && body.labels.len() <= 256);
+        prop_assert!(body.prose.len() <= 64 * 1024);
+        let status = StatusCode::from_u16(status).unwrap();
+        let judged = judge(status, &HeaderMap::new(), &body);
+        prop_assert_eq!(judged.reason.is_none(), judged.class == crate::policy::Class::Success);
+        prop_assert!(judge_event(text.as_bytes()).reason.is_some());
+        context_counts(&text);
+        header_duration(&text);
+    }
+
+    #[test]
+    fn any_bytes_are_a_body(bytes: Vec<u8>) {
+        Evidence::read(&bytes).delay();
+    }
+
+    #[test]
+    fn any_header_is_a_header(value in "[ -~]{0,40}", at: u64) {
+        let mut headers = HeaderMap::new();
+        for name in ["retry-after", "date", "x-ratelimit-reset-tokens", "anthropic-ratelimit-requests-reset",
+            "x-ratelimit-remaining-tokens", "x-should-retry", "x-amzn-errortype"] {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap());
+            let judged = judge(StatusCode::TOO_MANY_REQUESTS, &headers, &Evidence::default());
+            let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+            let _ = outcome.judged(judged.into()).server_delay(Duration::from_secs(at));
+        }
+    }
+
+    #[test]
+    fn a_go_duration_comes_back_as_it_was_written(hours in 0_u64..1_000_000, minutes in 0_u64..60, millis in 0_u64..60_000) {
+        let text = format!("{hours}h{minutes}m{}.{:03}s", millis / 1000, millis % 1000);
+        let seconds = hours.saturating_mul(3_600).saturating_add(minutes.saturating_mul(60));
+        let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
+        prop_assert_eq!(header_duration(&text), Some(wanted));
+        let prose = format!("Please try again in {text}. Thank you");
+        prop_assert_eq!(delay_in_prose(&prose), Some(wanted));
+    }
+}
+
+#[test]
+fn a_body_of_the_largest_size_is_read_in_no_time() {
+    for part in [
+        "{\"a\":",
+        "retry ",
+        "retry in 1 ",
+        "1 > ",
+        "\"{\\\"",
+        "[\"",
+        "Limit 1 Requested ",
+        "wait wait-",
+        "a. ",
+        "1,000,",
+    ] {
+        let text: String = part.repeat(64 * 1024 / part.len());
+        for text in [
+            text.clone(),
+            format!("{{\"message\": \"{}", text.replace('"', "\\\"")),
+        ] {
+            let judged = judge(
+                StatusCode::BAD_REQUEST,
+                &HeaderMap::new(),
+                &Evidence::read(text.as_bytes()),
+            );
+            assert!(judged.reason.is_some());
+            context_counts(&text);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Shorter requests: the longest text of a prompt is cut in place, and nothing else of the body changes.
+
+mod headers;
+mod scan;
+mod shapes;
+mod share;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use headers::{fix_headers, may_cut};
+use scan::{Span, Text};
+pub(crate) use share::Share;
+
+/// What stays of a text that is cut because the request was too long for the model.
+///
+/// Whatever is kept is the caller's own text and nothing else: no ellipsis and no note takes the place of what went,
+/// since a model would read such words as the caller's. Lengths are counted in characters (Unicode scalar values).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Keep {
+    /// The beginning; the end is cut off. The default: a document says first what it is about.
+    #[default]
+    Head,
+    /// The end; the beginning is cut off. For logs and transcripts, where the latest counts.
+    Tail,
+    /// One half from each end; the middle is cut out. Of an odd number the end gets one more character than the
+    /// beginning: a question tends to come last.
+    Ends,
+}
+
+/// A request body with one text cut.
+///
+/// It has no `Debug`: a prompt must not get into a log by accident.
+pub(crate) struct Cut {
+    /// The whole body, ready to send.
+    pub(crate) body: Vec<u8>,
+    /// Where the text is, as a JSON pointer (RFC 6901).
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "only tests ask where; a report tells how much")
+    )]
+    pub(crate) pointer: String,
+    /// Characters of that text before the cut.
+    pub(crate) chars_before: usize,
+    /// Characters of that text after the cut: at least 1, and fewer than before.
+    pub(crate) chars_after: usize,
+}
+
+/// Larger bodies are left alone.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// Cuts the longest text that may be cut to `share` of its characters; of equally long ones the oldest.
+///
+/// Cut are texts that a user or a tool said, and what the assistant said earlier. Never cut: what a system or developer
+/// says, the arguments of a tool call, thinking, images and other data, and the assistant's turn at the end of the
+/// conversation (the model goes on from there).
+///
+/// `None` where nothing can be cut: no such text has two characters, the body is not JSON in UTF-8, it is larger than
+/// 64 MiB, or an object on the way names a member twice that decides what may be cut (nobody knows which of the two the
+/// server reads). A text with half a surrogate pair is not text; it stays whole.
+pub(crate) fn cut(body: &[u8], keep: Keep, share: Share) -> Option<Cut> {
+    if body.len() > LARGEST_BODY {
+        return None;
+    }
+    let longest = shapes::longest(Span::of(body)?)?;
+    let chars_after = share.of(longest.chars)?;
+    let (start, end) = removed(longest.text, longest.chars, chars_after, keep)?;
+    let mut shorter = Vec::with_capacity(body.len());
+    shorter.extend_from_slice(body.get(..start)?);
+    shorter.extend_from_slice(body.get(end..)?);
+    Some(Cut {
+        body: shorter,
+        pointer: longest.pointer,
+        chars_before: longest.chars,
+        chars_after,
+    })
+}
+
+/// The bytes of the body that go.
+fn removed(text: Text<'_>, before: usize, after: usize, keep: Keep) -> Option<(usize, usize)> {
+    let gone = before.checked_sub(after)?;
+    let first = match keep {
+        Keep::Head => after,
+        Keep::Tail => 0,
+        Keep::Ends => after / 2,
+    };
+    let start = text.offset(first);
+    let end = text.offset(first.saturating_add(gone));
+    (start < end).then_some((start, end))
+}

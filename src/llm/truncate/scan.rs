@@ -1,0 +1,274 @@
+//! Where things are in a JSON text, without building anything from it.
+//!
+//! The whole text is known to be valid when a [`Span`] exists, so every step below only looks for the ends of things.
+//! Nothing recurses, however deep the text nests, and a walk costs one pass for each level it goes down.
+
+use serde::de::IgnoredAny;
+
+/// One JSON value of the body.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'a> {
+    body: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// What a JSON string holds between its quotes, escapes as they were sent.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    raw: &'a str,
+    /// Where it starts in the body.
+    start: usize,
+}
+
+impl<'a> Span<'a> {
+    /// The body as one value, where it is one.
+    pub(super) fn of(body: &'a [u8]) -> Option<Self> {
+        let body = std::str::from_utf8(body).ok()?;
+        serde_json::from_str::<IgnoredAny>(body).ok()?;
+        let mut whole = Items {
+            body,
+            at: 0,
+            end: body.len(),
+        };
+        whole.next()
+    }
+
+    /// The text, where the value is a string.
+    pub(super) fn text(self) -> Option<Text<'a>> {
+        let raw = self.raw().strip_prefix('"')?.strip_suffix('"')?;
+        let start = self.start.saturating_add(1);
+        Some(Text { raw, start })
+    }
+
+    /// Whether the value is this very string.
+    pub(super) fn is(self, word: &str) -> bool {
+        self.text().is_some_and(|text| text.is(word))
+    }
+
+    /// Whether the value is anything but `null`, `false` or an empty string.
+    pub(super) fn is_set(self) -> bool {
+        !matches!(self.raw(), "null" | "false" | "\"\"")
+    }
+
+    /// The values of an array; none where it is something else.
+    pub(super) fn elements(self) -> impl Iterator<Item = Span<'a>> {
+        self.inside('[')
+    }
+
+    /// The named members of an object; none where it is something else. `None` where one of the names is there twice.
+    pub(super) fn members<const N: usize>(self, names: [&str; N]) -> Option<[Option<Span<'a>>; N]> {
+        let mut found = [None; N];
+        let mut items = self.inside('{');
+        while let Some(key) = items.next() {
+            let value = items.next()?;
+            let place = names.iter().zip(&mut found).find(|(name, _)| key.is(name));
+            if let Some((_, place)) = place {
+                if place.replace(value).is_some() {
+                    return None;
+                }
+            }
+        }
+        Some(found)
+    }
+
+    fn raw(self) -> &'a str {
+        self.body.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn inside(self, bracket: char) -> Items<'a> {
+        let body = self.body;
+        let (at, end) = (self.start.saturating_add(1), self.end.saturating_sub(1));
+        let opens = self.raw().starts_with(bracket);
+        Items {
+            body,
+            at,
+            end: if opens { end } else { at },
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// Where the text starts in the body.
+    pub(super) fn start(self) -> usize {
+        self.start
+    }
+
+    /// Bytes in the body: no text has more characters than that.
+    pub(super) fn bytes(self) -> usize {
+        self.raw.len()
+    }
+
+    /// Characters, decoded; `None` where half a surrogate pair stands alone.
+    pub(super) fn count(self) -> Option<usize> {
+        self.chars().try_fold(0_usize, |count, (_, decoded)| {
+            decoded.map(|_| count.saturating_add(1))
+        })
+    }
+
+    /// Where the n-th character starts in the body; past the last one, the end of the text.
+    pub(super) fn offset(self, n: usize) -> usize {
+        let inside = self.chars().nth(n).map_or(self.raw.len(), |(at, _)| at);
+        self.start.saturating_add(inside)
+    }
+
+    /// Whether the text is a `data:` URL from its first character to its last.
+    pub(super) fn is_data_url(self) -> bool {
+        let mut chars = self.chars().map(|(_, decoded)| decoded);
+        let scheme = "data:".chars().all(|wanted| {
+            let found = chars.next().flatten();
+            found.is_some_and(|found| found.eq_ignore_ascii_case(&wanted))
+        });
+        scheme && chars.all(|decoded| decoded.is_some_and(is_url_char))
+    }
+
+    fn is(self, word: &str) -> bool {
+        self.raw == word
+            || self.raw.contains('\\')
+                && self
+                    .chars()
+                    .map(|(_, decoded)| decoded)
+                    .eq(word.chars().map(Some))
+    }
+
+    fn chars(self) -> Chars<'a> {
+        Chars {
+            raw: self.raw,
+            at: 0,
+        }
+    }
+}
+
+/// RFC 3986: unreserved, reserved, and the percent sign.
+fn is_url_char(found: char) -> bool {
+    found.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(found)
+}
+
+/// The values between two brackets one after the other: in an object a key, its value, a key, its value.
+struct Items<'a> {
+    body: &'a str,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Span<'a>;
+
+    fn next(&mut self) -> Option<Span<'a>> {
+        let rest = self.body.as_bytes().get(self.at..self.end)?;
+        let gap = rest.iter().position(|byte| !is_between(*byte))?;
+        let start = self.at.saturating_add(gap);
+        let end = start.saturating_add(length(rest.get(gap..)?));
+        self.at = end;
+        Some(Span {
+            body: self.body,
+            start,
+            end,
+        })
+    }
+}
+
+fn is_between(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')
+}
+
+/// The length of the value that comes first.
+fn length(rest: &[u8]) -> usize {
+    match rest.first() {
+        Some(b'"') => string_length(rest),
+        Some(b'{' | b'[') => nested_length(rest),
+        _ => rest
+            .iter()
+            .position(|byte| is_between(*byte) || matches!(byte, b'}' | b']'))
+            .unwrap_or(rest.len()),
+    }
+}
+
+fn string_length(rest: &[u8]) -> usize {
+    let mut at = 1_usize;
+    while let Some(inside) = rest.get(at..) {
+        let Some(special) = inside.iter().position(|byte| matches!(byte, b'"' | b'\\')) else {
+            break;
+        };
+        at = at.saturating_add(special);
+        if rest.get(at) == Some(&b'"') {
+            return at.saturating_add(1);
+        }
+        at = at.saturating_add(2);
+    }
+    rest.len()
+}
+
+fn nested_length(rest: &[u8]) -> usize {
+    let mut at = 0_usize;
+    let mut depth = 0_usize;
+    while let Some(byte) = rest.get(at) {
+        match byte {
+            b'"' => {
+                at = at.saturating_add(string_length(rest.get(at..).unwrap_or_default()));
+                continue;
+            }
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at = at.saturating_add(1);
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// The characters of a string with their places; no character for half a surrogate pair.
+struct Chars<'a> {
+    raw: &'a str,
+    at: usize,
+}
+
+impl Iterator for Chars<'_> {
+    type Item = (usize, Option<char>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.raw.get(self.at..)?;
+        let first = rest.chars().next()?;
+        let (decoded, length) = match first {
+            '\\' => escaped(rest),
+            plain => (Some(plain), plain.len_utf8()),
+        };
+        let start = self.at;
+        self.at = start.saturating_add(length);
+        Some((start, decoded))
+    }
+}
+
+/// The character of an escape at the start of a text, and how many bytes it takes.
+fn escaped(rest: &str) -> (Option<char>, usize) {
+    let short = |decoded| (Some(decoded), 2);
+    match rest.as_bytes().get(1) {
+        Some(b'b') => short('\u{8}'),
+        Some(b'f') => short('\u{c}'),
+        Some(b'n') => short('\n'),
+        Some(b'r') => short('\r'),
+        Some(b't') => short('\t'),
+        Some(b'u') => coded(rest),
+        other => short(other.copied().map_or('\\', char::from)),
+    }
+}
+
+fn coded(rest: &str) -> (Option<char>, usize) {
+    let Some(first) = unit(rest, 0) else {
+        return (None, 6);
+    };
+    if let Some(decoded) = char::from_u32(u32::from(first)) {
+        return (Some(decoded), 6);
+    }
+    let pair = unit(rest, 6).and_then(|second| char::decode_utf16([first, second]).next()?.ok());
+    (pair, if pair.is_some() { 12 } else { 6 })
+}
+
+/// The number in a `\uXXXX` at this place.
+fn unit(rest: &str, at: usize) -> Option<u16> {
+    let digits = rest.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
+}

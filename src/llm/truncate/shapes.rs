@@ -1,0 +1,313 @@
+//! Which texts of a request may be cut.
+//!
+//! Only what is listed here is ever looked at, so whatever an API adds later stays whole until somebody lists it.
+
+use super::scan::{Span, Text};
+
+/// The longest text that may be cut.
+pub(super) struct Longest<'a> {
+    pub(super) text: Text<'a>,
+    pub(super) chars: usize,
+    pub(super) pointer: String,
+}
+
+/// Finds it; `None` where there is none, or where an object says something twice.
+pub(super) fn longest(root: Span<'_>) -> Option<Longest<'_>> {
+    let mut walk = Walk {
+        path: Vec::new(),
+        best: None,
+    };
+    walk.request(root)?;
+    let best = walk.best?;
+    Some(Longest {
+        text: best.text,
+        chars: best.chars,
+        pointer: best.path.iter().map(Step::token).collect(),
+    })
+}
+
+struct Walk<'a> {
+    path: Vec<Step>,
+    best: Option<Found<'a>>,
+}
+
+#[derive(Clone)]
+struct Found<'a> {
+    text: Text<'a>,
+    chars: usize,
+    path: Vec<Step>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Member(&'static str),
+    Element(usize),
+}
+
+impl Step {
+    /// The step in a JSON pointer; no member named here needs an escape.
+    fn token(&self) -> String {
+        match self {
+            Self::Member(name) => format!("/{name}"),
+            Self::Element(index) => format!("/{index}"),
+        }
+    }
+}
+
+/// Who says something. `Other` is never cut: system, developer, and every role that is not known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    Asker,
+    Assistant,
+    Nobody,
+    Other,
+}
+
+impl Speaker {
+    fn of(role: Option<Span<'_>>) -> Self {
+        let Some(role) = role.filter(|role| role.is_set()) else {
+            return Self::Nobody;
+        };
+        let one_of = |names: &[&str]| names.iter().any(|name| role.is(name));
+        if one_of(&["user", "tool", "function"]) {
+            Self::Asker
+        } else if one_of(&["assistant", "model"]) {
+            Self::Assistant
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Blocks in blocks: a tool's result in a turn, a document in that result, the content of that document.
+const BLOCK_DEPTH: usize = 3;
+
+const TEXT_BLOCKS: [&str; 3] = ["text", "input_text", "output_text"];
+const HOLDERS: [&str; 3] = ["tool_result", "mcp_tool_result", "search_result"];
+const CALL_OUTPUTS: [&str; 3] = [
+    "function_call_output",
+    "custom_tool_call_output",
+    "apply_patch_call_output",
+];
+
+/// Every step answers `None` where the body must be left alone as a whole.
+impl<'a> Walk<'a> {
+    fn request(&mut self, root: Span<'a>) -> Option<()> {
+        let [messages, input, contents, prompt] =
+            root.members(["messages", "input", "contents", "prompt"])?;
+        self.member("messages", messages, |walk, turns| {
+            walk.turns(turns, Self::message)
+        })?;
+        self.member("contents", contents, |walk, turns| {
+            walk.turns(turns, Self::gemini_turn)
+        })?;
+        self.member("input", input, |walk, input| {
+            walk.texts(input)?;
+            walk.turns(input, Self::item)
+        })?;
+        self.member("prompt", prompt, Self::texts)
+    }
+
+    /// A string, or the strings of an array.
+    fn texts(&mut self, value: Span<'a>) -> Option<()> {
+        self.offer(value);
+        self.elements(value, |walk, element| {
+            walk.offer(element);
+            Some(())
+        })
+    }
+
+    /// What the assistant says counts only once another turn follows: at the end of all it is a prefill.
+    fn turns(
+        &mut self,
+        turns: Span<'a>,
+        turn: fn(&mut Self, Span<'a>) -> Option<Speaker>,
+    ) -> Option<()> {
+        let mut before = None;
+        self.elements(turns, |walk, value| {
+            let earlier = walk.best.clone();
+            match turn(walk, value)? {
+                Speaker::Assistant => before = before.take().or(Some(earlier)),
+                _ => before = None,
+            }
+            Some(())
+        })?;
+        if let Some(earlier) = before {
+            self.best = earlier;
+        }
+        Some(())
+    }
+
+    /// A turn of a chat completion, of Anthropic's messages or of Bedrock's converse.
+    fn message(&mut self, turn: Span<'a>) -> Option<Speaker> {
+        let [role, content] = turn.members(["role", "content"])?;
+        let speaker = Speaker::of(role);
+        if matches!(speaker, Speaker::Asker | Speaker::Assistant) {
+            self.member("content", content, Self::content)?;
+        }
+        Some(speaker)
+    }
+
+    /// An item of a responses call: a message, or what a tool gave.
+    fn item(&mut self, item: Span<'a>) -> Option<Speaker> {
+        let [kind, output] = item.members(["type", "output"])?;
+        if is_one_of(kind, &CALL_OUTPUTS) {
+            self.member("output", output, Self::content)?;
+            return Some(Speaker::Asker);
+        }
+        match kind {
+            Some(kind) if !kind.is("message") => Some(Speaker::Other),
+            _ => self.message(item),
+        }
+    }
+
+    fn gemini_turn(&mut self, turn: Span<'a>) -> Option<Speaker> {
+        let [role, parts] = turn.members(["role", "parts"])?;
+        let speaker = Speaker::of(role);
+        if speaker != Speaker::Other {
+            self.member("parts", parts, |walk, parts| {
+                walk.elements(parts, Self::part)
+            })?;
+        }
+        Some(speaker)
+    }
+
+    fn content(&mut self, content: Span<'a>) -> Option<()> {
+        self.blocks(content, BLOCK_DEPTH)
+    }
+
+    /// A string, or an array of blocks.
+    fn blocks(&mut self, content: Span<'a>, depth: usize) -> Option<()> {
+        let Some(left) = depth.checked_sub(1) else {
+            return Some(());
+        };
+        self.offer(content);
+        self.elements(content, |walk, block| walk.block(block, left))
+    }
+
+    fn block(&mut self, block: Span<'a>, depth: usize) -> Option<()> {
+        let [kind, text, content, source] = block.members(["type", "text", "content", "source"])?;
+        if kind.is_none() {
+            return self.untyped_block(block, depth);
+        }
+        if is_one_of(kind, &TEXT_BLOCKS) {
+            self.member("text", text, Self::leaf)
+        } else if is_one_of(kind, &HOLDERS) {
+            self.member("content", content, |walk, inner| walk.blocks(inner, depth))
+        } else if is_one_of(kind, &["document"]) {
+            self.member("source", source, |walk, source| walk.source(source, depth))
+        } else {
+            Some(())
+        }
+    }
+
+    /// Bedrock's converse names the kind of a block by its only member.
+    fn untyped_block(&mut self, block: Span<'a>, depth: usize) -> Option<()> {
+        let [text, result, document] = block.members(["text", "toolResult", "document"])?;
+        self.member("text", text, Self::leaf)?;
+        self.member("toolResult", result, |walk, result| {
+            let [content] = result.members(["content"])?;
+            walk.member("content", content, |walk, inner| walk.blocks(inner, depth))
+        })?;
+        self.member("document", document, |walk, document| {
+            let [source] = document.members(["source"])?;
+            walk.member("source", source, |walk, source| walk.source(source, depth))
+        })
+    }
+
+    /// Where a document comes from: only plain text can be cut.
+    fn source(&mut self, source: Span<'a>, depth: usize) -> Option<()> {
+        let [kind, data, text, content] = source.members(["type", "data", "text", "content"])?;
+        if is_one_of(kind, &["text"]) {
+            return self.member("data", data, Self::leaf);
+        }
+        if kind.is_none() {
+            self.member("text", text, Self::leaf)?;
+        }
+        if kind.is_none() || is_one_of(kind, &["content"]) {
+            self.member("content", content, |walk, inner| walk.blocks(inner, depth))?;
+        }
+        Some(())
+    }
+
+    /// A part of a Gemini turn. One with a signature belongs to the model's thinking and is checked by the server.
+    fn part(&mut self, part: Span<'a>) -> Option<()> {
+        let [text, response, snake_response] =
+            part.members(["text", "functionResponse", "function_response"])?;
+        let protected = part.members(["thought", "thoughtSignature", "thought_signature"])?;
+        if protected.into_iter().flatten().any(Span::is_set) {
+            return Some(());
+        }
+        self.member("text", text, Self::leaf)?;
+        self.member("functionResponse", response, Self::function_response)?;
+        self.member("function_response", snake_response, Self::function_response)
+    }
+
+    /// What a tool gave is an object here; these are the members that are documented to hold its text.
+    fn function_response(&mut self, value: Span<'a>) -> Option<()> {
+        let [response] = value.members(["response"])?;
+        self.member("response", response, |walk, response| {
+            let [output, result] = response.members(["output", "result"])?;
+            walk.member("output", output, Self::leaf)?;
+            walk.member("result", result, Self::leaf)
+        })
+    }
+
+    fn leaf(&mut self, value: Span<'a>) -> Option<()> {
+        self.offer(value);
+        Some(())
+    }
+
+    /// Takes a string as the longest one if it is.
+    fn offer(&mut self, value: Span<'a>) {
+        let Some(text) = value.text().filter(|text| self.may_win(*text)) else {
+            return;
+        };
+        let Some(chars) = text.count().filter(|chars| *chars > 1) else {
+            return;
+        };
+        let wins = self.best.as_ref().is_none_or(|best| {
+            chars > best.chars || chars == best.chars && text.start() < best.text.start()
+        });
+        if wins && !text.is_data_url() {
+            let path = self.path.clone();
+            self.best = Some(Found { text, chars, path });
+        }
+    }
+
+    fn may_win(&self, text: Text<'_>) -> bool {
+        let least = self.best.as_ref().map_or(2, |best| best.chars);
+        text.bytes() >= least
+    }
+
+    fn member(
+        &mut self,
+        name: &'static str,
+        value: Option<Span<'a>>,
+        go: impl FnOnce(&mut Self, Span<'a>) -> Option<()>,
+    ) -> Option<()> {
+        value.map_or(Some(()), |value| {
+            self.path.push(Step::Member(name));
+            go(self, value)?;
+            self.path.pop();
+            Some(())
+        })
+    }
+
+    fn elements(
+        &mut self,
+        array: Span<'a>,
+        mut go: impl FnMut(&mut Self, Span<'a>) -> Option<()>,
+    ) -> Option<()> {
+        for (index, element) in array.elements().enumerate() {
+            self.path.push(Step::Element(index));
+            go(self, element)?;
+            self.path.pop();
+        }
+        Some(())
+    }
+}
+
+fn is_one_of(value: Option<Span<'_>>, words: &[&str]) -> bool {
+    value.is_some_and(|value| words.iter().any(|word| value.is(word)))
+}

@@ -1,0 +1,81 @@
+//! What is done about a request that is too long for the model.
+
+use super::counts::{Counts, context_counts, limit_and_requested};
+use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
+use crate::policy::{Decimal, Evidence, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut};
+
+/// Cuts the longest text of a request that is too long for the model: to what fits where the error states the counts
+/// (limit / actual x 0.9), else to three quarters.
+///
+/// Cut are chat completions, responses, messages, Gemini and Bedrock requests and plain prompts, at a character boundary,
+/// in place; every other byte of the JSON stays as it is. Never cut are system and developer texts, the arguments of tool
+/// calls, thinking, images, and the assistant's turn at the end. An idempotency key sent with the first body is not sent
+/// with another one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Truncation {
+    keep: Keep,
+    share: Option<Share>,
+}
+
+impl Truncation {
+    /// Cuts and keeps this part of a text.
+    #[must_use]
+    pub fn new(keep: Keep) -> Self {
+        Self { keep, share: None }
+    }
+
+    /// Keeps this share of the text's characters, above 0 and below 1, whatever the error states; any other number leaves
+    /// it at three quarters.
+    #[must_use]
+    pub fn share(self, share: impl Into<Decimal>) -> Self {
+        let millionths = u32::try_from(share.into().micros()).unwrap_or_default();
+        Self {
+            share: Some(Share::millionths(millionths)),
+            ..self
+        }
+    }
+}
+
+impl Rewrite for Truncation {
+    fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
+        let too_long = [Reason::ContextLength, Reason::RequestTooLarge];
+        if !outcome
+            .reason()
+            .is_some_and(|reason| too_long.contains(&reason))
+        {
+            return None;
+        }
+        let stated = || outcome.evidence().and_then(stated_share);
+        let share = self.share.or_else(stated).unwrap_or_default();
+        let keep = self.keep;
+        Some(Box::new(move |headers, body| {
+            if !may_cut(headers) {
+                return None;
+            }
+            let cut = cut(body, keep, share)?;
+            fix_headers(headers, cut.body.len());
+            Some(Rewritten {
+                body: cut.body,
+                cut: TextCut::new(cut.chars_before, cut.chars_after),
+            })
+        }))
+    }
+}
+
+/// What fits by the error's own counts.
+fn stated_share(evidence: &Evidence) -> Option<Share> {
+    let Counts {
+        input,
+        output,
+        limit,
+    } = context_counts(&evidence.prose);
+    let of_context = || {
+        let actual = input?.saturating_add(output.unwrap_or_default());
+        Some(Share::fitting(limit?, actual))
+    };
+    let of_rate = || {
+        let (limit, requested) = limit_and_requested(&evidence.prose)?;
+        Some(Share::fitting(limit, requested))
+    };
+    of_context().or_else(of_rate)
+}

@@ -1,0 +1,39 @@
+//! What was read of an outcome beyond its head.
+
+use super::retry_after::delay_in_prose;
+use std::fmt;
+use std::time::Duration;
+
+/// The start of an error body, or an error's words, and what was found in it.
+#[derive(Clone, Default)]
+pub(crate) struct Evidence {
+    /// All of it, in lower case.
+    pub(crate) text: String,
+    /// The tokens under the keys that APIs use for them; none has a blank.
+    pub(crate) codes: Vec<String>,
+    /// The tokens that tell what failed: the codes that are no echo of the request, those that are a phrase, and the
+    /// keys that name an exception.
+    pub(crate) labels: Vec<String>,
+    /// The messages, one to a line; of a body that is no JSON its text.
+    pub(crate) prose: String,
+    /// The longest delay that a field asks for.
+    pub(crate) retry_delay: Option<Duration>,
+    /// A quota that was broken is said to be zero.
+    pub(crate) has_zero_quota: bool,
+    /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
+    pub(crate) is_error: bool,
+}
+
+impl Evidence {
+    /// The longest delay that a field or the prose asks for.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        self.retry_delay.max(delay_in_prose(&self.prose))
+    }
+}
+
+/// What a server wrote is nobody else's to read.
+impl fmt::Debug for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evidence").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,43 @@
+//! Looking into a body as it comes in.
+
+use super::outcome::Outcome;
+use super::verdict::Verdict;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Looks at a body as it comes in, and says when it has seen enough.
+#[doc(hidden)]
+pub trait Look: Send {
+    fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
+}
+
+/// Why a look at a body has ended.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Looked {
+    /// It has seen enough.
+    Enough,
+    /// There is no more to see: the body is at its end, or has failed.
+    AtTheEnd,
+    /// The time is up.
+    TimeIsUp,
+}
+
+/// Holds back the start of streamed answers, which may turn out to be failures.
+pub(crate) trait HoldStreams: Send + Sync {
+    /// A look at this answer, if it is a stream that may.
+    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn LookAtStream>>;
+
+    /// How long the first event may take.
+    fn first_event_timeout(&self) -> Option<Duration>;
+}
+
+/// A look at the start of a stream.
+pub(crate) trait LookAtStream: Look {
+    /// Whether anything of the answer has come.
+    fn has_event(&self) -> bool;
+
+    /// What the stream turned out to be, if not the answer.
+    fn verdict(&mut self, looked: Looked) -> Option<Verdict>;
+}

@@ -1,0 +1,151 @@
+//! Times as RFC 3339 writes them.
+
+use std::time::Duration;
+
+/// `2026-08-21T12:00:12Z`, with a fraction or an offset where it has one, as time since 1970; none before.
+pub(crate) fn rfc3339(text: &str) -> Option<Duration> {
+    let (date, rest) = (text.get(..10)?, text.get(10..)?);
+    let (clock, rest) = (rest.get(..9)?, rest.get(9..)?);
+    let day = days(date)?;
+    let [hour, minute, second] = three(clock.strip_prefix(['T', 't', ' '])?, ':', [2, 2, 2])?;
+    // A leap second counts as the one that follows it.
+    let valid = hour < 24 && minute < 60 && second <= 60;
+    let (fraction, offset) = fraction(rest)?;
+    let local = of_day(hour, minute)?
+        .checked_add(second)?
+        .checked_add(day.checked_mul(86_400)?)?;
+    let utc = local.checked_add_signed(offset.checked_neg()?)?;
+    valid.then(|| Duration::new(utc, fraction))
+}
+
+/// Days since 1970.
+fn days(date: &str) -> Option<u64> {
+    const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+    const LENGTH: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let [year, month, day] = three(date, '-', [4, 2, 2])?;
+    let index = usize::try_from(month.checked_sub(1)?).ok()?;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = LENGTH
+        .get(index)?
+        .checked_add(u64::from(leap && month == 2))?;
+    if day == 0 || day > length {
+        return None;
+    }
+    let leaps = leap_years(year.checked_sub(1)?)?.checked_sub(leap_years(1969)?)?;
+    let in_year = BEFORE
+        .get(index)?
+        .checked_add(u64::from(leap && month > 2))?;
+    let years = year.checked_sub(1970)?.checked_mul(365)?;
+    years
+        .checked_add(leaps)?
+        .checked_add(in_year)?
+        .checked_add(day.checked_sub(1)?)
+}
+
+/// The leap years up to this one.
+fn leap_years(year: u64) -> Option<u64> {
+    (year / 4).checked_sub(year / 100)?.checked_add(year / 400)
+}
+
+fn of_day(hour: u64, minute: u64) -> Option<u64> {
+    hour.checked_mul(3_600)?
+        .checked_add(minute.checked_mul(60)?)
+}
+
+/// The nanoseconds of `.25` and the seconds of the offset behind it.
+fn fraction(text: &str) -> Option<(u32, i64)> {
+    let Some(behind) = text.strip_prefix('.') else {
+        return Some((0, offset(text)?));
+    };
+    let end = behind.find(|c: char| !c.is_ascii_digit())?;
+    let (places, rest) = behind.split_at_checked(end)?;
+    let nine: String = places.chars().chain("000000000".chars()).take(9).collect();
+    let fraction = nine.parse().ok().filter(|_| end > 0)?;
+    Some((fraction, offset(rest)?))
+}
+
+fn offset(text: &str) -> Option<i64> {
+    if matches!(text, "Z" | "z") {
+        return Some(0);
+    }
+    let sign = match text.get(..1)? {
+        "+" => 1_i64,
+        "-" => -1,
+        _ => return None,
+    };
+    let (hour, minute) = text.get(1..)?.split_once(':')?;
+    let (hour, minute) = (number(hour, 2)?, number(minute, 2)?);
+    let seconds = i64::try_from(of_day(hour, minute)?).ok()?;
+    (hour < 24 && minute < 60).then(|| seconds.saturating_mul(sign))
+}
+
+fn three(text: &str, between: char, widths: [usize; 3]) -> Option<[u64; 3]> {
+    let mut parts = text.split(between);
+    let [first, second, third] = widths;
+    let all = [
+        number(parts.next()?, first)?,
+        number(parts.next()?, second)?,
+        number(parts.next()?, third)?,
+    ];
+    parts.next().is_none().then_some(all)
+}
+
+fn number(text: &str, width: usize) -> Option<u64> {
+    let fits = text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(text: &str) -> Option<u128> {
+        rfc3339(text).map(|time| time.as_millis())
+    }
+
+    #[test]
+    fn a_time_is_read_with_its_fraction_and_offset() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2026-08-21T12:00:12Z", 1_787_313_612_000),
+            ("2026-08-21t12:00:12.25z", 1_787_313_612_250),
+            ("2026-08-21 14:00:12+02:00", 1_787_313_612_000),
+            ("2026-08-21T06:30:12-05:30", 1_787_313_612_000),
+            ("2000-02-29T00:00:00Z", 951_782_400_000),
+            ("2100-03-01T00:00:00Z", 4_107_542_400_000),
+            ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+            ("9999-12-31T23:59:59.9999999999999Z", 253_402_300_799_999),
+        ] {
+            assert_eq!(millis(text), Some(ms), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "2026-08-21",
+            "2026-08-21T12:00:12",
+            "2026-08-21T12:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2100-02-29T00:00:00Z",
+            "2026-08-32T00:00:00Z",
+            "2026-08-21T24:00:00Z",
+            "2026-08-21T12:60:00Z",
+            "2026-08-21T12:00:61Z",
+            "2026-08-21T12:00:12.Z",
+            "2026-08-21T12:00:12.5",
+            "2026-08-21T12:00:12+2:00",
+            "2026-08-21T12:00:12+24:00",
+            "2026-08-21T12:00:12ZZ",
+            "1969-12-31T23:59:59Z",
+            "1970-01-01T00:00:00+01:00",
+            "+026-08-21T12:00:12Z",
+            "2026-08-2\u{e9}T12:00:12Z",
+        ] {
+            assert_eq!(rfc3339(text), None, "{text}");
+        }
+    }
+}
