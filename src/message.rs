@@ -10,7 +10,7 @@ pub use answer::Answer;
 pub use replay_body::ReplayBody;
 pub use retry_body::RetryBody;
 
-use crate::policy::{ErrorKind, Outcome, Reach};
+use crate::policy::{ErrorKind, Outcome, Reach, RewriteWith};
 use crate::route::Move;
 use http::{Extensions, HeaderMap, Method};
 use std::any::Any;
@@ -172,8 +172,6 @@ pub trait Resend: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
 }
-
-pub(crate) type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
 
 mod sealed {
     pub trait Sealed {}

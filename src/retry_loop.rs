@@ -10,7 +10,7 @@ use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, StopReason};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith, StopReason};
 use crate::policy::{Look, Looked};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
@@ -50,10 +50,7 @@ pub(crate) trait Transport: Send {
     fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
 
     /// The same request with another body, as a function of its headers and its body; false if there is none.
-    fn rewrite(
-        spare: &mut Self::Spare,
-        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
-    ) -> bool;
+    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
 
     fn send(
         &mut self,

@@ -6,7 +6,7 @@ use crate::failure::outcome_of;
 use crate::observe::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
-    StopReason,
+    RewriteWith, StopReason,
 };
 use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
@@ -252,7 +252,7 @@ where
 
     fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Move>) {}
 
-    fn rewrite((): &mut (), _: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>) -> bool {
+    fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
         false
     }
 

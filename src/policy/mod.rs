@@ -55,7 +55,7 @@ pub(crate) use presets::Preset;
 #[cfg(test)]
 pub(crate) use retry_after::delay_in_prose;
 pub(crate) use retry_after::header_duration;
-pub(crate) use rewrite::{Rewrite, RewriteBody, Rewritten};
+pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 
 use std::any::Any;

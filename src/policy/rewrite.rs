@@ -12,6 +12,9 @@ pub(crate) trait Rewrite: Send + Sync {
 /// Takes headers and body of the request that was refused; none if there is no better body.
 pub(crate) type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
 
+/// Gets headers and body of a request, changes the ones and gives another for the other.
+pub(crate) type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
+
 /// A body with a text that is shorter than before.
 pub(crate) struct Rewritten {
     pub(crate) body: Vec<u8>,

@@ -5,7 +5,7 @@ use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Start, Transport, marked};
 use crate::route::Move;
@@ -183,10 +183,7 @@ impl Transport for Chain<'_> {
         <Request as Resend>::amend(spare, headers, way);
     }
 
-    fn rewrite(
-        spare: &mut Self::Spare,
-        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
-    ) -> bool {
+    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool {
         <Request as Resend>::rewrite(spare, with)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Judging, Progress, Transport};
 use crate::evidence;
-use crate::policy::{Evidence, Look, LookAtStream, Outcome, Verdict};
+use crate::policy::{Evidence, HoldStreams, Look, LookAtStream, Outcome, Verdict};
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Progress {
         };
         let runtime = &self.engine.runtime;
         let streams = self.session.policy().streams();
-        let first = streams.and_then(|streams| streams.first_event_timeout());
+        let first = streams.and_then(HoldStreams::first_event_timeout);
         let mut first = runtime.sleep(first.unwrap_or(Duration::MAX));
         let mut last = runtime.sleep(self.time_left().unwrap_or(Duration::MAX));
         let begun = Arc::new(AtomicBool::new(false));

@@ -6,7 +6,7 @@ use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
 use crate::retry_loop::{Judging, Transport};
 use crate::route::Move;
@@ -210,10 +210,7 @@ where
         Q::amend(spare, headers, way);
     }
 
-    fn rewrite(
-        spare: &mut Q::Spare,
-        with: &mut dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>>,
-    ) -> bool {
+    fn rewrite(spare: &mut Q::Spare, with: &mut RewriteWith<'_>) -> bool {
         Q::rewrite(spare, with)
     }
 

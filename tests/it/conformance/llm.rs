@@ -55,7 +55,7 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     };
     let classifier = LlmClassifier::new().inspect_success(inspect);
     let policy = policy().classifier(classifier);
-    let (report, _) = call(policy.clone(), "{}", &[answer.clone()])?;
+    let (report, _) = call(policy.clone(), "{}", std::slice::from_ref(&answer))?;
     let wanted = Fields::of(case.value("expect")?, &EXPECTED)?;
     judged(&wanted, &report)?;
     if answer.is_rate_limit() && wanted.optional("delay_ms").is_some() {
