@@ -245,7 +245,10 @@ impl Queue {
             let each = self.before.each(self.pause.max(self.proven));
             let span = span(self.asked, waiters, each);
             let release = Release::new(now, span, waiters, random);
-            self.release = Some(release.with_head_start(self.head_start));
+            let release = release.with_head_start(self.head_start);
+            // Where answers tell what is left of the quota, no rate can be too fast.
+            let bounded = self.pace.free(now).is_some();
+            self.release = Some(release.at_any_rate(bounded));
         }
     }
 

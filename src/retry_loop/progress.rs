@@ -99,7 +99,8 @@ impl Progress {
         let Passed { pass, waited } = passed.await;
         let in_time = pass.is_some();
         self.pass = pass;
-        if !waited.is_zero() {
+        // A turn that came at once is no wait, whatever the clock says.
+        if waited >= Duration::from_millis(1) {
             self.session.has_waited_at_the_gate(waited);
             let now = self.engine.runtime.now();
             self.story.waited_at_the_gate(waited, now);
