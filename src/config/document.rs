@@ -4,12 +4,13 @@ use super::block::{Block, Node, Path, Problems};
 use super::matching::Matching;
 use super::retry::{Given, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
-use super::scalar::decimal;
+use super::scalar::{decimal, duration, words};
 use super::value::Value;
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;
 use http::Uri;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What a document says, before names are looked up and layers laid upon each other.
 #[derive(Debug, Clone, Default)]
@@ -146,6 +147,14 @@ impl ServiceSpec {
                 from: budget.path.as_str().into(),
             });
         }
+        if let Some(gate) = block.take("gate") {
+            let read = read_gate(&gate);
+            place.retry.own.gate = read.map(|(value, text)| Given {
+                value,
+                text,
+                from: gate.path.as_str().into(),
+            });
+        }
         let service = Self {
             place,
             matching: block.take("match").and_then(Matching::of_service),
@@ -165,19 +174,37 @@ impl ServiceSpec {
                 .map(|node| routes(&node))
                 .unwrap_or_default(),
         };
-        if let Some(gate) = block.take("gate") {
-            match gate.value {
-                Value::Text(on) if on == "on" => {
-                    gate.wrong("on is not available in this version: only off is");
-                }
-                _ => {
-                    gate.word(&[("off", ())]);
-                }
-            }
-        }
         block.end();
         service
     }
+}
+
+/// How long a call may wait at the gate in all; `on` is as long as the `llm` preset has it.
+fn read_gate(node: &Node<'_>) -> Option<(Option<Duration>, String)> {
+    const ON: Duration = Duration::from_secs(5 * 60);
+    let (wait, text) = match node.value {
+        Value::Map(_) => {
+            let mut block = node.clone().block()?;
+            let wait = block.take("max_wait").and_then(|node| {
+                let wait = duration(&node)?;
+                if wait.is_zero() {
+                    node.wrong("0s is not allowed: must be above 0; write gate: off");
+                    return None;
+                }
+                Some(wait)
+            });
+            let missing = wait
+                .is_none()
+                .then_some("says nothing: write {max_wait: 5m}");
+            block.end_or(missing);
+            (Some(wait?), words(wait?))
+        }
+        _ => match node.word(&[("on", true), ("off", false)])? {
+            true => (Some(ON), words(ON)),
+            false => (None, "off".to_owned()),
+        },
+    };
+    Some((wait, text))
 }
 
 fn routes(node: &Node<'_>) -> Vec<RouteSpec> {

@@ -260,6 +260,12 @@ impl Resolver<'_> {
             .attempt_timeout(value(&retry.attempt_timeout).flatten())
             .max_server_delay(value(&retry.max_server_delay).flatten())
             .methods(value(&retry.methods).unwrap_or(crate::policy::Methods::Idempotent));
+        let builder = builder.max_gate_wait(value(&retry.gate).flatten());
+        #[cfg(feature = "llm")]
+        let builder = match value(&retry.reads_bodies) {
+            Some(true) => builder.classifier(crate::llm::LlmClassifier::new()),
+            _ => builder,
+        };
         builder.build().unwrap_or_else(|error| {
             self.refused(retry, &error);
             RetryPolicy::default()

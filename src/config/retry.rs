@@ -103,6 +103,8 @@ fields! {
     attempt_timeout "attempt_timeout": Option<Duration>,
     counter "counter": Counter,
     budget "budget": String,
+    gate "gate": Option<Duration>,
+    reads_bodies "classifier": bool,
     exhausted "on_exhausted": Exhausted,
     respond_status "on_exhausted.respond.status": StatusCode,
     respond_headers "on_exhausted.respond.headers": HeaderMap,
@@ -130,6 +132,8 @@ impl Retry {
     pub(super) fn defaults() -> Self {
         Self {
             max_delay: None,
+            gate: None,
+            reads_bodies: None,
             ..Self::numbers(&Preset::BACKGROUND, "default")
         }
     }
@@ -141,6 +145,9 @@ impl Retry {
             Methods::All => "all",
         };
         let asked = preset.max_server_delay;
+        let gate = preset.max_gate_wait.map_or_else(|| "off".to_owned(), words);
+        let is_llm = preset.name == Preset::LLM.name;
+        let classifier = if is_llm { "llm" } else { "by status" };
         Self {
             limit: given(
                 Limit::Retries(preset.max_retries),
@@ -152,6 +159,8 @@ impl Retry {
             max_delay: given(Some(preset.max_delay), &words(preset.max_delay), &from),
             max_server_delay: given(Some(asked), &words(asked), &from),
             methods: given(preset.methods, &methods, &from),
+            gate: given(preset.max_gate_wait, &gate, &from),
+            reads_bodies: given(is_llm, &classifier, &from),
             ..Self::default()
         }
     }

@@ -117,6 +117,7 @@ const INSIDE: &[(&str, &str)] = &[
     ("config", "budget"),
     ("config", "observe"),
     ("config", "route"),
+    ("config", "llm"),
     ("llm", "policy"),
     ("testing", "policy"),
     ("testing", "runtime"),

@@ -12,6 +12,7 @@ mod architecture;
 mod config;
 mod config_stacks;
 mod conformance;
+mod llm;
 mod observation;
 mod operation;
 mod properties;

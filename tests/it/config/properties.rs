@@ -17,19 +17,20 @@ type Layer = (Map<String, Value>, Option<&'static str>);
 /// A field's words, and where they stand.
 type Model = BTreeMap<String, (String, String)>;
 
-const PRESETS: [(&str, [(&str, &str); 6]); 3] = [
-    ("background", preset("4", "2s", "1m", "15m", "idempotent")),
-    ("llm", preset("2", "1s", "1m", "2m", "all")),
-    ("rate_limited", preset("2", "2s", "2m", "10m", "idempotent")),
+const PRESETS: [(&str, [(&str, &str); 8]); 3] = [
+    (
+        "background",
+        preset(["4", "2s", "1m", "15m", "idempotent", "off", "by status"]),
+    ),
+    ("llm", preset(["2", "1s", "1m", "2m", "all", "5m", "llm"])),
+    (
+        "rate_limited",
+        preset(["2", "2s", "2m", "10m", "idempotent", "15m", "by status"]),
+    ),
 ];
 
-const fn preset<'a>(
-    retries: &'a str,
-    base: &'a str,
-    max_delay: &'a str,
-    asked: &'a str,
-    methods: &'a str,
-) -> [(&'static str, &'a str); 6] {
+const fn preset(values: [&'static str; 7]) -> [(&'static str, &'static str); 8] {
+    let [retries, base, max_delay, asked, methods, gate, classifier] = values;
     [
         ("max_retries", retries),
         ("backoff", "exponential"),
@@ -37,6 +38,8 @@ const fn preset<'a>(
         ("max_delay", max_delay),
         ("retry_after.max", asked),
         ("methods", methods),
+        ("gate", gate),
+        ("classifier", classifier),
     ]
 }
 
@@ -216,7 +219,7 @@ fn lay_field(model: &mut Model, key: &str, value: &Value, from: &str) {
 fn model(layers: &[Layer; 5]) -> Model {
     let mut model = Model::new();
     for (field, value) in PRESETS[0].1 {
-        if field != "max_delay" {
+        if !["max_delay", "gate", "classifier"].contains(&field) {
             put(&mut model, field, value, "default");
         }
     }
@@ -266,7 +269,8 @@ fn built(model: &Model) -> RetryPolicy {
         .deadline(time("deadline"))
         .attempt_timeout(time("attempt_timeout"))
         .max_server_delay(time("retry_after.max"))
-        .methods(methods);
+        .methods(methods)
+        .max_gate_wait(time("gate"));
     builder.build().unwrap()
 }
 

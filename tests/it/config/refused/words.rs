@@ -151,11 +151,11 @@ const WORDS: &[Case] = &[
         &["services.a.request_overrides: true is not one of allow, fill_only, deny"],
     ),
     (
-        "services: {a: {match: {host: h}, gate: on}}",
-        &["services.a.gate: on is not available in this version: only off is"],
+        "services: {a: {match: {host: h}, gate: {max_wait: 0s}}}",
+        &["services.a.gate.max_wait: 0s is not allowed: must be above 0; write gate: off"],
     ),
     (
         "services: {a: {match: {host: h}, gate: true}}",
-        &["services.a.gate: true is not one of off"],
+        &["services.a.gate: true is not one of on, off"],
     ),
 ];

@@ -259,7 +259,7 @@ fn service() -> Values {
             ])),
         ),
         ("budget", one_of(json!(["shared"]))),
-        ("gate", one_of(json!(["off"]))),
+        ("gate", one_of(json!(["off", "on", {"max_wait": "3m"}]))),
         (
             "request_overrides",
             one_of(json!(["allow", "fill_only", "deny"])),

@@ -62,6 +62,10 @@ fn places() -> Vec<(&'static str, Value)> {
         ("/$defs/otherwise_retry", root("otherwise", json!({"?": 1}))),
         ("/$defs/service", root("services", json!({"s": {"?": 1}}))),
         ("/$defs/match_service", service("match", json!({"?": 1}))),
+        (
+            "/$defs/service/properties/gate/anyOf/1",
+            service("gate", json!({"?": 1})),
+        ),
         ("/$defs/route", service("routes", json!([{"?": 1}]))),
         (
             "/$defs/match_route",

@@ -1,0 +1,20 @@
+//! Answers of LLM APIs on whole stacks: nothing of them is lost, nothing of them is told, and all callers wait together.
+
+mod bodies;
+mod gate;
+mod secrets;
+mod settings;
+
+use http::Request;
+use http_retry::RetryReport;
+use http_retry::observe::ReportSlot;
+
+/// A POST with a place for its report.
+fn post<B>(body: B) -> (Request<B>, ReportSlot) {
+    let slot = RetryReport::slot();
+    let mut request = Request::post("http://api.example/v1/chat")
+        .body(body)
+        .unwrap();
+    request.extensions_mut().insert(slot.clone());
+    (request, slot)
+}
