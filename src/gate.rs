@@ -1,6 +1,23 @@
 //! One pause for everybody: after a 429, all calls to the same service wait together, and go on one after another.
 //!
-//! What decides is in [`queue`], without a clock; here is the waiting.
+//! A 429 that says when to come back closes the gate of its service until then, for first attempts too. Afterwards the
+//! calls are let through in order, spread over a fifth of the pause (at most 10 s) or as fast as calls have succeeded of
+//! late, whichever takes longer; then the rate doubles, and again, until nobody waits. If the gate closes again without a
+//! success, the pause doubles, up to a minute or what was asked. Where answers carry the limit, the remainder and the
+//! reset of a quota, no more calls are in flight than remain, and none is refused.
+//!
+//! It is on where the policy has a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), as in
+//! [`RetryPolicy::llm`](crate::RetryPolicy::llm) and [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited).
+//! Overload (503, 529) delays only its own call: a gate that closes on overload turns load into bursts.
+//!
+//! ```
+//! use http_retry::gate::Gate;
+//!
+//! // One gate for each API key at a host; clone it into every client that calls with them.
+//! let gate = Gate::new().per_credential();
+//! # #[cfg(feature = "tower")]
+//! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::llm()).gate(gate.clone());
+//! ```
 
 mod key;
 mod line;

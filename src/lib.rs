@@ -38,6 +38,7 @@
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
 //! | add them to a client | `tower::RetryLayer`, `reqwest::RetryMiddleware`, [`run::Runner`] |
 //! | let an operator set all of it in a file | `config::RetryConfig` |
+//! | call a language model | `RetryPolicy::llm`, `llm`, [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`observe`] |
 //! | decide by yourself, without a client | [`policy`] |
@@ -47,19 +48,22 @@
 //! # Features
 //!
 //! `default = ["tower", "hyper"]`. `tower`: the layer. `hyper`: recognises the errors of hyper, hyper-util and h2.
-//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `serde`: the `config` document. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
+//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `serde`: the `config` document. `llm`: what the answers of LLM APIs mean. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
 //! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
 //! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(
-        feature = "tower",
+        feature = "llm",
         feature = "reqwest",
-        feature = "tracing",
-        feature = "testing"
+        feature = "serde",
+        feature = "testing",
+        feature = "tower",
+        feature = "tracing"
     )),
     allow(
         dead_code,
+        unreachable_pub,
         unused_imports,
         unused_macros,
         reason = "what a smaller feature set leaves unused is checked with all of them on"
@@ -106,6 +110,7 @@ mod wishes;
 pub mod budget;
 #[cfg(all(
     any(doc, doctest),
+    feature = "llm",
     feature = "metrics",
     feature = "reqwest",
     feature = "serde",
