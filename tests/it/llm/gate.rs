@@ -1,5 +1,10 @@
 //! One pause for all callers, on a whole stack.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "its server and its callers live on tokio's paused clock"
+)]
+
 use super::post;
 use bytes::Bytes;
 use futures_util::future::join_all;
