@@ -3,6 +3,7 @@
 mod bodies;
 mod gate;
 mod secrets;
+mod server;
 mod settings;
 
 use http::Request;

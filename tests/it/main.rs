@@ -13,6 +13,8 @@ mod config;
 mod config_stacks;
 mod conformance;
 mod llm;
+#[path = "../../examples/llm_batch/server/mod.rs"]
+mod llm_server;
 mod observation;
 mod operation;
 mod properties;
