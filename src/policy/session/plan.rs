@@ -16,6 +16,10 @@ const MAX_SPREAD: Duration = Duration::from_secs(10);
 /// The part of what the server asked for that a spread adds at most: one in five.
 const SPREAD_PART: u128 = 5;
 
+/// What each refusal takes from the time that a call may wait at the gate, besides its wait: a server that asks for next
+/// to nothing is not asked without end.
+const GATED_LEAST: Duration = Duration::from_secs(1);
+
 type Delay = (Duration, DelaySource);
 
 impl RetrySession {
@@ -117,18 +121,21 @@ impl RetrySession {
     }
 
     fn may_wait_at_the_gate(&self, asked: Duration) -> bool {
-        self.repeats() && self.gate_wait_left().is_some_and(|left| asked <= left)
+        let left = self.gate_wait_left().unwrap_or_default();
+        self.repeats() && !asked.is_zero() && asked <= left
     }
 
     /// Another attempt behind the gate, which counts as no retry.
     fn plan_gated(
-        &self,
+        &mut self,
         asked: Duration,
         outcome: &Outcome<'_>,
         moment: Moment,
     ) -> Result<RetryPlan, StopReason> {
         self.check_resend(&self.current, outcome)?;
-        let delay = self.in_time((asked, DelaySource::Gate), moment)?;
+        let delay = asked.saturating_add(spread(asked, moment.random));
+        let delay = self.in_time((delay, DelaySource::Gate), moment)?;
+        self.gate_waited = self.gate_waited.saturating_add(GATED_LEAST);
         Ok(RetryPlan {
             gated: Some(asked),
             ..self.resend(delay, Cost::Gated)

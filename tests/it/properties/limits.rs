@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::observe::RetryEvent;
-use http_retry::policy::{Decision, Moment, ServerDelay};
+use http_retry::policy::{Decision, DelaySource, Moment, ServerDelay};
 use http_retry::run::Runner;
 use http_retry::runtime::{Runtime, Sleep};
 use http_retry::tower::RetryLayer;
@@ -125,14 +125,21 @@ proptest! {
             session = session.with_override(own);
         }
         let all = attempts.iter().cycle().take(attempts.len() * rounds);
-        let mut planned: u64 = 0;
+        let (mut planned, mut gated) = (0_u64, 0_u64);
         for (seen, moment) in all {
             let outcome = policy.classify(seen.outcome());
             let decision = session.on_outcome(&outcome, *moment);
-            planned += u64::from(matches!(decision, Decision::Retry(_)));
+            if let Decision::Retry(plan) = decision {
+                match plan.source() {
+                    DelaySource::Gate => gated += 1,
+                    _ => planned += 1,
+                }
+            }
             let _ = session.attempt_limit(moment.now);
         }
         prop_assert_eq!(planned, u64::from(session.retries()));
+        // A quarter of an hour is the longest time at a gate, and each refusal takes a second of it.
+        prop_assert!(gated <= 900);
         prop_assert!(own.is_some() || session.retries() <= policy.max_retries());
     }
 
