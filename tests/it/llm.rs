@@ -1,8 +1,7 @@
-//! Answers of LLM APIs on whole stacks: nothing of them is lost, nothing of them is told, and all callers wait together.
+//! Answers of LLM APIs on whole stacks: nothing of them is lost, and all callers wait together.
 
 mod bodies;
 mod gate;
-mod secrets;
 mod server;
 mod settings;
 

@@ -5,8 +5,9 @@ use super::*;
 use ::metrics::with_local_recorder;
 use async_trait::async_trait;
 use http::{Extensions, HeaderValue, Response};
+use http_retry::llm::{HoldStreams, Keep, Truncation};
 use http_retry::observe::{MetricsObserver, RetryEventKind};
-use http_retry::{AttemptTimeout, StopReason};
+use http_retry::{AttemptTimeout, RetryPolicy, StopReason};
 use metrics_util::debugging::DebuggingRecorder;
 use reqwest::{Method, Request};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next};
@@ -194,4 +195,54 @@ fn an_attempt_that_is_cut_tells_no_secret() {
     });
     let exhausted = StopReason::AttemptsExhausted.as_str();
     told.assert_is_public(&["no response head within 1s", "timeout", exhausted]);
+}
+
+/// A rate limit, a prompt that is too long, and an answer, each with the secret in it.
+fn model(calls: &AtomicUsize) -> Response<String> {
+    let error = |status: u16, code: &str, words: &str| {
+        let body = format!(r#"{{"error": {{"code": "{code}", "message": "{SECRET} {words}"}}}}"#);
+        Response::builder().status(status).body(body).unwrap()
+    };
+    match calls.fetch_add(1, Ordering::SeqCst) {
+        0 => error(429, "rate_limit_exceeded", "try again in 2s"),
+        1 => error(400, "context_length_exceeded", "is too long"),
+        _ => Response::new(SECRET.to_owned()),
+    }
+}
+
+#[test]
+fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
+    let told = Told::default();
+    let policy = RetryPolicy::llm()
+        .to_builder()
+        .truncate(Truncation::new(Keep::Tail))
+        .hold_streams(HoldStreams::new())
+        .build()
+        .unwrap();
+    let layer = RetryLayer::new(policy)
+        .runtime(ManualRuntime::new())
+        .observe(told.clone())
+        .observe(MetricsObserver::new());
+    told.listen(|| {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let leaky = tower::service_fn(move |_: http::Request<String>| {
+            std::future::ready(Ok::<_, io::Error>(model(&calls)))
+        });
+        let prompt = format!("{SECRET} {SECRET}");
+        let prompt = format!(r#"{{"messages": [{{"role": "user", "content": "{prompt}"}}]}}"#);
+        let request = http::Request::post(url())
+            .header("authorization", SECRET)
+            .body(prompt);
+        let call = layer.layer(leaky).oneshot(request.unwrap());
+        assert_eq!(call.now_or_never().unwrap().unwrap().status(), 200);
+    });
+    told.add(format!("{layer:?}"));
+    told.assert_is_public(&[
+        "rate_limited",
+        "context_length",
+        "characters",
+        "WaitedAtGate",
+        "http_retry_text_cuts_total",
+        "http_retry_gate_wait_seconds",
+    ]);
 }
