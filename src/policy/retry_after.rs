@@ -71,12 +71,9 @@ impl ServerDelay {
         body: Option<Duration>,
         wall: Duration,
     ) -> Self {
-        match (named(headers, wall), body) {
-            (Some(named @ Self::Asked(_)), _) | (Some(named @ Self::Invalid(_)), None) => {
-                return named;
-            }
-            // A time that is past asks for nothing.
-            _ => {}
+        let named = named(headers, wall);
+        if let (Some(named @ Self::Asked(_)), _) | (Some(named), None) = (named, body) {
+            return named;
         }
         match body {
             Some(asked) => Self::Asked(asked),

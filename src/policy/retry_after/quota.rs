@@ -53,7 +53,9 @@ fn reset_name(name: &HeaderName) -> Option<&str> {
         "x-ratelimitbysize-",
     ];
     let name = name.as_str();
-    let is_quota = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    // The standard header is read as digits alone.
+    let is_quota =
+        name != "x-ratelimit-reset" && PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     (is_quota && name.split('-').any(|part| part == RESET)).then_some(name)
 }
 
