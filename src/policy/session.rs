@@ -251,14 +251,8 @@ impl RetrySession {
     /// budget comes last and is asked with the plan.
     pub fn on_outcome(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Decision {
         let planned = self.plan(outcome, moment);
-        let planned = planned.or_else(|why| self.failover(why, outcome, moment).ok_or(why));
-        match planned {
-            Ok(plan) => {
-                self.resends = plan.retry;
-                Decision::Retry(plan)
-            }
-            Err(why) => Decision::Stop(why),
-        }
+        let planned = planned.or_else(|why| self.failover(why, outcome, moment));
+        self.decided(planned)
     }
 
     /// Goes back to before a plan that was refused, but for who judged the outcome.
@@ -278,26 +272,33 @@ impl RetrySession {
         outcome: &Outcome<'_>,
         moment: Moment,
     ) -> Decision {
-        match self.failover(why, outcome, moment) {
-            Some(plan) => {
+        let planned = self.failover(why, outcome, moment);
+        self.decided(planned)
+    }
+
+    fn decided(&mut self, planned: Result<RetryPlan, StopReason>) -> Decision {
+        match planned {
+            Ok(plan) => {
                 self.resends = plan.retry;
                 Decision::Retry(plan)
             }
-            None => Decision::Stop(why),
+            Err(why) => Decision::Stop(why),
         }
     }
 
+    /// Another service in the place of what was refused, where the policy names one that the request may go to.
     fn failover(
         &self,
         why: StopReason,
         outcome: &Outcome<'_>,
         moment: Moment,
-    ) -> Option<RetryPlan> {
+    ) -> Result<RetryPlan, StopReason> {
         match self.on_exhausted() {
             OnExhausted::Failover(service) if why.is_exhausted() => {
-                self.plan_failover(service, outcome, moment).ok()
+                let plan = self.plan_failover(service, outcome, moment);
+                plan.map_err(|_| why)
             }
-            _ => None,
+            _ => Err(why),
         }
     }
 
