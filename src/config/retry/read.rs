@@ -108,20 +108,12 @@ fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
         }
         count(node, 1)?.checked_sub(1).map(Limit::Retries)
     });
-    let attempts_text = attempts.as_ref().map(|attempts| attempts.text.clone());
-    let attempts = attempts.map(|attempts| Given {
-        text: match attempts.value {
-            Limit::Retries(retries) => retries.to_string(),
-            Limit::Unlimited => attempts.text,
-        },
-        ..attempts
-    });
-    if let (Some(retries), Some(attempts)) = (&retries, attempts_text) {
+    if let (Some(retries), Some(attempts)) = (&retries, &attempts) {
         let cause = format!(
             "max_retries is set too, to {}: give one of the two",
             retries.text
         );
-        block.key("max_attempts").wrong(&attempts, cause);
+        block.key("max_attempts").wrong(&attempts.text, cause);
     }
     retries.or(attempts.map(in_retries))
 }
