@@ -2,6 +2,7 @@
 
 mod time;
 
+use crate::policy;
 use http::HeaderMap;
 use std::time::Duration;
 
@@ -191,11 +192,8 @@ fn line<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     (text.len() <= MOST_BYTES).then_some(text.trim())
 }
 
-/// A number of nothing but digits; too many of them saturate.
 fn digits(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| text.parse().unwrap_or(u64::MAX))
+    policy::digits(text.trim().as_bytes())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod quota;
 mod rfc3339;
 
 pub(crate) use duration::{delay_in_prose, header_duration};
+pub(crate) use rfc3339::rfc3339;
 
 use super::moment::nanos;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -178,7 +179,8 @@ fn quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay
                 .and_then(|line| digits(trimmed(line)));
             if left.map_or(throttled, |left| left == 0) {
                 return latest(headers, reset, |text| {
-                    Some(until_reset(digits(text)?, wall))
+                    let until = until_reset(digits(text)?, wall);
+                    Some(until.map_or(ServerDelay::None, ServerDelay::Asked))
                 });
             }
         }
@@ -216,14 +218,13 @@ fn parameter(text: &str, name: &str) -> Option<u64> {
     })
 }
 
-fn until_reset(reset: u64, wall: Duration) -> ServerDelay {
-    let at = match reset {
-        UNIX_MILLISECONDS.. => Duration::from_millis(reset),
-        UNIX_SECONDS.. => Duration::from_secs(reset),
-        _ => return ServerDelay::Asked(Duration::from_secs(reset)),
-    };
-    at.checked_sub(wall)
-        .map_or(ServerDelay::None, ServerDelay::Asked)
+/// The time until a reset that is a number: of seconds, or a Unix time by its size; none where that is past.
+pub(crate) fn until_reset(reset: u64, wall: Duration) -> Option<Duration> {
+    match reset {
+        UNIX_MILLISECONDS.. => Duration::from_millis(reset).checked_sub(wall),
+        UNIX_SECONDS.. => Duration::from_secs(reset).checked_sub(wall),
+        _ => Some(Duration::from_secs(reset)),
+    }
 }
 
 fn date_header(headers: &HeaderMap) -> Option<Duration> {
@@ -251,7 +252,7 @@ fn trimmed(line: &HeaderValue) -> &[u8] {
 }
 
 /// A number of nothing but digits; too many of them saturate.
-fn digits(text: &[u8]) -> Option<u64> {
+pub(crate) fn digits(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     all_digits.then(|| text.parse().unwrap_or(u64::MAX))

@@ -1,26 +1,17 @@
 //! The forms in which a reset is written.
 
+use crate::policy::{rfc3339, until_reset};
 use std::time::Duration;
-
-/// From this many on, a number counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
-const UNIX_SECONDS: u64 = 1_000_000_000;
-/// From this many on, a number counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
-const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
 
 /// The time until a reset: seconds, a Unix time by its size, a duration with units (`1m2.5s`), or a date of RFC 3339.
 /// What lies in the past is no reset.
 pub(super) fn until(text: &str, wall: Duration) -> Option<Duration> {
     let text = text.trim();
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let number: u64 = text.parse().ok()?;
-        return match number {
-            UNIX_MILLISECONDS.. => Duration::from_millis(number).checked_sub(wall),
-            UNIX_SECONDS.. => Duration::from_secs(number).checked_sub(wall),
-            _ => Some(Duration::from_secs(number)),
-        };
+        return until_reset(text.parse().ok()?, wall);
     }
     match text.contains(['T', 't']) {
-        true => date(text)?.checked_sub(wall),
+        true => rfc3339(text)?.checked_sub(wall),
         false => units(text).or_else(|| decimal(text, Duration::from_secs(1))),
     }
 }
@@ -72,81 +63,6 @@ fn decimal(text: &str, unit: Duration) -> Option<Duration> {
         sum = sum.checked_add(place.checked_mul(digit)?)?;
     }
     Some(sum)
-}
-
-/// `2026-08-21T12:00:12.5Z` or with an offset, as time since 1970.
-fn date(text: &str) -> Option<Duration> {
-    let number = |start: usize, end: usize| {
-        let text = text.get(start..end)?;
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| text.parse::<i64>().ok()).flatten()
-    };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let marks = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
-    let marked = marks
-        .iter()
-        .all(|(at, mark)| text.as_bytes().get(*at) == Some(mark));
-    let fits = (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !marked || !fits {
-        return None;
-    }
-    let rest = text.get(19..)?;
-    let zone = rest.find(['Z', 'z', '+', '-'])?;
-    let (fraction, zone) = rest.split_at_checked(zone)?;
-    let fraction = match fraction {
-        "" => Duration::ZERO,
-        some => decimal(&format!("0{some}"), Duration::from_secs(1))?,
-    };
-    let days = days(year, month, day).checked_mul(86_400)?;
-    let within = hour
-        .checked_mul(3_600)?
-        .checked_add(minute.checked_mul(60)?)?;
-    let seconds = days
-        .checked_add(within)?
-        .checked_add(second)?
-        .checked_sub(offset(zone)?)?;
-    Some(Duration::from_secs(u64::try_from(seconds).ok()?).saturating_add(fraction))
-}
-
-/// The seconds of an offset from UTC.
-fn offset(zone: &str) -> Option<i64> {
-    let sign = match zone.as_bytes().first()? {
-        b'Z' | b'z' => return (zone.len() == 1).then_some(0),
-        b'-' => -1_i64,
-        _ => 1,
-    };
-    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let minutes = i64::from(hours)
-        .saturating_mul(60)
-        .saturating_add(i64::from(minutes));
-    Some(minutes.saturating_mul(60).saturating_mul(sign))
-}
-
-/// The days from 1970-01-01 to a date of the Gregorian calendar, whose years are counted from March on.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    const DAYS_TO_1970: i64 = 719_468;
-    let year = if month <= 2 {
-        year.saturating_sub(1)
-    } else {
-        year
-    };
-    let month = month.saturating_add(9) % 12;
-    let of_months = month.saturating_mul(153).saturating_add(2) / 5;
-    let of_years = year
-        .saturating_mul(365)
-        .saturating_add(year / 4)
-        .saturating_sub(year / 100);
-    of_years
-        .saturating_add(year / 400)
-        .saturating_add(of_months)
-        .saturating_add(day.saturating_sub(1))
-        .saturating_sub(DAYS_TO_1970)
 }
 
 #[cfg(test)]

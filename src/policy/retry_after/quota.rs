@@ -1,8 +1,6 @@
 //! When a spent quota is full again, by the headers that name it.
 
-use super::date_header;
-use super::duration::header_duration;
-use super::rfc3339::rfc3339;
+use super::{UNIX_MILLISECONDS, UNIX_SECONDS, date_header, header_duration, rfc3339};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::time::Duration;
 
@@ -31,11 +29,6 @@ pub(crate) fn quota_reset(
 }
 
 const RESET: &str = "reset";
-/// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
-const UNIX_SECONDS: u64 = 1_000_000_000;
-/// From this many on, a reset counts as a Unix time in milliseconds.
-const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
-
 /// What is left of a quota.
 #[derive(PartialEq, Eq)]
 enum Level {
