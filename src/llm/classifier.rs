@@ -1,6 +1,6 @@
 //! The classifier of LLM APIs.
 
-use super::judge::{Judgement, judge};
+use super::judge::judge;
 use crate::policy::{Class, Classify, Evidence, Outcome, Verdict};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
@@ -41,7 +41,7 @@ impl Classify for LlmClassifier {
         let judged = judge(status, headers, outcome.evidence().unwrap_or(&nothing));
         match outcome.class() {
             Class::Success if judged.reason.is_none() => None,
-            _ => Some(judged.into()),
+            _ => Some(judged),
         }
     }
 
@@ -58,15 +58,4 @@ fn is_json(outcome: &Outcome<'_>) -> bool {
         .headers()
         .and_then(|headers| headers.get(http::header::CONTENT_TYPE));
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
-}
-
-impl From<Judgement> for Verdict {
-    fn from(judged: Judgement) -> Self {
-        Self {
-            reason: judged.reason,
-            asked: judged.delay_in_body,
-            shared: judged.shared_cooldown(),
-            ..Self::new(judged.class, judged.reach)
-        }
-    }
 }

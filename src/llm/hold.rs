@@ -83,7 +83,7 @@ impl LookAtStream for Held {
         }
         match &self.seen {
             Seen::Hold | Seen::Output => None,
-            Seen::Error(json) => Some(judge_event(json).into()),
+            Seen::Error(json) => Some(judge_event(json)),
             Seen::Incomplete => Some(failure(Reason::IncompleteStream)),
         }
     }

@@ -3,39 +3,17 @@
 use super::codes::{Meaning, is_spent_by_number, meaning};
 use super::context::overflows;
 use super::counts::{has_zero_limit, limit_and_requested};
-use crate::policy::{Class, Evidence, Reach, Reason, ServerDelay};
+use crate::policy::{Class, Evidence, Reach, Reason, ServerDelay, Verdict};
 use http::{HeaderMap, StatusCode};
-use std::time::Duration;
-
-/// What an answer means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Judgement {
-    pub(crate) class: Class,
-    pub(crate) reach: Reach,
-    /// Why it failed; none for a success.
-    pub(crate) reason: Option<Reason>,
-    /// The delay that the body asks for, in a field or in prose.
-    pub(crate) delay_in_body: Option<Duration>,
-    /// What would make another request out of it that may succeed.
-    pub(crate) remedy: Option<Remedy>,
-    shares_its_limit: bool,
-}
-
-/// How a request that cannot succeed as it is may be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remedy {
-    /// Cut the longest text of it.
-    Truncate,
-}
 
 /// Judges a response by its status, its headers and its body.
 ///
 /// The body of a success counts only where it is an error by its shape: whoever does not want it looked at gives an
 /// empty one.
-pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &Evidence) -> Judgement {
+pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &Evidence) -> Verdict {
     let answer = Answer::new(status.as_u16(), headers, body);
     match answer.status {
-        ..400 if !body.is_error => Judgement::success(),
+        ..400 if !body.is_error => success(),
         ..400 => Answer {
             status: answer.own_status().unwrap_or(400),
             ..answer
@@ -46,7 +24,7 @@ pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &Evidence) ->
 }
 
 /// Judges an error inside a stream that began as a success, where no status and no header tells of it.
-pub(crate) fn judge_event(json: &[u8]) -> Judgement {
+pub(crate) fn judge_event(json: &[u8]) -> Verdict {
     let (headers, body) = (HeaderMap::new(), Evidence::read(json));
     let answer = Answer::new(0, &headers, &body);
     Answer {
@@ -56,45 +34,23 @@ pub(crate) fn judge_event(json: &[u8]) -> Judgement {
     .judged()
 }
 
-impl Judgement {
-    /// Whether the limit that was met is one of all calls under the same key, so that all of them should pause. One that
-    /// is shared with other customers is not, nor is a lack of money or of the provider's capacity.
-    pub(crate) fn shared_cooldown(&self) -> bool {
-        self.reason == Some(Reason::RateLimited) && !self.shares_its_limit
-    }
+fn success() -> Verdict {
+    Verdict::new(Class::Success, Reach::Answered)
+}
 
-    pub(crate) fn is_retryable(&self) -> bool {
-        matches!(self.class, Class::Transient | Class::Throttled)
-    }
-
-    fn success() -> Self {
-        Self {
-            class: Class::Success,
-            reach: Reach::Answered,
-            reason: None,
-            delay_in_body: None,
-            remedy: None,
-            shares_its_limit: false,
+fn failure(reason: Reason, reach: Reach) -> Verdict {
+    let class = match reason {
+        Reason::RateLimited | Reason::Overloaded => Class::Throttled,
+        Reason::ServerError | Reason::Timeout | Reason::Conflict | Reason::ServerSaidRetry => {
+            Class::Transient
         }
-    }
+        _ => Class::Permanent,
+    };
+    Verdict::new(class, reach).because(reason)
+}
 
-    fn failure(reason: Reason, reach: Reach) -> Self {
-        let class = match reason {
-            Reason::RateLimited | Reason::Overloaded => Class::Throttled,
-            Reason::ServerError | Reason::Timeout | Reason::Conflict | Reason::ServerSaidRetry => {
-                Class::Transient
-            }
-            _ => Class::Permanent,
-        };
-        let too_long = matches!(reason, Reason::ContextLength | Reason::RequestTooLarge);
-        Self {
-            class,
-            reach,
-            reason: Some(reason),
-            remedy: too_long.then_some(Remedy::Truncate),
-            ..Self::success()
-        }
-    }
+fn is_retryable(verdict: Verdict) -> bool {
+    matches!(verdict.class, Class::Transient | Class::Throttled)
 }
 
 /// All that is known of a failed answer.
@@ -122,22 +78,22 @@ impl<'a> Answer<'a> {
     }
 
     /// The rules in their order; the first that speaks decides, and the server's own word comes last.
-    fn judged(&self) -> Judgement {
+    fn judged(&self) -> Verdict {
         let firm = self
             .permanent_by_code()
             .or_else(|| self.too_large_by_counts())
             .or_else(|| self.closed())
             .or_else(|| self.retryable());
         let judged = match (firm, self.should_retry()) {
-            (Some(firm), Some(false)) if firm.is_retryable() => {
-                Judgement::failure(Reason::ServerSaidNo, firm.reach)
+            (Some(firm), Some(false)) if is_retryable(firm) => {
+                failure(Reason::ServerSaidNo, firm.reach)
             }
-            (None, Some(true)) => Judgement::failure(Reason::ServerSaidRetry, Reach::Answered),
+            (None, Some(true)) => failure(Reason::ServerSaidRetry, Reach::Answered),
             (firm, _) => firm.unwrap_or_else(|| self.refused()),
         };
-        Judgement {
-            delay_in_body: self.body.delay(),
-            shares_its_limit: self.shares_its_limit(),
+        Verdict {
+            asked: self.body.delay(),
+            shared: !self.shares_its_limit(),
             ..judged
         }
     }
@@ -147,7 +103,7 @@ impl<'a> Answer<'a> {
     }
 
     /// What no status can make worth a retry.
-    fn permanent_by_code(&self) -> Option<Judgement> {
+    fn permanent_by_code(&self) -> Option<Verdict> {
         let reason = if self.says(Meaning::Quota) || self.has_nothing_left() {
             Reason::QuotaExhausted
         } else if self.says(Meaning::Context) || self.overflows() {
@@ -157,7 +113,7 @@ impl<'a> Answer<'a> {
         } else {
             return None;
         };
-        Some(Judgement::failure(reason, Reach::Answered))
+        Some(failure(reason, Reach::Answered))
     }
 
     /// A throttle whose limit is zero, or whose number stands for an account without money.
@@ -174,17 +130,17 @@ impl<'a> Answer<'a> {
     }
 
     /// A rate limit that is smaller than this one request.
-    fn too_large_by_counts(&self) -> Option<Judgement> {
+    fn too_large_by_counts(&self) -> Option<Verdict> {
         let (limit, requested) = limit_and_requested(&self.body.prose)?;
         let too_large = requested > limit;
-        too_large.then(|| Judgement::failure(Reason::RequestTooLarge, Reach::Answered))
+        too_large.then(|| failure(Reason::RequestTooLarge, Reach::Answered))
     }
 
     /// The statuses that are never retried.
-    fn closed(&self) -> Option<Judgement> {
+    fn closed(&self) -> Option<Verdict> {
         let reason = match self.status {
             402 if self.says(Meaning::InFlight) => {
-                return Some(Judgement::failure(Reason::RateLimited, Reach::Refused));
+                return Some(failure(Reason::RateLimited, Reach::Refused));
             }
             402 => Reason::QuotaExhausted,
             401 => Reason::Auth,
@@ -192,11 +148,11 @@ impl<'a> Answer<'a> {
             404 => Reason::NotFound,
             _ => return None,
         };
-        Some(Judgement::failure(reason, Reach::Answered))
+        Some(failure(reason, Reach::Answered))
     }
 
     /// The statuses that are retried, and a throttle under 400.
-    fn retryable(&self) -> Option<Judgement> {
+    fn retryable(&self) -> Option<Verdict> {
         let (reason, reach) = match self.status {
             408 => (Reason::Timeout, Reach::Refused),
             425 => (Reason::ServerError, Reach::Refused),
@@ -213,7 +169,7 @@ impl<'a> Answer<'a> {
             500..=599 => self.server_failure(),
             _ => return None,
         };
-        Some(Judgement::failure(reason, reach))
+        Some(failure(reason, reach))
     }
 
     fn server_failure(&self) -> (Reason, Reach) {
@@ -263,7 +219,7 @@ impl<'a> Answer<'a> {
     }
 
     /// A request that is wrong as it stands; its codes tell the caller more than its status.
-    fn refused(&self) -> Judgement {
+    fn refused(&self) -> Verdict {
         let reason = match self.status {
             413 => Reason::RequestTooLarge,
             498 => Reason::Auth,
@@ -277,9 +233,9 @@ impl<'a> Answer<'a> {
             _ if self.status == 400 && self.is_unpaid() => Reason::QuotaExhausted,
             _ => Reason::InvalidRequest,
         };
-        Judgement {
+        Verdict {
             class: Class::Permanent,
-            ..Judgement::failure(reason, Reach::Answered)
+            ..failure(reason, Reach::Answered)
         }
     }
 

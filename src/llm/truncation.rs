@@ -38,11 +38,7 @@ impl Truncation {
 
 impl Rewrite for Truncation {
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
-        let too_long = [Reason::ContextLength, Reason::RequestTooLarge];
-        if !outcome
-            .reason()
-            .is_some_and(|reason| too_long.contains(&reason))
-        {
+        if !outcome.reason().is_some_and(Reason::is_too_long) {
             return None;
         }
         let stated = || outcome.evidence().and_then(stated_share);

@@ -72,6 +72,12 @@ impl Reason {
         }
     }
 
+    /// Whether a shorter request may succeed.
+    #[cfg(feature = "llm")]
+    pub(crate) fn is_too_long(self) -> bool {
+        matches!(self, Self::ContextLength | Self::RequestTooLarge)
+    }
+
     /// What happened and what the caller can do, as a sentence.
     #[must_use]
     pub fn explain(self) -> &'static str {

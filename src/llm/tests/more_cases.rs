@@ -1,7 +1,7 @@
 //! More answers and events, as the providers document or send them; the shape is that of the shared cases.
 
-use crate::llm::judge::{Judgement, Remedy, judge, judge_event};
-use crate::policy::{Class, Evidence, Outcome, Reason};
+use crate::llm::judge::{judge, judge_event};
+use crate::policy::{Class, Evidence, Outcome, Reason, Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn errors_inside_streams() {
         let json = bytes(&case["body"]);
         assert!(Evidence::read(&json).is_error, "{}", case["id"]);
         let judged = judge_event(&json);
-        let delay = judged.delay_in_body.filter(|_| judged.is_retryable());
+        let delay = judged.asked.filter(|_| is_retryable(judged));
         as_value(judged, delay)
     });
 }
@@ -66,28 +66,24 @@ fn bytes(body: &Value) -> Vec<u8> {
 fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
     let status = StatusCode::from_u16(status).unwrap();
     let judged = judge(status, headers, &Evidence::read(body));
-    let outcome = Outcome::response(status, headers).judged(judged.into());
+    let outcome = Outcome::response(status, headers).judged(judged);
     let delay = outcome.server_delay(NOW).delay();
-    let delay = delay.filter(|_| judged.is_retryable());
+    let delay = delay.filter(|_| is_retryable(judged));
     as_value(judged, delay)
 }
 
-fn as_value(judged: Judgement, delay: Option<Duration>) -> Value {
+fn as_value(judged: Verdict, delay: Option<Duration>) -> Value {
     let over = delay > Some(LONGEST);
     let reason = match over {
         true => Reason::ServerDelayExceedsCap.as_str(),
         false => judged.reason.map_or("success", Reason::as_str),
     };
-    assert_eq!(
-        judged.is_retryable(),
-        matches!(judged.class, Class::Transient | Class::Throttled)
-    );
     serde_json::json!({
-        "retry": judged.is_retryable() && !over,
+        "retry": is_retryable(judged) && !over,
         "reason": reason,
         "delay_ms": delay.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
-        "remedy": match judged.remedy { Some(Remedy::Truncate) => "truncate", None => "none" },
-        "shared_cooldown": judged.shared_cooldown() && !over,
+        "remedy": if judged.reason.is_some_and(Reason::is_too_long) { "truncate" } else { "none" },
+        "shared_cooldown": shared_cooldown(judged) && !over,
     })
 }
 
@@ -97,4 +93,13 @@ fn differs(expect: &Value, got: &Value) -> bool {
         "fallback" => false,
         key => &got[key] != value,
     })
+}
+
+fn is_retryable(judged: Verdict) -> bool {
+    matches!(judged.class, Class::Transient | Class::Throttled)
+}
+
+/// Whether all calls under the same key should pause.
+fn shared_cooldown(judged: Verdict) -> bool {
+    judged.reason == Some(Reason::RateLimited) && judged.shared
 }

@@ -87,7 +87,7 @@ proptest! {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap());
             let judged = judge(StatusCode::TOO_MANY_REQUESTS, &headers, &Evidence::default());
             let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
-            let _ = outcome.judged(judged.into()).server_delay(Duration::from_secs(at));
+            let _ = outcome.judged(judged).server_delay(Duration::from_secs(at));
         }
     }
 
