@@ -7,7 +7,8 @@ mod schedule;
 mod unreachable;
 
 use super::connections::client::{Settings, Speaks, without_waits};
-use super::server::{Act, FaultServer, IN_VAIN, Received};
+use super::schedules::{InVain, all_closed, in_time, is_stall, play_all, unless_lost};
+use super::server::{FaultServer, Received};
 use http_retry::RetryPolicy;
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
@@ -17,11 +18,8 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 const SCHEDULES: usize = 10_000;
-const AT_ONCE: usize = 8;
 
 /// Limits that no server asks for by a delay of its own.
 const ATTEMPT: Duration = Duration::from_secs(1_000_000);
@@ -72,24 +70,9 @@ impl AddAssign for Seen {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_processed_once_and_one_that_can_succeed_does() {
-    if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
-        play(seed.parse().unwrap()).await;
+    let Some(seen) = play_all::<Seen, _>(SCHEDULES, play).await else {
         return;
-    }
-    let mut players = JoinSet::new();
-    for first in 0..AT_ONCE {
-        players.spawn(async move {
-            let mut seen = Seen::default();
-            for seed in (first..SCHEDULES).step_by(AT_ONCE) {
-                seen += play(seed).await;
-            }
-            seen
-        });
-    }
-    let mut seen = Seen::default();
-    while let Some(some) = players.join_next().await {
-        seen += some.unwrap();
-    }
+    };
     let enough = seen.sent_again > 300 && seen.left_alone > 1_000 && seen.rescued > 1_000;
     assert!(enough, "{seen:?}");
 }
@@ -97,7 +80,9 @@ async fn a_request_is_processed_once_and_one_that_can_succeed_does() {
 /// Plays one schedule; its seed stands in every complaint.
 async fn play(seed: usize) -> Seen {
     let schedule = Schedule::of(seed);
-    let (status, received) = outcome(&schedule, seed).await;
+    let outcome = unless_lost(|| outcome(&schedule)).await;
+    let (status, received) = outcome
+        .unwrap_or_else(|in_vain| panic!("HTTP_RETRY_SEED={seed}: {in_vain:?}: {schedule:#?}"));
     let complain = |what: &str| {
         panic!("HTTP_RETRY_SEED={seed}: {what}: {status:?}, {schedule:#?}, {received:#?}")
     };
@@ -120,7 +105,7 @@ async fn play(seed: usize) -> Seen {
 }
 
 /// The answer's status, if there was one, and what the server has in the end.
-async fn outcome(schedule: &Schedule, seed: usize) -> (Option<u16>, Vec<Received>) {
+async fn outcome(schedule: &Schedule) -> Result<(Option<u16>, Vec<Received>), InVain> {
     let server = FaultServer::start(schedule.acts.clone()).await;
     let runtime = Steered::default();
     let settings = Settings {
@@ -135,14 +120,11 @@ async fn outcome(schedule: &Schedule, seed: usize) -> (Option<u16>, Vec<Received
             never = cut_off_stalls(&server, &runtime) => match never {},
         }
     };
-    let answer = timeout(IN_VAIN, answer).await;
-    let answer = answer.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: no end: {schedule:#?}"));
+    let answer = in_time(answer, &[&server]).await?;
     let status = answer.ok().map(|answer| answer.status().as_u16());
     drop(client);
-    let closed = server.until(|server| server.open() == 0);
-    let closed = timeout(IN_VAIN, closed).await;
-    closed.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: still open: {schedule:#?}"));
-    (status, server.received())
+    all_closed(&[&server]).await?;
+    Ok((status, server.received()))
 }
 
 fn policy(max_retries: u32) -> RetryPolicy {
@@ -164,10 +146,6 @@ async fn cut_off_stalls(server: &FaultServer, runtime: &Steered) -> Infallible {
         runtime.stalled.notify_one();
     }
     std::future::pending().await
-}
-
-fn is_stall(request: &Received) -> bool {
-    matches!(request.act, Some(Act::StallHead | Act::StallBody(_)))
 }
 
 fn seen(schedule: &Schedule, received: &[Received]) -> Seen {

@@ -2,7 +2,10 @@
 //!
 //! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it documents::once` plays that alone.
 
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN, Received};
+use super::super::schedules::{
+    InVain, Random, all_closed, in_time, is_stall, play_all, unless_lost,
+};
+use super::super::server::{Act, Answer, FaultServer, Received};
 use super::clock::Clock;
 use super::stacks::{Kit, STACKS, Stack};
 use bytes::Bytes;
@@ -11,11 +14,9 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::ops::AddAssign;
 use std::time::Duration;
-use tokio::task::{JoinSet, yield_now};
-use tokio::time::timeout;
+use tokio::task::yield_now;
 
 const SCHEDULES: usize = 2_000;
-const AT_ONCE: usize = 8;
 
 /// One request, and what it meets at either service.
 #[derive(Debug, Clone)]
@@ -64,7 +65,7 @@ fn document(first: &FaultServer, second: &FaultServer) -> Value {
 
 impl Schedule {
     fn of(seed: usize) -> Self {
-        let mut random = Random(u64::try_from(seed).unwrap());
+        let mut random = Random::of(seed);
         let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
         let stack = STACKS[seed % STACKS.len()];
         // Where no timeout can be told, a stall has no end.
@@ -196,24 +197,9 @@ impl AddAssign for Seen {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_must_be_processed_once_is_whatever_the_rules_say() {
-    if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
-        play(seed.parse().unwrap()).await;
+    let Some(seen) = play_all::<Seen, _>(SCHEDULES, play).await else {
         return;
-    }
-    let mut players = JoinSet::new();
-    for first in 0..AT_ONCE {
-        players.spawn(async move {
-            let mut seen = Seen::default();
-            for seed in (first..SCHEDULES).step_by(AT_ONCE) {
-                seen += play(seed).await;
-            }
-            seen
-        });
-    }
-    let mut seen = Seen::default();
-    while let Some(some) = players.join_next().await {
-        seen += some.unwrap();
-    }
+    };
     let posts = seen.sent_again > 50 && seen.moved > 20 && seen.left_alone > 200;
     let others = seen.repeated > 500 && seen.repeated_elsewhere > 200;
     assert!(posts && others, "{seen:?}");
@@ -222,7 +208,9 @@ async fn a_request_that_must_be_processed_once_is_whatever_the_rules_say() {
 /// Plays one schedule; its seed stands in every complaint.
 async fn play(seed: usize) -> Seen {
     let schedule = Schedule::of(seed);
-    let [first, second] = received(&schedule, seed).await;
+    let received = unless_lost(|| received(&schedule)).await;
+    let [first, second] = received
+        .unwrap_or_else(|in_vain| panic!("HTTP_RETRY_SEED={seed}: {in_vain:?}: {schedule:#?}"));
     let complain = |what: &str| {
         panic!("HTTP_RETRY_SEED={seed}: {what}: {schedule:#?}, {first:#?}, {second:#?}")
     };
@@ -252,7 +240,7 @@ async fn play(seed: usize) -> Seen {
 }
 
 /// What either server has in the end.
-async fn received(schedule: &Schedule, seed: usize) -> [Vec<Received>; 2] {
+async fn received(schedule: &Schedule) -> Result<[Vec<Received>; 2], InVain> {
     let first = FaultServer::start(schedule.first.clone()).await;
     let second = FaultServer::start(schedule.second.clone()).await;
     let kit = Kit::new(document(&first, &second));
@@ -263,14 +251,10 @@ async fn received(schedule: &Schedule, seed: usize) -> [Vec<Received>; 2] {
             never = cut_off_stalls([&first, &second], &kit.clock) => match never {},
         }
     };
-    let told = timeout(IN_VAIN, answer).await;
-    let told = told.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: no end: {schedule:#?}"));
+    let told = in_time(answer, &[&first, &second]).await?;
     drop((told, client));
-    for server in [&first, &second] {
-        let closed = timeout(IN_VAIN, server.until(|server| server.open() == 0)).await;
-        closed.unwrap_or_else(|_| panic!("HTTP_RETRY_SEED={seed}: still open: {schedule:#?}"));
-    }
-    [first, second].map(|server| server.received())
+    all_closed(&[&first, &second]).await?;
+    Ok([first, second].map(|server| server.received()))
 }
 
 /// Lets time pass from the first stall on: for its limit, and for what a wait has left after it.
@@ -281,34 +265,5 @@ async fn cut_off_stalls(servers: [&FaultServer; 2], clock: &Clock) -> Infallible
             clock.advance(Duration::from_millis(100));
         }
         yield_now().await;
-    }
-}
-
-fn is_stall(request: &Received) -> bool {
-    matches!(request.act, Some(Act::StallHead | Act::StallBody(_)))
-}
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, number: u64) -> bool {
-        self.below(number) == 0
-    }
-
-    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
-        let place = usize::try_from(self.next()).unwrap() % choices.len();
-        choices[place].clone()
     }
 }

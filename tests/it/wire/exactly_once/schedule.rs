@@ -1,6 +1,7 @@
 //! A request and what the network does to it, out of a seed.
 
 use super::super::connections::client::{STACKS, Stack};
+use super::super::schedules::Random;
 use super::super::server::{Act, Answer};
 use bytes::Bytes;
 use http::{Method, Request};
@@ -35,7 +36,7 @@ enum Effect {
 
 impl Schedule {
     pub(super) fn of(seed: usize) -> Self {
-        let mut random = Random(u64::try_from(seed).unwrap());
+        let mut random = Random::of(seed);
         let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
         let acts = 0..1 + random.below(5);
         Self {
@@ -184,30 +185,5 @@ fn after_status(status: u16, act: &Act, attempts: u32) -> Effect {
         500.. => Effect::Costs(attempts),
         _ if refuses(act) => Effect::Costs(attempts),
         _ => Effect::Ends,
-    }
-}
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, number: u64) -> bool {
-        self.below(number) == 0
-    }
-
-    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
-        let place = usize::try_from(self.next()).unwrap() % choices.len();
-        choices[place].clone()
     }
 }

@@ -1,0 +1,126 @@
+//! What the tests share that play thousands of random schedules.
+
+use super::server::{Act, FaultServer, IN_VAIN, Received};
+use std::future::Future;
+use std::ops::AddAssign;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+const AT_ONCE: usize = 8;
+const TRIES: usize = 3;
+
+/// What did not happen in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InVain {
+    Lost,
+    NoEnd,
+    StillOpen,
+}
+
+/// Plays as many schedules as this, side by side, and adds up what was seen; only the one that `HTTP_RETRY_SEED` names,
+/// and nothing to add up, where that is set.
+pub(crate) async fn play_all<S, F>(schedules: usize, play: fn(usize) -> F) -> Option<S>
+where
+    S: Default + AddAssign + Send + 'static,
+    F: Future<Output = S> + Send + 'static,
+{
+    if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
+        play(seed.parse().unwrap()).await;
+        return None;
+    }
+    let mut players = JoinSet::new();
+    for first in 0..AT_ONCE {
+        players.spawn(async move {
+            let mut seen = S::default();
+            for seed in (first..schedules).step_by(AT_ONCE) {
+                seen += play(seed).await;
+            }
+            seen
+        });
+    }
+    let mut seen = S::default();
+    while let Some(some) = players.join_next().await {
+        seen += some.unwrap();
+    }
+    Some(seen)
+}
+
+/// Plays once, and again only when the client has lost the request.
+///
+/// hyper hands a request to the task of its connection through a channel. Where the connection ends in the moment of the
+/// handing over, the request can stay in that channel, and its future never ends. It needs no layer to happen, and no
+/// layer can tell it from a slow server.
+pub(crate) async fn unless_lost<T, F>(play: impl Fn() -> F) -> Result<T, InVain>
+where
+    F: Future<Output = Result<T, InVain>>,
+{
+    for _ in 1..TRIES {
+        match play().await {
+            Err(InVain::Lost) => {}
+            ended => return ended,
+        }
+    }
+    play().await
+}
+
+/// What a call gives, if it ends.
+pub(crate) async fn in_time<T>(
+    call: impl Future<Output = T>,
+    servers: &[&FaultServer],
+) -> Result<T, InVain> {
+    let lost = || {
+        servers.iter().all(|server| server.open() == 0) && servers.iter().any(|s| closed_unread(s))
+    };
+    timeout(IN_VAIN, call).await.map_err(|_| match lost() {
+        true => InVain::Lost,
+        false => InVain::NoEnd,
+    })
+}
+
+/// Waits until no connection is open.
+pub(crate) async fn all_closed(servers: &[&FaultServer]) -> Result<(), InVain> {
+    for server in servers {
+        let closed = timeout(IN_VAIN, server.until(|server| server.open() == 0)).await;
+        closed.map_err(|_| InVain::StillOpen)?;
+    }
+    Ok(())
+}
+
+/// Whether the server's last connection brought no request.
+fn closed_unread(server: &FaultServer) -> bool {
+    let last = server.connections();
+    last > 0 && server.received().iter().all(|r| r.connection < last)
+}
+
+pub(crate) fn is_stall(request: &Received) -> bool {
+    matches!(request.act, Some(Act::StallHead | Act::StallBody(_)))
+}
+
+/// SplitMix64: the same numbers from the same seed, everywhere.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn of(seed: usize) -> Self {
+        Self(u64::try_from(seed).unwrap())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub(crate) fn one_in(&mut self, number: u64) -> bool {
+        self.below(number) == 0
+    }
+
+    pub(crate) fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
+        let place = usize::try_from(self.next()).unwrap() % choices.len();
+        choices[place].clone()
+    }
+}
