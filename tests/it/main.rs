@@ -19,6 +19,7 @@ mod observation;
 mod operation;
 mod properties;
 mod reqwest_stack;
+mod storm;
 mod tower_stack;
 mod wire;
 mod worked_documents;

@@ -1,0 +1,135 @@
+//! A chart of a scenario: attempts and goodput in each second, everybody in one picture.
+
+use crate::lab::run::Series;
+use crate::lab::scenarios::Scenario;
+use crate::lab::verdict::Row;
+use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (960, 640);
+/// Longer runs are drawn as averages of so many points.
+const POINTS: usize = 300;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A line of both panels.
+struct Line<'a> {
+    name: &'a str,
+    colour: RGBColor,
+    width: u32,
+    series: &'a Series,
+}
+
+/// Draws the first world's runs; `rows` holds those of all worlds, in order.
+pub(crate) fn write(path: &Path, scenario: &Scenario, rows: &[Row]) -> Result<()> {
+    let case = drawn_case(scenario, rows).ok_or_else(|| anyhow!("nothing was played"))?;
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for row in rows.iter().filter(|row| row.scenario == case) {
+        if lines.iter().all(|line| line.name != row.contender) {
+            lines.push(Line::of(row));
+        }
+    }
+    // The one that is looked for lies on top.
+    lines.sort_by_key(|line| line.width);
+    let area = SVGBackend::new(path, SIZE).into_drawing_area();
+    area.fill(&WHITE)?;
+    let titled = area.titled(&format!("{case}. {}", scenario.title), ("sans-serif", 20))?;
+    let (above, below) = titled.split_vertically(SIZE.1 / 2 - 20);
+    panel(&above, &lines, "attempts per second", |series| {
+        &series.attempts
+    })?;
+    panel(&below, &lines, "goodput: successes per second", |series| {
+        &series.goodput
+    })?;
+    area.present()?;
+    Ok(())
+}
+
+/// The scenario itself, or the last of its cases where it has several.
+fn drawn_case(scenario: &Scenario, rows: &[Row]) -> Option<&'static str> {
+    let cases = || rows.iter().map(|row| row.scenario);
+    cases()
+        .find(|case| *case == scenario.id)
+        .or(cases().next_back())
+}
+
+impl<'a> Line<'a> {
+    fn of(row: &'a Row) -> Self {
+        let (colour, width) = match row.contender {
+            "no retries" => (RGBColor(120, 120, 120), 1),
+            "http-retry" => (RGBColor(0, 90, 200), 3),
+            "reqwest-retry" => (RGBColor(210, 40, 40), 2),
+            "tower::retry" => (RGBColor(230, 150, 0), 2),
+            _ => (RGBColor(90, 160, 220), 2),
+        };
+        Self {
+            name: row.contender,
+            colour,
+            width,
+            series: &row.series,
+        }
+    }
+}
+
+fn panel<'a>(
+    area: &Area<'a>,
+    lines: &[Line<'_>],
+    what: &str,
+    of: impl Fn(&Series) -> &Vec<u32>,
+) -> Result<()> {
+    let end_of_all = lines.iter().map(|line| seconds(line.series)).max();
+    let end_of_all = end_of_all.unwrap_or_default();
+    let points: Vec<_> = lines
+        .iter()
+        .map(|line| points(of(line.series), end_of_all))
+        .collect();
+    let all = || points.iter().flatten();
+    let end = all().map(|point| point.0).fold(1.0, f64::max);
+    let most = all().map(|point| point.1).fold(1.0, f64::max) * 1.05;
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(24)
+        .x_label_area_size(36)
+        .y_label_area_size(64)
+        .build_cartesian_2d(0.0..end, 0.0..most)?;
+    chart
+        .configure_mesh()
+        .x_desc("seconds")
+        .x_label_formatter(&|second| format!("{second:.0}"))
+        .y_label_formatter(&|number| format!("{number:.0}"))
+        .y_desc(what)
+        .light_line_style(WHITE)
+        .draw()?;
+    for (line, points) in lines.iter().zip(&points) {
+        let style = line.colour.stroke_width(line.width);
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), style))?
+            .label(line.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE.mix(0.85))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    Ok(())
+}
+
+fn seconds(series: &Series) -> usize {
+    series.attempts.len().max(series.goodput.len())
+}
+
+/// One for each second; where there is nothing more to count, it is none.
+fn points(counts: &[u32], seconds: usize) -> Vec<(f64, f64)> {
+    let mut counts = counts.to_vec();
+    counts.resize(seconds, 0);
+    let together = seconds.div_ceil(POINTS).max(1);
+    let averages = counts.chunks(together).enumerate().map(|(place, some)| {
+        let average = some.iter().copied().map(f64::from).sum::<f64>() / some.len() as f64;
+        ((place * together) as f64, average)
+    });
+    averages.collect()
+}

@@ -1,0 +1,223 @@
+//! The retry layers that meet in a world: this crate's on either stack, and its peers.
+
+use super::origin::{Body, Origin};
+use super::runtime::LabRuntime;
+use super::{Stack, World};
+use http::{Request, Response, StatusCode, Uri};
+use http_retry::gate::Gate;
+use http_retry::reqwest::RetryMiddleware;
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryBudget, RetryPolicy, ServiceBudgets};
+use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use reqwest_retry::RetryTransientMiddleware;
+use reqwest_retry::policies::ExponentialBackoff;
+use std::sync::{Arc, LazyLock};
+use tower::retry::Policy;
+use tower::retry::backoff::{
+    Backoff as _, ExponentialBackoff as TowerBackoff, ExponentialBackoffMaker, MakeBackoff,
+};
+use tower::retry::budget::{Budget, TpsBudget};
+use tower::util::BoxCloneService;
+use tower::{BoxError, Layer, Service, ServiceExt};
+
+/// A client with its retry layer.
+#[derive(Debug, Clone)]
+pub(crate) enum Client {
+    Tower(BoxCloneService<Request<Body>, StatusCode, BoxError>),
+    Reqwest(ClientWithMiddleware),
+}
+
+/// What a call is sent to.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    uri: Uri,
+    url: reqwest::Url,
+}
+
+/// Where retries take their tokens from.
+#[derive(Debug, Clone)]
+pub(crate) enum Tokens {
+    One(RetryBudget),
+    PerService(ServiceBudgets),
+}
+
+impl Target {
+    /// The service of this number.
+    pub(crate) fn new(service: usize) -> Self {
+        let url = format!("http://s{service}/");
+        Self {
+            uri: url.parse().expect("a URI"),
+            url: url.parse().expect("a URL"),
+        }
+    }
+}
+
+impl Client {
+    /// Makes a call; whether it succeeded.
+    pub(crate) async fn call(self, target: Target) -> bool {
+        let status = match self {
+            Self::Tower(service) => {
+                let mut request = Request::new(Body::default());
+                *request.uri_mut() = target.uri;
+                service.oneshot(request).await.ok()
+            }
+            Self::Reqwest(client) => {
+                let request = reqwest::Request::new(http::Method::GET, target.url);
+                let answer = client.execute(request).await;
+                answer.ok().map(|answer| answer.status())
+            }
+        };
+        status.is_some_and(|status| status.is_success())
+    }
+
+    fn tower<S, B>(service: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError> + 'static,
+        S::Future: Send,
+        B: 'static,
+    {
+        let service = service.map_response(|answer: Response<B>| answer.status());
+        Self::Tower(BoxCloneService::new(service.map_err(Into::into)))
+    }
+
+    /// Without retries.
+    pub(crate) fn bare(origin: &Origin) -> Self {
+        Self::tower(origin.clone())
+    }
+
+    /// This crate, on the stack of the world.
+    pub(crate) fn ours(
+        world: World,
+        runtime: LabRuntime,
+        origin: &Origin,
+        policy: &RetryPolicy,
+        tokens: &Tokens,
+        gate: &Gate,
+    ) -> Self {
+        match world.stack {
+            Stack::Tower => {
+                let layer = RetryLayer::new(policy.clone())
+                    .runtime(runtime)
+                    .gate(gate.clone())
+                    .boxed_errors();
+                let layer = match tokens.clone() {
+                    Tokens::One(budget) => layer.budget(budget),
+                    Tokens::PerService(budgets) => layer.budgets(budgets),
+                };
+                Self::tower(layer.layer(origin.clone()))
+            }
+            Stack::Reqwest => {
+                let layer = RetryMiddleware::new(policy.clone())
+                    .runtime(runtime)
+                    .gate(gate.clone());
+                let layer = match tokens.clone() {
+                    Tokens::One(budget) => layer.budget(budget),
+                    Tokens::PerService(budgets) => layer.budgets(budgets),
+                };
+                Self::chain([layer], origin)
+            }
+        }
+    }
+
+    /// This crate three times, one layer around the other, each with a budget of its own.
+    pub(crate) fn ours_thrice(
+        world: World,
+        runtime: LabRuntime,
+        origin: &Origin,
+        policy: &RetryPolicy,
+    ) -> Self {
+        match world.stack {
+            Stack::Tower => {
+                let layer = || {
+                    RetryLayer::new(policy.clone())
+                        .runtime(runtime)
+                        .boxed_errors()
+                };
+                Self::tower(layer().layer(layer().layer(layer().layer(origin.clone()))))
+            }
+            Stack::Reqwest => {
+                let layer = || RetryMiddleware::new(policy.clone()).runtime(runtime);
+                Self::chain([layer(), layer(), layer()], origin)
+            }
+        }
+    }
+
+    /// reqwest-retry, exponential, with three retries.
+    pub(crate) fn reqwest_retry(origin: &Origin) -> Self {
+        Self::chain([reqwest_retry()], origin)
+    }
+
+    pub(crate) fn reqwest_retry_thrice(origin: &Origin) -> Self {
+        Self::chain([reqwest_retry(), reqwest_retry(), reqwest_retry()], origin)
+    }
+
+    /// `tower::retry` with three retries, its exponential backoff and this budget.
+    pub(crate) fn tower_retry(origin: &Origin, budget: &Arc<TpsBudget>) -> Self {
+        let policy = TowerPolicy {
+            left: 3,
+            budget: Arc::clone(budget),
+            backoff: ExponentialBackoffMaker::default().make_backoff(),
+        };
+        Self::tower(tower::retry::Retry::new(policy, origin.clone()))
+    }
+
+    fn chain<M: reqwest_middleware::Middleware>(
+        layers: impl IntoIterator<Item = M>,
+        origin: &Origin,
+    ) -> Self {
+        let builder = ClientBuilder::new(UNUSED.clone());
+        let builder = layers.into_iter().fold(builder, ClientBuilder::with);
+        Self::Reqwest(builder.with(origin.clone()).build())
+    }
+}
+
+/// The client at the end of a chain that never gets so far.
+static UNUSED: LazyLock<reqwest::Client> = LazyLock::new(|| {
+    let builder = reqwest::Client::builder().no_proxy().tls_certs_only([]);
+    builder.build().expect("a client without certificates")
+});
+
+fn reqwest_retry() -> RetryTransientMiddleware<ExponentialBackoff> {
+    let policy = ExponentialBackoff::builder().build_with_max_retries(3);
+    RetryTransientMiddleware::new_with_policy(policy)
+}
+
+/// What a user of `tower::retry` writes.
+#[derive(Debug, Clone)]
+struct TowerPolicy {
+    left: u32,
+    budget: Arc<TpsBudget>,
+    backoff: TowerBackoff,
+}
+
+impl<B, E> Policy<Request<Body>, Response<B>, E> for TowerPolicy {
+    type Future = tokio::time::Sleep;
+
+    fn retry(
+        &mut self,
+        _: &mut Request<Body>,
+        result: &mut Result<Response<B>, E>,
+    ) -> Option<Self::Future> {
+        let failed = match result {
+            Ok(answer) => {
+                answer.status().is_server_error()
+                    || answer.status() == StatusCode::TOO_MANY_REQUESTS
+            }
+            Err(_) => true,
+        };
+        if !failed {
+            self.budget.deposit();
+            return None;
+        }
+        if self.left == 0 || !self.budget.withdraw() {
+            return None;
+        }
+        self.left -= 1;
+        Some(self.backoff.next_backoff())
+    }
+
+    fn clone_request(&mut self, request: &Request<Body>) -> Option<Request<Body>> {
+        Some(request.clone())
+    }
+}

@@ -1,0 +1,59 @@
+//! The clock of a world, and the runtime that this crate's layers run on in it.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is where the time of a world comes from"
+)]
+
+use super::call::next_jitter;
+use super::chance::{Use, draw};
+use http_retry::policy::Moment;
+use http_retry::runtime::{Runtime, Sleep};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// 2026-01-01T00:00:00Z, in seconds since 1970.
+const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
+
+/// Time since the world began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn now(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    /// Waits until so much time has passed since the beginning.
+    pub(crate) async fn until(self, then: Duration) {
+        tokio::time::sleep_until(self.0 + then).await;
+    }
+}
+
+/// Tokio's paused clock, and numbers that depend on the call alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabRuntime {
+    pub(crate) clock: Clock,
+    pub(crate) seed: u64,
+}
+
+impl Runtime for LabRuntime {
+    fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
+    fn moment(&self) -> Moment {
+        let now = self.now();
+        let (call, time) = next_jitter();
+        Moment::new(now)
+            .with_wall(BEGINNING + now)
+            .with_random(draw(self.seed, Use::Jitter, call, time))
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        Box::pin(sleep(duration))
+    }
+}

@@ -1,0 +1,188 @@
+//! What the scenarios share: a server, a load, and each contender in between.
+
+use super::super::World;
+use super::super::clients::{Client, Target, Tokens};
+use super::super::load::{self, Load};
+use super::super::origin::Origin;
+use super::super::run::{Ended, Run};
+use super::super::runtime::{Clock, LabRuntime};
+use super::super::server::{Rules, Server};
+use super::super::verdict::Row;
+use http_retry::gate::Gate;
+use http_retry::{RetryBudget, RetryPolicy};
+use std::sync::Arc;
+use std::time::Duration;
+use tower::retry::budget::TpsBudget;
+
+/// Who retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contender {
+    NoRetries,
+    HttpRetry,
+    ReqwestRetry,
+    TowerRetry,
+}
+
+impl Contender {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::NoRetries => "no retries",
+            Self::HttpRetry => "http-retry",
+            Self::ReqwestRetry => "reqwest-retry",
+            Self::TowerRetry => "tower::retry",
+        }
+    }
+
+    /// Those whom this crate is compared with.
+    pub(super) fn peers(world: World) -> &'static [Self] {
+        match world.peers {
+            false => &[],
+            true => &[Self::ReqwestRetry, Self::TowerRetry],
+        }
+    }
+}
+
+/// One server, many callers.
+#[derive(Debug, Clone)]
+pub(super) struct Setup {
+    pub(super) rules: Rules,
+    pub(super) loads: Vec<Load>,
+    /// How long a caller waits for an attempt.
+    pub(super) patience: Option<Duration>,
+    /// How many clients there are, each with a budget of its own.
+    pub(super) clients: usize,
+    pub(super) policy: RetryPolicy,
+    pub(super) budget: fn() -> RetryBudget,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            rules: Rules::default(),
+            loads: Vec::new(),
+            patience: None,
+            clients: 1,
+            policy: RetryPolicy::background(),
+            budget: RetryBudget::default,
+        }
+    }
+}
+
+impl Setup {
+    /// The default policy with so many retries.
+    pub(super) fn retries(max_retries: u32) -> RetryPolicy {
+        let builder = RetryPolicy::background().to_builder();
+        builder
+            .max_retries(max_retries)
+            .build()
+            .expect("a small number")
+    }
+
+    pub(super) fn run(&self, world: World, contender: Contender) -> Run {
+        world.play(async {
+            let stage = Stage::new(world, vec![self.rules.clone()]);
+            let clients: Vec<_> = (0..self.clients)
+                .map(|_| self.client(&stage, contender))
+                .collect();
+            let calls = stage.offer(&clients, 1, &self.loads).await;
+            stage.run(calls)
+        })
+    }
+
+    fn client(&self, stage: &Stage, contender: Contender) -> Client {
+        let origin = &stage.origin.with_patience(self.patience);
+        match contender {
+            Contender::NoRetries => Client::bare(origin),
+            Contender::ReqwestRetry => Client::reqwest_retry(origin),
+            Contender::TowerRetry => Client::tower_retry(origin, &tps_budget()),
+            Contender::HttpRetry => {
+                let builder = self.policy.to_builder().attempt_timeout(self.patience);
+                let policy = builder.build().expect("a timeout of some length");
+                stage.ours(&policy, &Tokens::One((self.budget)()))
+            }
+        }
+    }
+}
+
+/// The numbers that `reqwest::retry` and Finagle have too: a fifth of the requests, and ten a second.
+pub(super) fn tps_budget() -> Arc<TpsBudget> {
+    Arc::new(TpsBudget::new(Duration::from_secs(10), 10, 0.2))
+}
+
+/// A world with its servers.
+#[derive(Debug)]
+pub(super) struct Stage {
+    world: World,
+    pub(super) clock: Clock,
+    servers: Vec<Server>,
+    pub(super) origin: Origin,
+}
+
+impl Stage {
+    pub(super) fn new(world: World, rules: Vec<Rules>) -> Self {
+        let clock = Clock::new();
+        let servers: Vec<_> = rules
+            .into_iter()
+            .map(|rules| Server::new(clock, world.seed, rules))
+            .collect();
+        Self {
+            world,
+            clock,
+            origin: Origin::new(&servers),
+            servers,
+        }
+    }
+
+    pub(super) fn runtime(&self) -> LabRuntime {
+        LabRuntime {
+            clock: self.clock,
+            seed: self.world.seed,
+        }
+    }
+
+    /// A client of this crate with a gate of its own, which counts where the policy has one.
+    pub(super) fn ours(&self, policy: &RetryPolicy, tokens: &Tokens) -> Client {
+        Client::ours(
+            self.world,
+            self.runtime(),
+            &self.origin,
+            policy,
+            tokens,
+            &Gate::new(),
+        )
+    }
+
+    /// Makes the calls of these loads to so many services in turn.
+    pub(super) async fn offer(
+        &self,
+        clients: &[Client],
+        services: usize,
+        loads: &[Load],
+    ) -> Vec<Ended> {
+        let (arrivals, seed) = (self.world.arrivals, self.world.seed);
+        let targets: Vec<_> = (0..services).map(Target::new).collect();
+        let times = loads
+            .iter()
+            .cloned()
+            .flat_map(|load| load.times(arrivals, seed));
+        load::offer(self.clock, clients, &targets, times).await
+    }
+
+    pub(super) fn run(&self, calls: Vec<Ended>) -> Run {
+        let attempts = self.servers.iter().flat_map(Server::attempts).collect();
+        Run::new(
+            calls,
+            attempts,
+            self.servers.iter().map(Server::refused).sum(),
+        )
+    }
+}
+
+/// A row without a bound, for those whom this crate is compared with.
+pub(super) fn peer(scenario: &'static str, contender: Contender, run: &Run) -> Row {
+    Row::new(scenario, contender.name(), run.series())
+}
+
+pub(super) fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}

@@ -1,0 +1,161 @@
+//! The storms in short: this crate on both stacks, with even and with random arrivals, and every bound of the lab.
+//!
+//! The whole of them, with peers and charts: `cargo run --release --all-features --example storm`.
+
+#[path = "../../examples/storm/lab/mod.rs"]
+mod lab;
+
+use lab::scenarios::{ALL, Scenario};
+use lab::verdict::{Bound, Row};
+use lab::{Arrivals, Stack, World};
+use std::collections::BTreeSet;
+
+const WORLDS: [World; 2] = [
+    World {
+        seed: 1,
+        arrivals: Arrivals::Even,
+        stack: Stack::Tower,
+        peers: false,
+        short: true,
+    },
+    World {
+        seed: 2,
+        arrivals: Arrivals::Poisson,
+        stack: Stack::Reqwest,
+        peers: false,
+        short: true,
+    },
+];
+
+fn scenario(id: &str) -> Scenario {
+    let named = |scenario: &&Scenario| scenario.id == id;
+    *ALL.iter().find(named).unwrap()
+}
+
+/// Plays a scenario and says which bounds do not hold.
+fn weather(id: &str) {
+    let scenario = scenario(id);
+    let worlds = WORLDS.map(|world| match scenario.worlds.contain(world) {
+        true => world,
+        false => World {
+            arrivals: Arrivals::Even,
+            ..world
+        },
+    });
+    let mut bounds = 0;
+    for world in worlds {
+        let rows = (scenario.play)(world);
+        let measures = rows
+            .iter()
+            .flat_map(|row| row.measures.iter().map(move |measure| (row, measure)));
+        for (row, measure) in measures {
+            let (case, name, value, bound) =
+                (row.scenario, measure.name, measure.value, measure.bound);
+            assert!(
+                bound.holds(value),
+                "{case}: {name} is {value}, not {bound:?}, in {world:?}"
+            );
+            bounds += usize::from(bound != Bound::None);
+        }
+    }
+    assert!(
+        bounds > 0,
+        "{}: {} was not judged",
+        scenario.id,
+        scenario.title
+    );
+}
+
+#[test]
+fn everything_fails_for_a_minute() {
+    weather("A");
+}
+
+#[test]
+fn the_goodput_is_back_with_the_server() {
+    weather("B");
+}
+
+#[test]
+fn a_hundred_clients_with_a_budget_each_leave_the_server_its_room() {
+    weather("B2");
+}
+
+#[test]
+fn a_quota_is_used_up_in_its_least_time() {
+    weather("C");
+}
+
+#[test]
+fn random_failures_are_saved_almost_all() {
+    weather("D");
+}
+
+#[test]
+fn nothing_is_spent_beyond_the_budget() {
+    weather("E");
+}
+
+#[test]
+fn ten_thousand_callers_come_back_spread() {
+    weather("F");
+}
+
+#[test]
+fn nine_services_do_not_notice_the_tenth() {
+    weather("G");
+}
+
+#[test]
+fn slow_answers_are_not_made_more() {
+    weather("H");
+}
+
+#[test]
+fn a_server_that_hung_is_not_drowned() {
+    weather("I");
+}
+
+#[test]
+fn an_overload_stays_what_it_was() {
+    weather("J");
+}
+
+#[test]
+fn a_blip_is_ridden_out() {
+    weather("K");
+}
+
+#[test]
+fn clients_of_few_requests_have_their_retries_too() {
+    weather("L");
+}
+
+#[test]
+fn a_quota_whose_delays_are_wrong_is_found_out() {
+    weather("M");
+}
+
+#[test]
+fn layers_around_layers_do_not_multiply() {
+    weather("N");
+}
+
+#[test]
+fn the_same_world_gives_the_same_run() {
+    let play = || -> Vec<Row> { (scenario("D").play)(WORLDS[1]) };
+    assert_eq!(play(), play());
+    let other = World {
+        seed: 3,
+        ..WORLDS[1]
+    };
+    assert_ne!(play(), (scenario("D").play)(other));
+}
+
+#[test]
+fn every_scenario_is_played_here() {
+    let ids: BTreeSet<_> = ALL.iter().map(|scenario| scenario.id).collect();
+    let played = include_str!("storm.rs").split("weather(\"").skip(1);
+    let played: BTreeSet<_> = played.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(ids.is_subset(&played), "{ids:?}, {played:?}");
+}
