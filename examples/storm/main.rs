@@ -6,7 +6,7 @@
 //! ```
 //!
 //! For each scenario it plays this crate on both stacks and its peers, with even and with random arrivals, from several
-//! seeds. It prints the worst of each number, writes a chart for each scenario, and ends with an error if a bound does
+//! seeds. It prints one table, writes a chart for each scenario, and ends with an error if a bound does
 //! not hold.
 #![expect(
     clippy::print_stdout,
@@ -66,6 +66,7 @@ fn run(args: &Args) -> Result<()> {
     let played = play(&scenarios, &worlds(args.seeds));
     std::fs::create_dir_all(&args.charts)
         .with_context(|| format!("the folder {} cannot be made", args.charts.display()))?;
+    println!("{}\n", table::HEAD);
     let mut broken = 0_usize;
     for (scenario, rows) in scenarios.iter().zip(played) {
         let table = Table::of(scenario, &rows);

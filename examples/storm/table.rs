@@ -1,10 +1,13 @@
-//! The table of a scenario: the worst that any world has shown of each number.
+//! The table: of each number the worst that any world has shown, or the mean where nothing is asked of it.
 
 use crate::lab::scenarios::Scenario;
-use crate::lab::verdict::{Bound, Row};
+use crate::lab::verdict::{Bound, Measure, Row};
 use std::fmt;
 
-/// The rows of one scenario, each of them over all worlds.
+/// The names of the columns.
+pub(crate) const HEAD: &str = "case              who                               what                                     worst or mean";
+
+/// The part of the table that is about one scenario.
 #[derive(Debug)]
 pub(crate) struct Table {
     id: &'static str,
@@ -12,29 +15,32 @@ pub(crate) struct Table {
     lines: Vec<Line>,
 }
 
+/// One number of one contender, in all worlds.
 #[derive(Debug)]
 struct Line {
     case: &'static str,
     contender: &'static str,
-    cells: Vec<Cell>,
-}
-
-#[derive(Debug)]
-struct Cell {
-    name: &'static str,
-    worst: f64,
-    bound: Bound,
+    what: &'static str,
+    /// Each with its bound, which may be another in another world.
+    values: Vec<(f64, Bound)>,
 }
 
 impl Table {
     pub(crate) fn of(scenario: &Scenario, rows: &[Row]) -> Self {
         let mut lines: Vec<Line> = Vec::new();
-        for row in rows {
-            let same =
-                |line: &&mut Line| line.case == row.scenario && line.contender == row.contender;
-            match lines.iter_mut().find(same) {
-                Some(line) => line.also(row),
-                None => lines.push(Line::of(row)),
+        let measures = rows
+            .iter()
+            .flat_map(|row| row.measures.iter().map(move |measure| (row, measure)));
+        for (row, measure) in measures {
+            let value = (measure.value, measure.bound);
+            match lines.iter_mut().find(|line| line.is_about(row, measure)) {
+                Some(line) => line.values.push(value),
+                None => lines.push(Line {
+                    case: row.scenario,
+                    contender: row.contender,
+                    what: measure.name,
+                    values: vec![value],
+                }),
             }
         }
         lines.sort_by_key(|line| line.case);
@@ -47,49 +53,34 @@ impl Table {
 
     /// How many bounds do not hold.
     pub(crate) fn broken(&self) -> usize {
-        let cells = self.lines.iter().flat_map(|line| &line.cells);
-        cells.filter(|cell| !cell.holds()).count()
+        let worst = self.lines.iter().map(Line::worst);
+        worst.filter(|(value, bound)| !bound.holds(*value)).count()
     }
 }
 
 impl Line {
-    fn of(row: &Row) -> Self {
-        let cells = row.measures.iter().map(|measure| Cell {
-            name: measure.name,
-            worst: measure.value,
-            bound: measure.bound,
-        });
-        Self {
-            case: row.scenario,
-            contender: row.contender,
-            cells: cells.collect(),
-        }
+    fn is_about(&self, row: &Row, measure: &Measure) -> bool {
+        (self.case, self.contender, self.what) == (row.scenario, row.contender, measure.name)
     }
 
-    fn also(&mut self, row: &Row) {
-        for (cell, measure) in self.cells.iter_mut().zip(&row.measures) {
-            // The farther from its bound the worse, where each world has a bound of its own.
-            let before = room(cell.bound, cell.worst);
-            let now = room(measure.bound, measure.value);
-            if now < before {
-                (cell.worst, cell.bound) = (measure.value, measure.bound);
-            }
-        }
+    fn worst(&self) -> (f64, Bound) {
+        let mean =
+            self.values.iter().map(|(value, _)| value).sum::<f64>() / self.values.len() as f64;
+        let bounded = self
+            .values
+            .iter()
+            .filter(|(_, bound)| *bound != Bound::None);
+        let worst = bounded.min_by(|one, other| room(one).total_cmp(&room(other)));
+        worst.copied().unwrap_or((mean, Bound::None))
     }
 }
 
-/// How far a value is from breaking its bound; the largest is the worst where there is none.
-fn room(bound: Bound, value: f64) -> f64 {
+/// How far a value is from breaking its bound.
+fn room((value, bound): &(f64, Bound)) -> f64 {
     match bound {
         Bound::AtMost(most) => most - value,
         Bound::AtLeast(least) => value - least,
-        Bound::None => -value,
-    }
-}
-
-impl Cell {
-    fn holds(&self) -> bool {
-        self.bound.holds(self.worst)
+        Bound::None => f64::INFINITY,
     }
 }
 
@@ -97,27 +88,29 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}. {}", self.id, self.title)?;
         for line in &self.lines {
-            writeln!(f, "  {:<17} {}", line.case, line.contender)?;
-            for cell in &line.cells {
-                writeln!(f, "      {cell}")?;
-            }
+            writeln!(f, "{line}")?;
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<34} {:>10.4}", self.name, self.worst)?;
-        match self.bound {
-            Bound::AtMost(most) => write!(f, "   at most  {most:>9.4}")?,
-            Bound::AtLeast(least) => write!(f, "   at least {least:>9.4}")?,
+        let (value, bound) = self.worst();
+        write!(
+            f,
+            "{:<17} {:<33} {:<38} {value:>10.4}",
+            self.case, self.contender, self.what
+        )?;
+        match bound {
+            Bound::AtMost(most) => write!(f, "  at most  {most:>9.4}")?,
+            Bound::AtLeast(least) => write!(f, "  at least {least:>9.4}")?,
             Bound::None => return Ok(()),
         }
-        f.write_str(if self.holds() {
-            "   holds"
+        f.write_str(if bound.holds(value) {
+            "  holds"
         } else {
-            "   DOES NOT HOLD"
+            "  DOES NOT HOLD"
         })
     }
 }
