@@ -299,7 +299,7 @@ impl<T: Transport> Call<T> {
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.
-pub(crate) async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
+async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
     let mut attempt = pin!({
         let _mark = Mark::of(repeats);
         send()
