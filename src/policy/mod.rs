@@ -145,6 +145,11 @@ impl RetryPolicy {
         own.map_or(outcome, |own| outcome.judged(own))
     }
 
+    /// Whether these are the very same settings.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether anything but the standard tables judges an outcome.
     #[inline]
     pub(crate) fn has_own_classifier(&self) -> bool {
