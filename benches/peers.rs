@@ -1,0 +1,174 @@
+//! Requests per second over loopback HTTP: this crate, its peers and the bare clients, one after the other and again.
+//!
+//! ```text
+//! cargo bench --all-features --bench peers
+//! ```
+//!
+//! The server has a thread of its own. What is compared is the median of the ratios of neighbouring runs.
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark looks at the clock, prints, and says what went wrong by panicking"
+)]
+
+mod stacks;
+mod table;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Instant;
+use table::Target::{self, AtLeast};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tower::{Layer, Service, ServiceExt};
+
+const CONNECTIONS: usize = 64;
+const REQUESTS: usize = 50;
+const PAIRS: usize = 41;
+const LEAST_OF_BARE: f64 = 0.98;
+
+type PerSecond = f64;
+
+fn main() {
+    if !table::is_wanted() {
+        return;
+    }
+    let address = serve();
+    let runtime = single_threaded();
+    table::head("requests per second over loopback, 64 connections; the peer is the bare client");
+    let hyper = Client::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(CONNECTIONS)
+        .build_http::<Full<Bytes>>();
+    let through_tower = |service| runtime.block_on(tower_run(service, address));
+    let layered = stacks::layer().layer(hyper.clone());
+    let peer = stacks::tower_retry(hyper.clone());
+    compare(
+        "hyper-util, http-retry",
+        || runtime.block_on(tower_run(layered.clone(), address)),
+        || through_tower(hyper.clone()),
+        AtLeast(LEAST_OF_BARE),
+    );
+    compare(
+        "hyper-util, tower::retry",
+        || runtime.block_on(tower_run(peer.clone(), address)),
+        || through_tower(hyper.clone()),
+        Target::None,
+    );
+    let bare = ClientBuilder::new(client()).build();
+    let ours = ClientBuilder::new(client()).with(stacks::middleware());
+    let peer = ClientBuilder::new(client()).with(stacks::reqwest_retry());
+    let (ours, peer) = (ours.build(), peer.build());
+    compare(
+        "reqwest, http-retry",
+        || runtime.block_on(reqwest_run(&ours, address)),
+        || runtime.block_on(reqwest_run(&bare, address)),
+        AtLeast(LEAST_OF_BARE),
+    );
+    compare(
+        "reqwest, reqwest-retry",
+        || runtime.block_on(reqwest_run(&peer, address)),
+        || runtime.block_on(reqwest_run(&bare, address)),
+        Target::None,
+    );
+}
+
+/// The medians of runs that take turns; the ratio is that of each run to the one beside it.
+fn compare(what: &str, ours: impl Fn() -> PerSecond, bare: impl Fn() -> PerSecond, target: Target) {
+    (ours(), bare());
+    let pair = |turn: usize| match turn % 2 {
+        0 => (ours(), bare()),
+        _ => {
+            let bare = bare();
+            (ours(), bare)
+        }
+    };
+    let pairs: Vec<_> = (0..PAIRS).map(pair).collect();
+    let ratios = pairs.iter().map(|(ours, bare)| ours / bare).collect();
+    let bare = pairs.iter().map(|(_, bare)| *bare).collect();
+    let (ratio, bare) = (table::median(ratios), table::median(bare));
+    table::beside(what, ratio * bare, bare, target);
+}
+
+fn client() -> reqwest::Client {
+    let client = reqwest::Client::builder().pool_max_idle_per_host(CONNECTIONS);
+    client.no_proxy().build().unwrap()
+}
+
+fn single_threaded() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// A server that answers every request at once, until the process ends.
+fn serve() -> SocketAddr {
+    let runtime = single_threaded();
+    let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0)));
+    let listener = listener.unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || runtime.block_on(accept(listener)));
+    address
+}
+
+async fn accept(listener: TcpListener) {
+    let answer = service_fn(async |request: http::Request<hyper::body::Incoming>| {
+        drop(request.into_body().collect().await);
+        let answer = Full::new(Bytes::from_static(b"{}"));
+        Ok::<_, Infallible>(http::Response::new(answer))
+    });
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
+    }
+}
+
+async fn tower_run<S, B>(service: S, address: SocketAddr) -> PerSecond
+where
+    S: Service<stacks::Request, Response = http::Response<B>, Error = ClientError> + Clone,
+    B: http_body::Body,
+{
+    let one = || async {
+        let service = service.clone();
+        for _ in 0..REQUESTS {
+            let mut request = stacks::request();
+            *request.uri_mut() = format!("http://{address}/v2/orders").parse().unwrap();
+            let response = service.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            drop(response.into_body().collect().await);
+        }
+    };
+    let started = Instant::now();
+    join_all((0..CONNECTIONS).map(|_| one())).await;
+    per_second(started)
+}
+
+async fn reqwest_run(client: &ClientWithMiddleware, address: SocketAddr) -> PerSecond {
+    let url = reqwest::Url::parse(&format!("http://{address}/v2/orders")).unwrap();
+    let one = || async {
+        for _ in 0..REQUESTS {
+            let mut request = reqwest::Request::new(Method::GET, url.clone());
+            *request.headers_mut() = stacks::headers();
+            *request.body_mut() = Some(reqwest::Body::from(stacks::body()));
+            let response = client.execute(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            response.bytes().await.unwrap();
+        }
+    };
+    let started = Instant::now();
+    join_all((0..CONNECTIONS).map(|_| one())).await;
+    per_second(started)
+}
+
+fn per_second(started: Instant) -> PerSecond {
+    (CONNECTIONS * REQUESTS) as f64 / started.elapsed().as_secs_f64()
+}
