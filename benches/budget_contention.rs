@@ -6,6 +6,7 @@
 #![allow(
     clippy::cast_precision_loss,
     clippy::disallowed_methods,
+    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a benchmark looks at the clock, prints, and says what went wrong by panicking"
@@ -71,7 +72,7 @@ fn withdraw(bencher: Bencher<'_, '_>) {
     let budget = ours();
     bencher
         .with_inputs(plan)
-        .bench_values(|plan| budget.withdraw(plan, NOW).map(|paid| paid.commit()));
+        .bench_values(|plan| budget.withdraw(plan, NOW).map(PaidRetry::commit));
 }
 
 #[divan::bench(threads = [1, 2])]
@@ -131,7 +132,7 @@ fn plan() -> RetryPlan {
     let refused = Outcome::error(ErrorKind::Connect);
     match session.on_outcome(&refused, Moment::new(NOW)) {
         Decision::Retry(plan) => plan,
-        _ => unreachable!("a refused connection is worth a retry"),
+        _ => panic!("a refused connection is worth a retry"),
     }
 }
 

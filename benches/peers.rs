@@ -85,7 +85,7 @@ fn main() {
 
 /// The medians of runs that take turns; the ratio is that of each run to the one beside it.
 fn compare(what: &str, ours: impl Fn() -> PerSecond, bare: impl Fn() -> PerSecond, target: Target) {
-    (ours(), bare());
+    let _warm = (ours(), bare());
     let pair = |turn: usize| match turn % 2 {
         0 => (ours(), bare()),
         _ => {

@@ -101,7 +101,7 @@ impl Middleware for RetryMiddleware {
             let engine = &*self.engine;
             let mut rest = Rest::of(engine, &mut request, extensions);
             if !rest.wishes.is_plain() || !engine.is_silent(&rest.route) {
-                let attempts = self.from_the_start(next, extensions, rest, request);
+                let attempts = self.every_attempt(next, extensions, rest, request);
                 return attempts.await;
             }
             let repeats = rest.repeats;
@@ -123,7 +123,7 @@ impl Middleware for RetryMiddleware {
             if rest.is_success(&result) {
                 return result;
             }
-            self.after_first(next, extensions, rest, result).await
+            self.later_attempts(next, extensions, rest, result).await
         })
     }
 }
@@ -165,7 +165,7 @@ impl Rest {
 
 impl RetryMiddleware {
     #[cold]
-    fn from_the_start<'a>(
+    fn every_attempt<'a>(
         &self,
         next: Next<'a>,
         extensions: &'a mut Extensions,
@@ -185,7 +185,7 @@ impl RetryMiddleware {
     }
 
     #[cold]
-    fn after_first<'a>(
+    fn later_attempts<'a>(
         &self,
         next: Next<'a>,
         extensions: &'a mut Extensions,
