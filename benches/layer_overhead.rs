@@ -36,29 +36,31 @@ fn main() -> Result<()> {
         return Ok(());
     }
     table::head("instructions added to a success");
-    let ours = added("tower/http-retry", "tower/bare")?;
     let peer = added("tower/tower::retry", "tower/bare")?;
+    let ours = added("tower/http-retry", "tower/bare")?;
     table::beside("tower, tower::retry", ours, peer, AtMost(1.05));
-    let uncopied = [
-        ("tower/never", "tower/bare"),
-        ("tower/off", "tower/bare, off"),
-        ("tower/nested", "tower/http-retry"),
-    ];
-    for (case, under) in uncopied {
-        table::beside(case, added(case, under)?, peer, None);
+    let copy = added("tower/copy", "tower/request")?;
+    table::beside("  the copy of the request in it", copy, copy, None);
+    for (what, case, under) in uncopied("tower") {
+        table::beside(what, added(&case, &under)?, peer, None);
     }
-    let ours = added("reqwest/http-retry", "reqwest/bare")?;
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
+    let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(1.0));
-    let uncopied = [
-        ("reqwest/never", "reqwest/bare"),
-        ("reqwest/off", "reqwest/bare, off"),
-        ("reqwest/nested", "reqwest/http-retry"),
-    ];
-    for (case, under) in uncopied {
-        table::beside(case, added(case, under)?, peer, AtMost(0.25));
+    for (what, case, under) in uncopied("reqwest") {
+        table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
     }
     Ok(())
+}
+
+/// The calls in which no retry can follow, and what is below the layer in each.
+fn uncopied(stack: &str) -> [(&'static str, String, String); 3] {
+    let of = |layers: &str| format!("{stack}/{layers}");
+    [
+        ("  max_retries 0", of("never"), of("bare")),
+        ("  override off", of("off"), of("bare, off")),
+        ("  inside another layer", of("nested"), of("http-retry")),
+    ]
 }
 
 fn added(case: &str, under: &str) -> Result<f64> {

@@ -49,7 +49,7 @@ pub(crate) fn skipped(what: &str, why: &str) {
 }
 
 fn row(what: &str, ours: f64, peer: Option<(f64, f64)>, measured: f64, target: Target) {
-    let peer = peer.map(|(peer, ratio)| (number(peer), format!("{ratio:.2}")));
+    let peer = peer.map(|(peer, ratio)| (number(peer), format!("{ratio:.3}")));
     let (peer, ratio) = peer.unwrap_or_default();
     let verdict = match target.holds(measured) {
         None => "",
