@@ -28,6 +28,8 @@ pub(crate) struct Engine {
     pub(crate) idempotency_keys: bool,
     /// The header that tells the server which attempt it sees.
     pub(crate) attempt_header: Option<HeaderName>,
+    /// Nobody is told of a success, as far as that is known before a request.
+    silent: bool,
 }
 
 const RECORDED: usize = 64 * 1024;
@@ -66,7 +68,7 @@ impl Engine {
     }
 
     fn on(routes: Routes, runtime: Arc<dyn Runtime>) -> Self {
-        Self {
+        let mut engine = Self {
             routes,
             gate: Gate::new(),
             runtime,
@@ -77,7 +79,10 @@ impl Engine {
             redirects: true,
             idempotency_keys: false,
             attempt_header: None,
-        }
+            silent: false,
+        };
+        engine.settle();
+        engine
     }
 
     pub(crate) fn observe(&mut self, observer: impl Observer) {
@@ -101,12 +106,25 @@ impl Engine {
     }
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
+    #[inline]
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
-        self.observers.is_empty()
-            && route.is_silent()
+        let silent = match &self.routes {
+            Routes::One(_) => self.silent,
+            Routes::PerRequest(_) => self.silent && route.is_silent(),
+        };
+        silent && !crate::observe::is_traced()
+    }
+
+    /// To be called after every change.
+    pub(crate) fn settle(&mut self) {
+        let one_is_silent = match &self.routes {
+            Routes::One(route) => route.is_silent(),
+            Routes::PerRequest(_) => true,
+        };
+        self.silent = one_is_silent
+            && self.observers.is_empty()
             && !self.across_tasks
-            && self.attempt_header.is_none()
-            && !crate::observe::is_traced()
+            && self.attempt_header.is_none();
     }
 }
 
@@ -159,7 +177,9 @@ macro_rules! engine_settings {
         }
 
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
-            change(std::sync::Arc::make_mut(&mut self.engine));
+            let engine = std::sync::Arc::make_mut(&mut self.engine);
+            change(engine);
+            engine.settle();
             self
         }
     };

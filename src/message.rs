@@ -29,6 +29,18 @@ pub trait Replay: Sized {
     /// A copy of the body as it was before anything of it was read; none if there cannot be one.
     fn replay(&self) -> Option<Self>;
 
+    /// A copy of a request with such a body.
+    #[doc(hidden)]
+    fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
+        let mut copy = http::Request::new(request.body().replay()?);
+        *copy.method_mut() = request.method().clone();
+        *copy.uri_mut() = request.uri().clone();
+        *copy.version_mut() = request.version();
+        *copy.headers_mut() = request.headers().clone();
+        *copy.extensions_mut() = request.extensions().clone();
+        Some(copy)
+    }
+
     /// Whether this copy is still whole, after an attempt that was answered before all of the body was read, or after
     /// any other.
     fn can_replay(&self, early: bool) -> bool {
@@ -55,6 +67,10 @@ pub trait Replay: Sized {
 impl<B: Clone + 'static> Replay for B {
     fn replay(&self) -> Option<Self> {
         Some(self.clone())
+    }
+
+    fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
+        Some(request.clone())
     }
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
@@ -148,7 +164,14 @@ pub trait Resend: Sized + sealed::Sealed {
 
     /// The request, and what later attempts are made of, if there can be any; of a body that is a stream, so many bytes
     /// are recorded at most, unless the body has a limit of its own.
-    fn spare(self, recorded: usize) -> (Self, Option<Self::Spare>);
+    fn spare(mut self, recorded: usize) -> (Self, Option<Self::Spare>) {
+        let spare = self.keep_spare(recorded);
+        (self, spare)
+    }
+
+    /// The same, with the request where it is.
+    #[doc(hidden)]
+    fn keep_spare(&mut self, recorded: usize) -> Option<Self::Spare>;
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
     fn again(spare: Self::Spare, last: bool) -> (Self, Option<Self::Spare>);
@@ -234,14 +257,8 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         Some(self.extensions_mut())
     }
 
-    fn spare(self, _: usize) -> (Self, Option<Self>) {
-        let Some(copy) = self.body().replay() else {
-            return (self, None);
-        };
-        // By value, since http's parts can only be cloned whole and on their own.
-        let (parts, body) = self.into_parts();
-        let spare = Self::from_parts(parts.clone(), copy);
-        (Self::from_parts(parts, body), Some(spare))
+    fn keep_spare(&mut self, _: usize) -> Option<Self> {
+        B::replay_request(self)
     }
 
     fn again(spare: Self, last: bool) -> (Self, Option<Self>) {

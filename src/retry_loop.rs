@@ -144,11 +144,13 @@ impl<T: Transport> Call<T> {
                     false => (request, None),
                 };
                 let in_time = self.progress.pass_the_gate(Kind::Newcomer).await;
-                match (in_time, self.out_of_time(None)) {
-                    (false, Some(result)) => {
-                        return self.stop(result, StopReason::DeadlineExceeded);
-                    }
-                    _ => self.attempt(request, spare).await,
+                let too_late = match in_time {
+                    true => None,
+                    false => self.out_of_time(None),
+                };
+                match too_late {
+                    Some(result) => return self.stop(result, StopReason::DeadlineExceeded),
+                    None => self.attempt(request, spare).await,
                 }
             }
             Start::Ended {
@@ -297,7 +299,7 @@ impl<T: Transport> Call<T> {
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.
-pub(crate) async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
+async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
     let mut attempt = pin!({
         let _mark = Mark::of(repeats);
         send()

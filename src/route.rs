@@ -2,7 +2,7 @@
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::DeadLetters;
-use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy};
+use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy, is_standard_success};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -104,7 +104,15 @@ impl Route {
         }
     }
 
+    #[inline]
     pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
+        match self.policy.has_own_classifier() {
+            true => self.is_judged_success(status, headers),
+            false => is_standard_success(status.as_u16()),
+        }
+    }
+
+    fn is_judged_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
         let outcome = Outcome::response(status, headers);
         let judged = self.policy.classify(outcome);
         judged.class() == Class::Success && !self.policy.reads_body(&outcome)

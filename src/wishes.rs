@@ -14,36 +14,44 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) struct Wishes {
-    pub(crate) own: Option<RetryOverride>,
+    pub(crate) own: Option<Box<RetryOverride>>,
     pub(crate) slot: Option<ReportSlot>,
     pub(crate) nested: bool,
 }
 
 impl Wishes {
+    #[inline]
     pub(crate) fn of(extensions: Option<&Extensions>) -> Self {
-        let own = extensions.and_then(|extensions| extensions.get::<RetryOverride>());
-        let marked = extensions.is_some_and(|extensions| extensions.get::<Attempt>().is_some());
-        Self {
-            slot: extensions.and_then(|extensions| extensions.get()).cloned(),
-            nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
-            own: own.cloned(),
+        match extensions.filter(|extensions| !extensions.is_empty()) {
+            Some(extensions) => Self::among(extensions),
+            None => Self {
+                own: None,
+                slot: None,
+                nested: is_inside(),
+            },
         }
     }
 
-    /// Nothing is asked for but an answer, perhaps inside of another retry layer.
-    pub(crate) fn none(nested: bool) -> Self {
+    fn among(extensions: &Extensions) -> Self {
+        let own = extensions.get::<RetryOverride>();
+        let marked = extensions.get::<Attempt>().is_some();
         Self {
-            own: None,
-            slot: None,
-            nested,
+            slot: extensions.get().cloned(),
+            nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
+            own: own.cloned().map(Box::new),
         }
     }
 
     /// What the request goes by. What it may not say for itself is left out from here on.
+    #[inline]
     pub(crate) fn route<Q: Resend>(&mut self, engine: &Engine, request: &Q) -> Arc<Route> {
-        if let Routes::One(route) = &engine.routes {
-            return Arc::clone(route);
+        match &engine.routes {
+            Routes::One(route) => Arc::clone(route),
+            Routes::PerRequest(_) => self.chosen_route(engine, request),
         }
+    }
+
+    fn chosen_route<Q: Resend>(&mut self, engine: &Engine, request: &Q) -> Arc<Route> {
         let service = self.own.as_ref().and_then(|own| own.service.as_deref());
         let head = Head {
             method: Some(request.method()),
@@ -52,7 +60,10 @@ impl Wishes {
             path: request.path(),
         };
         let route = engine.route(&head, service);
-        self.own = self.own.take().map(|own| route.overrides.allowed(own));
+        self.own = self
+            .own
+            .take()
+            .map(|own| Box::new(route.overrides.allowed(*own)));
         route
     }
 
@@ -65,9 +76,10 @@ impl Wishes {
         ever && !off && !self.nested
     }
 
-    /// Whether nothing is asked for but an answer.
+    /// Whether a success needs neither a clock nor a report.
     pub(crate) fn is_plain(&self) -> bool {
-        self.own.is_none() && self.slot.is_none()
+        let timed = self.own.as_ref().is_some_and(|own| own.deadline.is_some());
+        self.slot.is_none() && !timed
     }
 
     /// The start of a request's way; the request itself, or a copy, names its service.
@@ -127,19 +139,27 @@ impl Wishes {
     }
 }
 
-/// What the server must know of the request, and how often it may process it.
-pub(crate) fn facts<Q: Resend>(engine: &Engine, request: &mut Q) -> RequestFacts {
-    let facts = RequestFacts::of(request.method(), request.headers());
-    if !engine.idempotency_keys || facts.is_idempotent() {
-        return facts;
+/// Gives a request that must be processed once a key that makes processing it twice as good as once, where the engine
+/// does so.
+#[inline]
+pub(crate) fn give_key<Q: Resend>(engine: &Engine, request: &mut Q) {
+    if engine.idempotency_keys && !facts(request).is_idempotent() {
+        give_new_key(engine, request);
     }
+}
+
+fn give_new_key<Q: Resend>(engine: &Engine, request: &mut Q) {
     let random = || engine.runtime.moment().random;
     let key = uuid(random(), random());
     // Hexadecimal digits and hyphens are a header's value.
     if let Ok(key) = HeaderValue::from_str(&key) {
         request.headers_mut().insert("idempotency-key", key);
     }
-    facts.idempotent(true)
+}
+
+/// What the server must know of the request.
+pub(crate) fn facts<Q: Resend>(request: &Q) -> RequestFacts {
+    RequestFacts::of(request.method(), request.headers())
 }
 
 /// A version 4 UUID: 122 random bits.

@@ -56,26 +56,22 @@ impl Resend for Request {
         Some(self.url().as_str())
     }
 
-    fn spare(mut self, recorded: usize) -> (Self, Option<SpareRequest>) {
+    fn keep_spare(&mut self, recorded: usize) -> Option<SpareRequest> {
         if let Some(request) = self.try_clone() {
-            let spare = SpareRequest {
+            return Some(SpareRequest {
                 request,
                 stream: None,
-            };
-            return (self, Some(spare));
+            });
         }
-        let Some(body) = self.body_mut().take() else {
-            return (self, None);
-        };
+        let body = self.body_mut().take()?;
         let head = self.try_clone();
         let stream = ReplayBody::with_limit(body, recorded);
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
-        let spare = head.zip(later).map(|(request, later)| SpareRequest {
+        head.zip(later).map(|(request, later)| SpareRequest {
             request,
             stream: Some(later),
-        });
-        (self, spare)
+        })
     }
 
     fn again(spare: SpareRequest, last: bool) -> (Self, Option<SpareRequest>) {

@@ -186,6 +186,12 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// Whether a status is a success by the standard table.
+#[inline]
+pub(crate) fn is_standard_success(status: u16) -> bool {
+    matches!(status, 100..=399)
+}
+
 /// The standard status table; `invited` tells whether the response names a valid time to come back.
 ///
 /// # Source
@@ -194,7 +200,7 @@ impl fmt::Display for ErrorKind {
 /// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
 pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
     match status.as_u16() {
-        100..=399 => (Class::Success, Reach::Answered),
+        code if is_standard_success(code) => (Class::Success, Reach::Answered),
         408 | 425 => (Class::Transient, Reach::Refused),
         429 => (Class::Throttled, Reach::Refused),
         413 | 503 if invited() => (Class::Throttled, Reach::Refused),

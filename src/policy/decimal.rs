@@ -75,6 +75,9 @@ impl Decimal {
 
     /// This share of a duration, rounded down, saturating.
     pub(crate) fn of(self, whole: Duration) -> Duration {
+        if self == Self::ONE {
+            return whole;
+        }
         let share = whole.as_nanos().saturating_mul(u128::from(self.micros()));
         nanos(share / WIDE_ONE)
     }

@@ -29,6 +29,7 @@ mod worst_case;
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
+pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{Decision, DelaySource, RetryPlan, StopReason};
@@ -142,6 +143,17 @@ impl RetryPolicy {
         // There is nothing to hand over as a success where there is no response.
         let own = own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none());
         own.map_or(outcome, |own| outcome.judged(own))
+    }
+
+    /// Whether these are the very same settings.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether anything but the standard tables judges an outcome.
+    #[inline]
+    pub(crate) fn has_own_classifier(&self) -> bool {
+        self.0.classify.is_some()
     }
 
     /// Whether the classifier must see the start of the answer's body.

@@ -72,6 +72,10 @@ pub(crate) fn second(random: u64) -> u64 {
 /// A duration of so many nanoseconds; the longest one where they do not fit.
 pub(crate) fn nanos(nanos: u128) -> Duration {
     const SECOND: u128 = 1_000_000_000;
+    // Almost every duration; dividing 128 bits takes several times as long.
+    if let Ok(nanos) = u64::try_from(nanos) {
+        return Duration::from_nanos(nanos);
+    }
     let fraction = u32::try_from(nanos % SECOND).unwrap_or_default();
     u64::try_from(nanos / SECOND).map_or(Duration::MAX, |seconds| Duration::new(seconds, fraction))
 }

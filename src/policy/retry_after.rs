@@ -8,7 +8,7 @@ pub(crate) use duration::{delay_in_prose, header_duration};
 pub(crate) use rfc3339::rfc3339;
 
 use super::moment::nanos;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use quota::quota_reset;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,8 +46,27 @@ pub enum ServerDelay {
     Asked(Duration),
 }
 
-const MILLISECONDS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
-const RETRY_AFTER: &str = "retry-after";
+/// What names a delay, first the one that counts first: all but the last in milliseconds.
+static DELAYS: [HeaderName; 4] = [
+    HeaderName::from_static("retry-after-ms"),
+    HeaderName::from_static("x-ms-retry-after-ms"),
+    HeaderName::from_static("x-amz-retry-after"),
+    http::header::RETRY_AFTER,
+];
+/// How the name of every quota header begins, so that most responses are done with after one look at their names.
+const QUOTA_BEGINNINGS: [&str; 3] = ["ratelimit", "x-rate", "anthropic-ratelimit-"];
+static QUOTA: HeaderName = HeaderName::from_static("ratelimit");
+/// Each reset, and what remains until then.
+static QUOTAS: [(HeaderName, HeaderName); 2] = [
+    (
+        HeaderName::from_static("ratelimit-reset"),
+        HeaderName::from_static("ratelimit-remaining"),
+    ),
+    (
+        HeaderName::from_static("x-ratelimit-reset"),
+        HeaderName::from_static("x-ratelimit-remaining"),
+    ),
+];
 /// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
 const UNIX_SECONDS: u64 = 1_000_000_000;
 /// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
@@ -58,10 +77,7 @@ impl ServerDelay {
     /// measured where the response has no valid `date` of its own.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
-        match headers.is_empty() {
-            true => Self::None,
-            false => Self::read_with(status, headers, None, wall),
-        }
+        Self::read_with(status, headers, None, wall)
     }
 
     /// The same, with what the answer's body asks for: after the headers that say when to come back, and before those
@@ -78,7 +94,8 @@ impl ServerDelay {
         }
         match body {
             Some(asked) => Self::Asked(asked),
-            None => spent_quota(status, headers, wall),
+            None if headers.keys().any(names_a_quota) => spent_quota(status, headers, wall),
+            None => Self::None,
         }
     }
 
@@ -94,14 +111,10 @@ impl ServerDelay {
     /// Whether a server's own invitation to come back is there and valid, even if its time is past: the part of
     /// [`ServerDelay::read`] that needs no clock.
     pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
-        let first = MILLISECONDS
-            .into_iter()
-            .chain([RETRY_AFTER])
-            .find(|name| headers.contains_key(*name));
-        first.is_some_and(|name| {
-            let valid = |text: &[u8]| match name {
-                RETRY_AFTER => digits(text).is_some() || date(text).is_some(),
-                _ => digits(text).is_some(),
+        delay_header(headers).is_some_and(|name| {
+            let valid = |text: &[u8]| {
+                let date = || *name == http::header::RETRY_AFTER && date(text).is_some();
+                digits(text).is_some() || date()
             };
             headers
                 .get_all(name)
@@ -111,42 +124,51 @@ impl ServerDelay {
     }
 }
 
+fn names_a_quota(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    QUOTA_BEGINNINGS.iter().any(|start| name.starts_with(start))
+}
+
+/// The header that names a delay, of several the first.
+fn delay_header(headers: &HeaderMap) -> Option<&'static HeaderName> {
+    let places = headers
+        .keys()
+        .filter_map(|name| DELAYS.iter().position(|known| known == name));
+    DELAYS.get(places.min()?)
+}
+
 /// What the first header that names a delay asks for, if there is one.
 fn named(headers: &HeaderMap, wall: Duration) -> Option<ServerDelay> {
-    for name in MILLISECONDS {
-        if headers.contains_key(name) {
-            let milliseconds =
-                |text: &[u8]| Some(ServerDelay::Asked(Duration::from_millis(digits(text)?)));
-            return Some(latest(headers, name, milliseconds));
-        }
-    }
-    headers.contains_key(RETRY_AFTER).then(|| {
-        let now = date_header(headers).unwrap_or(wall);
-        latest(headers, RETRY_AFTER, |text| seconds_or_date(text, now))
+    let name = delay_header(headers)?;
+    let milliseconds = |text: &[u8]| Some(ServerDelay::Asked(Duration::from_millis(digits(text)?)));
+    let now = || date_header(headers).unwrap_or(wall);
+    Some(match *name == http::header::RETRY_AFTER {
+        true => latest(headers, name, |text| seconds_or_date(text, now)),
+        false => latest(headers, name, milliseconds),
     })
 }
 
 /// The latest of the valid lines of one header.
 fn latest(
     headers: &HeaderMap,
-    name: &'static str,
+    name: &'static HeaderName,
     read: impl Fn(&[u8]) -> Option<ServerDelay>,
 ) -> ServerDelay {
     let lines = headers.get_all(name).iter();
     lines
         .filter_map(|line| read(trimmed(line)))
         .max_by_key(|asked| asked.delay())
-        .unwrap_or(ServerDelay::Invalid(name))
+        .unwrap_or(ServerDelay::Invalid(name.as_str()))
 }
 
-fn seconds_or_date(text: &[u8], now: Duration) -> Option<ServerDelay> {
+fn seconds_or_date(text: &[u8], now: impl Fn() -> Duration) -> Option<ServerDelay> {
     if let Some(seconds) = digits(text) {
         return Some(ServerDelay::Asked(Duration::from_secs(seconds)));
     }
     let until = date(text)?;
     Some(
         until
-            .checked_sub(now)
+            .checked_sub(now())
             .map_or(ServerDelay::None, ServerDelay::Asked),
     )
 }
@@ -164,15 +186,11 @@ fn spent_quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Serve
 
 /// What a spent quota's reset asks for, from the first of the quota headers that is there.
 fn quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay {
-    const NAMES: [(&str, &str); 2] = [
-        ("ratelimit-reset", "ratelimit-remaining"),
-        ("x-ratelimit-reset", "x-ratelimit-remaining"),
-    ];
     let throttled = status == StatusCode::TOO_MANY_REQUESTS;
-    if headers.contains_key("ratelimit") {
+    if headers.contains_key(&QUOTA) {
         return structured_quota(headers, throttled);
     }
-    for (reset, remaining) in NAMES {
+    for (reset, remaining) in &QUOTAS {
         if headers.contains_key(reset) {
             let left = headers
                 .get(remaining)
@@ -199,7 +217,7 @@ fn structured_quota(headers: &HeaderMap, throttled: bool) -> ServerDelay {
             .then_some(reset)
     };
     let lines = headers
-        .get_all("ratelimit")
+        .get_all(&QUOTA)
         .iter()
         .filter_map(|line| line.to_str().ok());
     let resets = lines.flat_map(|line| match line.contains(';') {

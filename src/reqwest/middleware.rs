@@ -4,19 +4,21 @@ use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::message::{Answer, Resend};
+use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith};
+use crate::policy::{Attempt, CannedResponse, Outcome, RequestFacts, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
-use crate::retry_loop::{Call, Judging, Start, Transport, marked};
-use crate::route::Move;
+use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
-use crate::wishes::{Wishes, facts, http_outcome, number};
+use crate::wishes::{Wishes, facts, give_key, http_outcome, number};
 use ::reqwest::{Request, Response};
-use async_trait::async_trait;
 use http::{Extensions, HeaderMap, HeaderName};
 use reqwest_middleware::{Error, Middleware, Next, Result};
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -66,51 +68,146 @@ impl RetryMiddleware {
     http_engine_settings!();
 }
 
-#[async_trait]
+/// What the loop needs should the first attempt not be a success.
+struct Rest {
+    wishes: Wishes,
+    route: Arc<Route>,
+    repeats: bool,
+    spare: Option<<Request as Resend>::Spare>,
+    /// The facts of a request of which nothing is kept.
+    unkept: Option<RequestFacts>,
+    /// What the extensions held before the first attempt.
+    before: Extensions,
+    started: Duration,
+}
+
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
+
 impl Middleware for RetryMiddleware {
-    async fn handle(
-        &self,
+    // By hand: an async function keeps every argument twice in its future, which here is allocated for each request.
+    fn handle<'me, 'extensions, 'next, 'all>(
+        &'me self,
         mut request: Request,
-        extensions: &mut Extensions,
-        next: Next<'_>,
-    ) -> Result<Response> {
+        extensions: &'extensions mut Extensions,
+        next: Next<'next>,
+    ) -> Boxed<'all>
+    where
+        'me: 'all,
+        'extensions: 'all,
+        'next: 'all,
+        Self: 'all,
+    {
+        Box::pin(async move {
+            let engine = &*self.engine;
+            let mut rest = Rest::of(engine, &mut request, extensions);
+            if !rest.wishes.is_plain() || !engine.is_silent(&rest.route) {
+                let attempts = self.every_attempt(next, extensions, rest, request);
+                return attempts.await;
+            }
+            let repeats = rest.repeats;
+            match repeats {
+                true => rest.spare = request.keep_spare(engine.recorded),
+                false => rest.unkept = Some(facts(&request)),
+            }
+            let result = {
+                let mut attempt = {
+                    let _mark = Mark::of(repeats);
+                    next.clone().run(request, extensions)
+                };
+                poll_fn(|cx| {
+                    let _mark = Mark::of(repeats);
+                    attempt.as_mut().poll(cx)
+                })
+                .await
+            };
+            if rest.is_success(&result) {
+                return result;
+            }
+            self.later_attempts(next, extensions, rest, result).await
+        })
+    }
+}
+
+impl Rest {
+    fn of(engine: &Engine, request: &mut Request, extensions: &Extensions) -> Self {
         let mut wishes = Wishes::of(Some(extensions));
-        let route = wishes.route(&self.engine, &request);
-        let started = self.engine.runtime.now();
-        let facts = facts(&self.engine, &mut request);
-        let may_retry = wishes.may_retry(&route);
-        let before = match may_retry {
+        let route = wishes.route(engine, request);
+        let started = engine.runtime.now();
+        give_key(engine, request);
+        let repeats = wishes.may_retry(&route);
+        let before = match repeats {
             true => extensions.clone(),
             false => Extensions::new(),
         };
-        let engine = Arc::clone(&self.engine);
-        if !wishes.is_plain() || !self.engine.is_silent(&route) {
-            let progress = wishes.progress((engine, route), Some(&request), facts, started);
-            let transport = self.chain(next, extensions, before);
-            let call = Call {
-                transport,
-                progress,
-            };
-            return Box::pin(call.run(Start::Request(request))).await;
+        Self {
+            wishes,
+            route,
+            repeats,
+            spare: None,
+            unkept: None,
+            before,
+            started,
         }
-        let (request, spare) = match may_retry {
-            true => request.spare(engine.recorded),
-            false => (request, None),
+    }
+
+    /// Counts the result if it is a success that needs nothing more.
+    fn is_success(&self, result: &Result<Response>) -> bool {
+        let Ok(response) = result else {
+            return false;
         };
-        let result = marked(may_retry, || next.clone().run(request, extensions)).await;
-        if let Ok(response) = &result {
-            if route.is_success(response.status(), response.headers()) {
-                if may_retry {
-                    route.deposit(started);
-                }
-                return result;
-            }
+        let success = self.route.is_success(response.status(), response.headers());
+        if success && self.repeats {
+            self.route.deposit(self.started);
         }
-        let request = spare.as_ref().map(Request::head);
-        let progress = wishes.progress((engine, route), request, facts, started);
-        let transport = self.chain(next, extensions, before);
+        success
+    }
+}
+
+impl RetryMiddleware {
+    #[cold]
+    fn every_attempt<'a>(
+        &self,
+        next: Next<'a>,
+        extensions: &'a mut Extensions,
+        rest: Rest,
+        request: Request,
+    ) -> Boxed<'a> {
+        let engine = Arc::clone(&self.engine);
+        let facts = facts(&request);
+        let progress =
+            rest.wishes
+                .progress((engine, rest.route), Some(&request), facts, rest.started);
         let call = Call {
-            transport,
+            transport: self.chain(next, extensions, rest.before),
+            progress,
+        };
+        Box::pin(call.run(Start::Request(request)))
+    }
+
+    #[cold]
+    fn later_attempts<'a>(
+        &self,
+        next: Next<'a>,
+        extensions: &'a mut Extensions,
+        rest: Rest,
+        result: Result<Response>,
+    ) -> Boxed<'a> {
+        let Rest {
+            wishes,
+            route,
+            spare,
+            unkept,
+            before,
+            started,
+            ..
+        } = rest;
+        let engine = Arc::clone(&self.engine);
+        let request = spare.as_ref().map(Request::head);
+        let facts = request.map(facts).or(unkept);
+        let facts = facts.unwrap_or_else(RequestFacts::operation);
+        let progress = wishes.progress((engine, route), request, facts, started);
+        let call = Call {
+            transport: self.chain(next, extensions, before),
             progress,
         };
         Box::pin(call.run(Start::Ended {
@@ -118,11 +215,8 @@ impl Middleware for RetryMiddleware {
             spare,
             started,
         }))
-        .await
     }
-}
 
-impl RetryMiddleware {
     fn chain<'a>(
         &self,
         next: Next<'a>,

@@ -7,7 +7,7 @@ use crate::nested::Mark;
 use crate::policy::RequestFacts;
 use crate::retry_loop::{Call, Start};
 use crate::route::Route;
-use crate::wishes::{Wishes, facts};
+use crate::wishes::{Wishes, facts, give_key};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -65,15 +65,11 @@ struct Rest<S, Q: Resend> {
     route: Arc<Route>,
     service: S,
     spare: Option<Q::Spare>,
-    facts: RequestFacts,
-    nested: bool,
+    /// The facts of a request of which nothing is kept.
+    unkept: Option<RequestFacts>,
+    wishes: Wishes,
     repeats: bool,
     started: Duration,
-}
-
-enum Next<O, L> {
-    Done(O),
-    Loop(L),
 }
 
 impl<S, Q, X> RetryFuture<S, Q, X>
@@ -91,49 +87,55 @@ where
         let mut wishes = Wishes::of(request.extensions());
         let route = wishes.route(&engine, &request);
         let started = engine.runtime.now();
-        let facts = facts(&engine, &mut request);
+        give_key(&engine, &mut request);
         if !wishes.is_plain() || !engine.is_silent(&route) {
-            let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-            let progress = wishes.progress((engine, route), Some(&request), facts, started);
-            let call = Call {
-                transport,
-                progress,
-            };
-            let attempts: Loop<S, Q, X> = Box::pin(call.run(Start::Request(request)));
+            let attempts =
+                loop_from_the_start::<S, Q, X>(engine, route, service, request, (&wishes, started));
             return Self {
                 state: State::Loop { attempts },
             };
         }
         let repeats = wishes.may_retry(&route);
-        let (request, spare) = match repeats {
-            true => request.spare(engine.recorded),
-            false => (request, None),
+        let spare = match repeats {
+            true => request.keep_spare(engine.recorded),
+            false => None,
+        };
+        let unkept = match spare {
+            Some(_) => None,
+            None => Some(facts(&request)),
         };
         let attempt = {
             let _mark = Mark::of(repeats);
             service.call(request)
         };
-        let rest = Some(Rest {
-            engine,
-            route,
-            service,
-            spare,
-            facts,
-            nested: wishes.nested,
-            repeats,
-            started,
-        });
         Self {
-            state: State::First { attempt, rest },
+            state: State::First {
+                attempt,
+                rest: Some(Rest {
+                    engine,
+                    route,
+                    service,
+                    spare,
+                    unkept,
+                    wishes,
+                    repeats,
+                    started,
+                }),
+            },
         }
     }
 }
 
-/// Counts a success, or hands over to the loop.
-fn after_first<S, Q, X>(
-    rest: Rest<S, Q>,
-    result: Result<S::Response, S::Error>,
-) -> Next<Outcomes<S, Q, X>, Loop<S, Q, X>>
+/// The loop, with the request still to be sent.
+#[cold]
+#[inline(never)]
+fn loop_from_the_start<S, Q, X>(
+    engine: Arc<Engine>,
+    route: Arc<Route>,
+    service: S,
+    request: Q,
+    (wishes, started): (&Wishes, Duration),
+) -> Loop<S, Q, X>
 where
     Q: Resend + Send + 'static,
     S: Service<Q> + Send + 'static,
@@ -144,37 +146,72 @@ where
     X: Errors<S::Error> + 'static,
     X::Error: Send + 'static,
 {
-    let Rest {
-        engine,
-        route,
-        service,
-        spare,
-        facts,
-        nested,
-        repeats,
-        started,
-    } = rest;
-    let result = match result {
-        Ok(response) if route.is_success(response.status(), response.headers()) => {
-            if repeats {
-                route.deposit(started);
-            }
-            return Next::Done(Ok(response.keep()));
-        }
-        result => result.map(Answer::keep).map_err(X::from_inner),
-    };
     let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    let request = spare.as_ref().map(Q::head);
-    let progress = Wishes::none(nested).progress((engine, route), request, facts, started);
+    let progress = wishes.progress((engine, route), Some(&request), facts(&request), started);
     let call = Call {
         transport,
         progress,
     };
-    Next::Loop(Box::pin(call.run(Start::Ended {
-        result,
-        spare,
-        started,
-    })))
+    Box::pin(call.run(Start::Request(request)))
+}
+
+impl<S, Q> Rest<S, Q>
+where
+    Q: Resend,
+    S: Service<Q>,
+    S::Response: Answer,
+{
+    /// Counts the result if it is a success that needs nothing more.
+    fn is_success(&self, result: &Result<S::Response, S::Error>) -> bool {
+        let Ok(response) = result else {
+            return false;
+        };
+        let success = self.route.is_success(response.status(), response.headers());
+        if success && self.repeats {
+            self.route.deposit(self.started);
+        }
+        success
+    }
+
+    /// The loop, with a first attempt that was not a success.
+    #[cold]
+    #[inline(never)]
+    fn into_loop<X>(self, result: Result<S::Response, S::Error>) -> Loop<S, Q, X>
+    where
+        Q: Send + 'static,
+        S: Send + 'static,
+        S::Response: 'static,
+        <S::Response as Answer>::Kept: 'static,
+        S::Future: Send,
+        S::Error: Send + 'static,
+        X: Errors<S::Error> + 'static,
+        X::Error: Send + 'static,
+    {
+        let Self {
+            engine,
+            route,
+            service,
+            spare,
+            unkept,
+            wishes,
+            started,
+            ..
+        } = self;
+        let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
+        let request = spare.as_ref().map(Q::head);
+        let facts = request.map(facts).or(unkept);
+        let facts = facts.unwrap_or_else(RequestFacts::operation);
+        let progress = wishes.progress((engine, route), request, facts, started);
+        let call = Call {
+            transport,
+            progress,
+        };
+        Box::pin(call.run(Start::Ended {
+            result: result.map(Answer::keep).map_err(X::from_inner),
+            spare,
+            started,
+        }))
+    }
 }
 
 impl<S, Q, X> Future for RetryFuture<S, Q, X>
@@ -190,27 +227,28 @@ where
 {
     type Output = Outcomes<S, Q, X>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
-        loop {
-            let attempts = match state.as_mut().project() {
-                Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
-                Projected::First { attempt, rest } => {
-                    let result = {
-                        let repeats = rest.as_ref().is_some_and(|rest| rest.repeats);
-                        let _mark = Mark::of(repeats);
-                        ready!(attempt.poll(cx))
-                    };
-                    match rest.take() {
-                        None => return Poll::Pending,
-                        Some(rest) => match after_first::<S, Q, X>(rest, result) {
-                            Next::Done(result) => return Poll::Ready(result),
-                            Next::Loop(attempts) => attempts,
-                        },
-                    }
-                }
-            };
-            state.set(State::Loop { attempts });
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.as_mut().project().state;
+        let (attempt, rest) = match state.as_mut().project() {
+            Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
+            Projected::First { attempt, rest } => (attempt, rest),
+        };
+        let Some(first) = rest else {
+            return Poll::Pending;
+        };
+        let result = {
+            let _mark = Mark::of(first.repeats);
+            ready!(attempt.poll(cx))
+        };
+        if first.is_success(&result) {
+            *rest = None;
+            return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));
         }
+        let Some(first) = rest.take() else {
+            return Poll::Pending;
+        };
+        let attempts = first.into_loop::<X>(result);
+        state.set(State::Loop { attempts });
+        self.poll(cx)
     }
 }

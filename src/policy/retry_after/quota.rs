@@ -14,6 +14,7 @@ pub(crate) fn quota_reset(
     headers: &HeaderMap,
     wall: Duration,
 ) -> Option<Duration> {
+    headers.keys().find_map(reset_name)?;
     let now = date_header(headers).unwrap_or(wall);
     let longest = |wanted: Level| {
         let resets = headers.iter().filter_map(|(name, value)| {

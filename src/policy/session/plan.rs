@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How far a spread goes at most beyond what the server asked for.
 const MAX_SPREAD: Duration = Duration::from_secs(10);
 /// The part of what the server asked for that a spread adds at most: one in five.
-const SPREAD_PART: u128 = 5;
+const SPREAD_PART: u32 = 5;
 
 /// What each refusal takes from the time that a call may wait at the gate, besides its wait: a server that asks for next
 /// to nothing is not asked without end.
@@ -29,7 +29,9 @@ impl RetrySession {
         moment: Moment,
     ) -> Result<RetryPlan, StopReason> {
         let policy = self.policy.clone();
-        self.current = policy.clone();
+        if !self.current.is(&policy) {
+            self.current = policy.clone();
+        }
         self.rule = None;
         self.worth_another = true;
         let success = outcome.class() == Class::Success;
@@ -44,10 +46,10 @@ impl RetrySession {
             Judged::Accept => Err(StopReason::Accepted),
             Judged::Fail => Err(StopReason::Failed),
             Judged::Stop => Err(StopReason::Stopped),
-            Judged::ByClass => self.plan_retry(false, outcome, moment),
+            Judged::ByClass => self.plan_retry(&policy, false, outcome, moment),
             Judged::Retry(by) => {
                 self.current = by.clone();
-                self.plan_retry(true, outcome, moment)
+                self.plan_retry(by, true, outcome, moment)
             }
             Judged::Wait(wait) => self.plan_wait(wait, outcome, moment),
             Judged::Failover(service) => self.plan_failover(service, outcome, moment),
@@ -57,11 +59,11 @@ impl RetrySession {
     /// A retry by the policy in charge; `told` by a rule, whatever the outcome's class.
     fn plan_retry(
         &mut self,
+        policy: &RetryPolicy,
         told: bool,
         outcome: &Outcome<'_>,
         moment: Moment,
     ) -> Result<RetryPlan, StopReason> {
-        let policy = self.current.clone();
         let listed = policy.0.directives.listed(&self.seen(outcome, true));
         let wanted = told || listed == Listed::Yes;
         if outcome.class() == Class::Success && !wanted {
@@ -79,7 +81,7 @@ impl RetrySession {
             (Counter::Rule, Some(tally)) => tally.retries,
             _ => self.retries,
         };
-        if counted >= self.max_retries(&policy) {
+        if counted >= self.max_retries(policy) {
             return Err(StopReason::AttemptsExhausted);
         }
         if let Some(rewrite) = self.rewrite(outcome) {
@@ -88,7 +90,7 @@ impl RetrySession {
         if !self.worth_another {
             return Err(StopReason::NotRetryable);
         }
-        self.check_resend(&policy, outcome)?;
+        self.check_resend(policy, outcome)?;
         let n = counted.saturating_add(1);
         let backoff = &policy.0.backoff;
         let own = backoff.delay_after(self.previous, n, moment.random);
@@ -283,5 +285,6 @@ fn spread(asked: Duration, random: u64) -> Duration {
 
 /// The most that is added to what a server asked for.
 pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
-    nanos(asked.as_nanos() / SPREAD_PART).min(MAX_SPREAD)
+    let part = asked.checked_div(SPREAD_PART).unwrap_or_default();
+    part.min(MAX_SPREAD)
 }

@@ -1,0 +1,68 @@
+//! What a request that succeeds at once costs on top of the bare client, in instructions.
+//!
+//! ```text
+//! cargo bench --all-features --bench layer_overhead
+//! ```
+//!
+//! It runs itself under valgrind's callgrind, and is skipped where that is not installed.
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and says what went wrong by panicking"
+)]
+
+mod callgrind;
+mod stacks;
+mod table;
+
+use anyhow::Result;
+use table::Target::{AtMost, None};
+
+fn main() -> Result<()> {
+    if let Some((case, times)) = callgrind::wanted() {
+        let mut call = stacks::call(&case).unwrap();
+        (0..times).for_each(|_| call());
+        return Ok(());
+    }
+    if !table::is_wanted() {
+        return Ok(());
+    }
+    if !callgrind::is_there() {
+        table::skipped(
+            "instructions added to a success",
+            "valgrind is not installed",
+        );
+        return Ok(());
+    }
+    table::head("instructions added to a success");
+    let peer = added("tower/tower::retry", "tower/bare")?;
+    let ours = added("tower/http-retry", "tower/bare")?;
+    table::beside("tower, tower::retry", ours, peer, AtMost(1.05));
+    let copy = added("tower/copy", "tower/request")?;
+    table::beside("  the copy of the request in it", copy, copy, None);
+    for (what, case, under) in uncopied("tower") {
+        table::beside(what, added(&case, &under)?, peer, None);
+    }
+    let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
+    let ours = added("reqwest/http-retry", "reqwest/bare")?;
+    table::beside("reqwest, reqwest-retry", ours, peer, AtMost(1.0));
+    for (what, case, under) in uncopied("reqwest") {
+        table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
+    }
+    Ok(())
+}
+
+/// The calls in which no retry can follow, and what is below the layer in each.
+fn uncopied(stack: &str) -> [(&'static str, String, String); 3] {
+    let of = |layers: &str| format!("{stack}/{layers}");
+    [
+        ("  max_retries 0", of("never"), of("bare")),
+        ("  override off", of("off"), of("bare, off")),
+        ("  inside another layer", of("nested"), of("http-retry")),
+    ]
+}
+
+fn added(case: &str, under: &str) -> Result<f64> {
+    Ok(callgrind::per_call(case)? - callgrind::per_call(under)?)
+}

@@ -1,0 +1,77 @@
+//! One successful call through each stack, without a network: this crate's, its peers', and the same without retries.
+#![allow(dead_code, unused_imports, reason = "no benchmark needs every stack")]
+
+mod reqwest_stacks;
+mod tower_stacks;
+
+pub(crate) use reqwest_stacks::{middleware, reqwest_retry};
+pub(crate) use tower_stacks::{Request, layer, request, tower_retry};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_retry::RetryPolicy;
+use tower::{Layer, Service};
+
+/// Sends one request and drops its response.
+pub(crate) type Call = Box<dyn FnMut()>;
+
+const URL: &str = "http://127.0.0.1:8080/v2/orders?limit=50";
+
+/// The call of this name: a stack, and what is on it.
+pub(crate) fn call(name: &str) -> Option<Call> {
+    let (stack, layers) = name.split_once('/')?;
+    match stack {
+        "tower" => tower_stacks::call(layers),
+        "reqwest" => reqwest_stacks::call(layers),
+        _ => None,
+    }
+}
+
+/// 1 KiB.
+pub(crate) fn body() -> Bytes {
+    Bytes::from_static(&[b'x'; 1024])
+}
+
+/// Six, with values that were made at run time, as those of most programs are.
+pub(crate) fn headers() -> HeaderMap {
+    let pairs = [
+        ("accept", "application/json"),
+        ("authorization", "Bearer 8f14e45fceea167a5a36dedd4bea2543"),
+        ("content-type", "application/json"),
+        ("idempotency-key", "c9f0f895fb98ab91"),
+        ("user-agent", "orders/1.4"),
+        ("x-request-id", "45c48cce2e2d7fbd"),
+    ];
+    let pairs = pairs.map(|(name, value)| {
+        let value = http::HeaderValue::from_str(value).unwrap();
+        (http::HeaderName::from_static(name), value)
+    });
+    HeaderMap::from_iter(pairs)
+}
+
+fn response<B>(body: B) -> http::Response<B> {
+    let response = http::Response::builder()
+        .header("content-type", "application/json")
+        .header("x-request-id", "45c48cce2e2d7fbd");
+    response.body(body).unwrap()
+}
+
+fn policy() -> RetryPolicy {
+    RetryPolicy::builder().max_retries(3).build().unwrap()
+}
+
+/// The size of the future of a call to a bare tower service.
+pub(crate) fn inner_future_size() -> usize {
+    let mut service = tower_stacks::bare::<7>();
+    size_of_val(&service.call(tower_stacks::request()))
+}
+
+/// The size of the future of a call through the retry layer.
+pub(crate) fn future_size() -> usize {
+    let mut service = tower_stacks::layer().layer(tower_stacks::bare::<7>());
+    size_of_val(&service.call(tower_stacks::request()))
+}
+
+pub(crate) fn request_size() -> usize {
+    size_of::<tower_stacks::Request>()
+}

@@ -1,0 +1,79 @@
+//! A middleware that answers at once, in the place of reqwest's own client.
+
+use super::{Call, URL, body, headers, policy, response};
+use futures_util::FutureExt;
+use http::Extensions;
+use http_retry::reqwest::RetryMiddleware;
+use http_retry::{RetryOverride, RetryPolicy};
+use reqwest::{Body, Method, Request, Response, Url};
+use reqwest_middleware::{ClientBuilder, Middleware, Next};
+use reqwest_retry::RetryTransientMiddleware;
+use reqwest_retry::policies::ExponentialBackoff;
+use std::hint::black_box;
+
+pub(crate) fn call(layers: &str) -> Option<Call> {
+    let never = || RetryMiddleware::new(RetryPolicy::never());
+    Some(match layers {
+        "bare" => through(client(), Extensions::new),
+        "http-retry" => through(client().with(middleware()), Extensions::new),
+        "reqwest-retry" => through(client().with(reqwest_retry()), Extensions::new),
+        "never" => through(client().with(never()), Extensions::new),
+        "bare, off" => through(client(), off),
+        "off" => through(client().with(middleware()), off),
+        "nested" => through(
+            client().with(middleware()).with(middleware()),
+            Extensions::new,
+        ),
+        _ => return None,
+    })
+}
+
+fn through(client: ClientBuilder, extensions: fn() -> Extensions) -> Call {
+    let client = client.with(Canned).build();
+    Box::new(move || {
+        let mut extensions = extensions();
+        let sent = client.execute_with_extensions(request(), &mut extensions);
+        drop(black_box(sent.now_or_never().unwrap().unwrap()));
+    })
+}
+
+fn client() -> ClientBuilder {
+    ClientBuilder::new(reqwest::Client::new())
+}
+
+pub(crate) fn middleware() -> RetryMiddleware {
+    RetryMiddleware::new(policy())
+}
+
+pub(crate) fn reqwest_retry() -> RetryTransientMiddleware<ExponentialBackoff> {
+    let policy = ExponentialBackoff::builder().build_with_max_retries(3);
+    RetryTransientMiddleware::new_with_policy(policy)
+}
+
+fn off() -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(RetryOverride::off());
+    extensions
+}
+
+fn request() -> Request {
+    let mut request = Request::new(Method::GET, Url::parse(URL).unwrap());
+    *request.headers_mut() = headers();
+    *request.body_mut() = Some(Body::from(body()));
+    request
+}
+
+struct Canned;
+
+#[async_trait::async_trait]
+impl Middleware for Canned {
+    async fn handle(
+        &self,
+        request: Request,
+        _: &mut Extensions,
+        _: Next<'_>,
+    ) -> reqwest_middleware::Result<Response> {
+        drop(black_box(request));
+        Ok(Response::from(response(Body::from("{}"))))
+    }
+}

@@ -1,0 +1,119 @@
+//! A tower service that answers at once.
+
+use super::{Call, URL, body, headers, policy, response};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http_body_util::Full;
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryOverride, RetryPolicy};
+use std::convert::Infallible;
+use std::fmt;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
+use tower::retry::budget::{Budget, TpsBudget};
+use tower::retry::{Policy, Retry};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+pub(crate) type Request = http::Request<Full<Bytes>>;
+pub(crate) type Response = http::Response<Full<Bytes>>;
+
+pub(crate) fn call(layers: &str) -> Option<Call> {
+    let never = || RetryLayer::new(RetryPolicy::never());
+    Some(match layers {
+        "bare" => through(bare::<0>(), request),
+        "http-retry" => through(layer().layer(bare::<1>()), request),
+        "tower::retry" => through(tower_retry(bare::<2>()), request),
+        "never" => through(never().layer(bare::<3>()), request),
+        "bare, off" => through(bare::<4>(), request_off),
+        "off" => through(layer().layer(bare::<5>()), request_off),
+        "nested" => through(layer().layer(layer().layer(bare::<6>())), request),
+        "copy" => Box::new(|| drop(black_box(request().clone()))),
+        "request" => Box::new(|| drop(black_box(request()))),
+        _ => return None,
+    })
+}
+
+fn through<S>(service: S, request: fn() -> Request) -> Call
+where
+    S: Service<Request> + Clone + 'static,
+    S::Error: fmt::Debug,
+{
+    Box::new(move || {
+        let response = service.clone().oneshot(request()).now_or_never();
+        drop(black_box(response.unwrap().unwrap()));
+    })
+}
+
+/// The number makes each stack a type of its own, as the one stack of a program is, so that the compiler treats them
+/// alike.
+pub(crate) fn bare<const STACK: u8>() -> impl Service<
+    Request,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone
++ Send {
+    service_fn(|request: Request| async move {
+        drop(black_box(request));
+        Ok(response(Full::from("{}")))
+    })
+}
+
+pub(crate) fn layer() -> RetryLayer {
+    RetryLayer::new(policy())
+}
+
+/// The retries that tower's documentation builds of its parts.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    left: u32,
+    budget: Arc<TpsBudget>,
+    backoff: ExponentialBackoff,
+}
+
+pub(crate) fn tower_retry<S>(service: S) -> Retry<Parts, S> {
+    let (base, most) = (Duration::from_millis(50), Duration::from_secs(2));
+    let backoff = ExponentialBackoffMaker::new(base, most, 0.99, Default::default());
+    let parts = Parts {
+        left: 3,
+        budget: Arc::default(),
+        backoff: backoff.unwrap().make_backoff(),
+    };
+    Retry::new(parts, service)
+}
+
+impl<B, E> Policy<Request, http::Response<B>, E> for Parts {
+    type Future = tokio::time::Sleep;
+
+    fn retry(
+        &mut self,
+        _: &mut Request,
+        result: &mut Result<http::Response<B>, E>,
+    ) -> Option<tokio::time::Sleep> {
+        if matches!(result, Ok(response) if !response.status().is_server_error()) {
+            self.budget.deposit();
+            return None;
+        }
+        self.left = self.left.checked_sub(1)?;
+        self.budget.withdraw().then(|| self.backoff.next_backoff())
+    }
+
+    fn clone_request(&mut self, request: &Request) -> Option<Request> {
+        Some(request.clone())
+    }
+}
+
+pub(crate) fn request() -> Request {
+    let mut request = http::Request::new(Full::new(body()));
+    *request.uri_mut() = URL.parse().unwrap();
+    *request.headers_mut() = headers();
+    request
+}
+
+fn request_off() -> Request {
+    let mut request = request();
+    request.extensions_mut().insert(RetryOverride::off());
+    request
+}

@@ -1,0 +1,99 @@
+//! The lines that the benchmarks print: what was measured, beside what, and whether that is good enough.
+#![allow(dead_code, reason = "no benchmark needs every kind of line")]
+
+use std::fmt;
+
+/// Whether `cargo bench` runs this; `cargo test --benches` only starts it.
+pub(crate) fn is_wanted() -> bool {
+    std::env::args().any(|arg| arg == "--bench")
+}
+
+/// What a measured number, or its ratio to the peer's, must hold.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+    /// Printed for comparison.
+    None,
+}
+
+pub(crate) fn head(title: &str) {
+    println!("\n{title}");
+    line("", "ours", "peer", "ratio", "target", "");
+}
+
+/// The middle of an odd number of measurements.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// A number beside a peer's, as ours / peer.
+pub(crate) fn beside(what: &str, ours: f64, peer: f64, target: Target) {
+    let ratio = ours / peer;
+    row(what, ours, Some((peer, ratio)), ratio, target);
+}
+
+/// A time beside a peer's: how many times as fast.
+pub(crate) fn times_as_fast(what: &str, ours: f64, peer: f64, target: Target) {
+    let ratio = peer / ours;
+    row(what, ours, Some((peer, ratio)), ratio, target);
+}
+
+pub(crate) fn alone(what: &str, ours: f64, target: Target) {
+    row(what, ours, None, ours, target);
+}
+
+pub(crate) fn skipped(what: &str, why: &str) {
+    println!("{what}: skipped, {why}");
+}
+
+fn row(what: &str, ours: f64, peer: Option<(f64, f64)>, measured: f64, target: Target) {
+    let peer = peer.map(|(peer, ratio)| (number(peer), format!("{ratio:.3}")));
+    let (peer, ratio) = peer.unwrap_or_default();
+    let verdict = match target.holds(measured) {
+        None => "",
+        Some(true) => "met",
+        Some(false) => "MISSED",
+    };
+    line(
+        what,
+        &number(ours),
+        &peer,
+        &ratio,
+        &target.to_string(),
+        verdict,
+    );
+}
+
+fn line(what: &str, ours: &str, peer: &str, ratio: &str, target: &str, verdict: &str) {
+    println!("{what:<58} {ours:>9} {peer:>9} {ratio:>7} {target:>9} {verdict}");
+}
+
+/// As many digits as can mean something.
+fn number(value: f64) -> String {
+    match value.abs() < 100.0 && value.fract() != 0.0 {
+        true => format!("{value:.1}"),
+        false => format!("{value:.0}"),
+    }
+}
+
+impl Target {
+    fn holds(self, measured: f64) -> Option<bool> {
+        match self {
+            Self::AtMost(most) => Some(measured <= most),
+            Self::AtLeast(least) => Some(measured >= least),
+            Self::None => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(f, "<= {most}"),
+            Self::AtLeast(least) => write!(f, ">= {least}"),
+            Self::None => Ok(()),
+        }
+    }
+}

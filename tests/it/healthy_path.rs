@@ -1,0 +1,177 @@
+//! What a request that succeeds at once does not cost: no copy that nobody needs, no allocation for a report that nobody
+//! sees, and a small future.
+
+use allocation_counter::measure;
+use futures_util::FutureExt;
+use http::{Extensions, StatusCode};
+use http_retry::reqwest::RetryMiddleware;
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryOverride, RetryPolicy, RetryReport, StopReason};
+use reqwest_middleware::{ClientBuilder, Middleware, Next};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+/// A body that counts its copies.
+#[derive(Default)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        self.0.fetch_add(1, Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+type Request = http::Request<Counted>;
+type Response = http::Response<String>;
+
+/// A client that gives this answer to everything.
+fn client(
+    status: StatusCode,
+) -> impl Service<
+    Request,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone
++ Send {
+    service_fn(move |request: Request| async move {
+        drop(request);
+        let mut response = Response::default();
+        *response.status_mut() = status;
+        Ok(response)
+    })
+}
+
+fn layer() -> RetryLayer {
+    RetryLayer::new(RetryPolicy::background())
+}
+
+fn request() -> Request {
+    let request = http::Request::get("http://api.example/orders");
+    let request = request.header("x-request-id", "7".repeat(16));
+    request.body(Counted::default()).unwrap()
+}
+
+fn with(own: RetryOverride) -> Request {
+    let mut request = request();
+    request.extensions_mut().insert(own);
+    request
+}
+
+/// How often a request is copied on its way, and what the answer's report says of its end.
+fn copies<S, B>(service: S, request: Request) -> (usize, Option<StopReason>)
+where
+    S: Service<Request, Response = http::Response<B>, Error = Infallible>,
+{
+    let copies = Arc::clone(&request.body().0);
+    let response = service.oneshot(request).now_or_never().unwrap().unwrap();
+    let report = response.extensions().get::<RetryReport>();
+    (copies.load(Relaxed), report.map(RetryReport::stop))
+}
+
+#[test]
+fn a_request_is_copied_once_and_only_where_a_retry_can_follow() {
+    let ok = StatusCode::OK;
+    assert_eq!(copies(layer().layer(client(ok)), request()), (1, None));
+    let nested = layer().layer(layer().layer(client(ok)));
+    assert_eq!(copies(nested, request()), (1, None));
+    let never = RetryLayer::new(RetryPolicy::never()).layer(client(ok));
+    assert_eq!(copies(never, request()), (0, None));
+    for own in [RetryOverride::off(), RetryOverride::new().max_retries(0)] {
+        assert_eq!(copies(layer().layer(client(ok)), with(own)), (0, None));
+    }
+}
+
+#[test]
+fn what_is_not_copied_still_has_its_report_when_it_fails() {
+    let failing = || client(StatusCode::SERVICE_UNAVAILABLE);
+    let never = RetryLayer::new(RetryPolicy::never()).layer(failing());
+    let exhausted = (0, Some(StopReason::AttemptsExhausted));
+    assert_eq!(copies(never, request()), exhausted);
+    let limited = with(RetryOverride::new().max_retries(0));
+    assert_eq!(copies(layer().layer(failing()), limited), exhausted);
+    let off = with(RetryOverride::off());
+    let disabled = (0, Some(StopReason::Disabled));
+    assert_eq!(copies(layer().layer(failing()), off), disabled);
+}
+
+#[test]
+fn a_success_allocates_what_its_copy_does_and_at_most_once_more() {
+    let client = || client(StatusCode::OK);
+    let bare = allocations(|| _ = copies(client(), request()));
+    let layered = layer().layer(client());
+    let layered = allocations(|| _ = copies(layered, request()));
+    let made = request();
+    let copied = allocations(|| drop(made.clone()));
+    assert!(
+        layered <= bare + copied + 1,
+        "{layered} > {bare} + {copied} + 1"
+    );
+}
+
+#[test]
+fn on_reqwest_only_a_copy_allocates_more_than_the_middleware_itself() {
+    let none = Extensions::new;
+    let never = RetryMiddleware::new(RetryPolicy::never());
+    let retries = || RetryMiddleware::new(RetryPolicy::background());
+    let mut off = Extensions::new();
+    off.insert(RetryOverride::off());
+
+    let bare = sent(stack(), none());
+    let copied = sent(stack().with(retries()), none());
+    assert_eq!(sent(stack().with(never), none()), bare + 1);
+    assert_eq!(
+        sent(stack().with(retries()).with(retries()), none()),
+        copied + 1
+    );
+    // Its own word is kept until the request is over.
+    assert_eq!(sent(stack().with(retries()), off), bare + 2);
+}
+
+#[test]
+fn the_future_adds_little_to_the_inner_one_and_the_copy() {
+    let (mut bare, mut layered) = (
+        client(StatusCode::OK),
+        layer().layer(client(StatusCode::OK)),
+    );
+    let inner = size_of_val(&bare.call(request()));
+    let outer = size_of_val(&layered.call(request()));
+    assert!(outer <= inner + size_of::<Request>() + 256, "{outer}");
+}
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    measure(work).count_total
+}
+
+fn stack() -> ClientBuilder {
+    ClientBuilder::new(reqwest::Client::new())
+}
+
+/// The allocations of one success through a stack.
+fn sent(stack: ClientBuilder, mut extensions: Extensions) -> u64 {
+    let client = stack.with(Canned).build();
+    let url = "http://api.example/orders".parse().unwrap();
+    let request = reqwest::Request::new(reqwest::Method::GET, url);
+    allocations(|| {
+        let sent = client.execute_with_extensions(request, &mut extensions);
+        drop(sent.now_or_never().unwrap().unwrap());
+    })
+}
+
+/// Answers in the place of the client.
+struct Canned;
+
+#[async_trait::async_trait]
+impl Middleware for Canned {
+    async fn handle(
+        &self,
+        _: reqwest::Request,
+        _: &mut Extensions,
+        _: Next<'_>,
+    ) -> reqwest_middleware::Result<reqwest::Response> {
+        Ok(http::Response::new("").into())
+    }
+}
