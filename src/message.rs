@@ -11,7 +11,7 @@ pub use replay_body::ReplayBody;
 pub use retry_body::RetryBody;
 
 use crate::policy::{ErrorKind, Outcome, Reach, RewriteWith};
-use crate::route::Move;
+use crate::route::{Move, public_authority};
 use http::{Extensions, HeaderMap, Method};
 use std::any::Any;
 use std::borrow::Cow;
@@ -219,22 +219,8 @@ impl<B: Replay + Send> Resend for http::Request<B> {
     }
 
     fn authority(&self) -> Option<Cow<'_, str>> {
-        let named = self.uri().authority().map(http::uri::Authority::as_str);
         let host = || self.headers().get(http::header::HOST)?.to_str().ok();
-        let authority = named.or_else(host)?;
-        let public = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, public)| public);
-        let default_port = match self.uri().scheme_str() {
-            Some("http") => ":80",
-            Some("https") => ":443",
-            _ => "",
-        };
-        let short = public.strip_suffix(default_port).unwrap_or(public);
-        Some(match short.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => Cow::Owned(short.to_ascii_lowercase()),
-            false => Cow::Borrowed(short),
-        })
+        public_authority(self.uri(), host)
     }
 
     fn scheme(&self) -> Option<&str> {

@@ -3,6 +3,7 @@
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::DeadLetters;
 use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy, is_standard_success};
+use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -163,6 +164,29 @@ impl Move {
         parts.path_and_query = Some(path.parse().ok()?);
         Uri::from_parts(parts).ok()
     }
+}
+
+/// Host and port that a URI names, or that `host` does: without user info, in lower case, and without the port that goes
+/// without saying.
+pub(crate) fn public_authority<'a>(
+    uri: &'a Uri,
+    host: impl FnOnce() -> Option<&'a str>,
+) -> Option<Cow<'a, str>> {
+    let named = uri.authority().map(Authority::as_str);
+    let authority = named.or_else(host)?;
+    let public = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, public)| public);
+    let default_port = match uri.scheme_str() {
+        Some("http") => ":80",
+        Some("https") => ":443",
+        _ => "",
+    };
+    let short = public.strip_suffix(default_port).unwrap_or(public);
+    Some(match short.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(short.to_ascii_lowercase()),
+        false => Cow::Borrowed(short),
+    })
 }
 
 impl Overrides {
