@@ -31,6 +31,9 @@ pub(crate) trait Transport: Send {
     type Response: Send;
     type Error: Send;
 
+    /// Gives up the place that the client keeps for a request.
+    fn step_back(&mut self);
+
     /// The client can take a request.
     fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
@@ -143,14 +146,9 @@ impl<T: Transport> Call<T> {
                     true => self.transport.spare(request),
                     false => (request, None),
                 };
-                let in_time = self.progress.pass_the_gate(Kind::Newcomer).await;
-                let too_late = match in_time {
-                    true => None,
-                    false => self.out_of_time(None),
-                };
-                match too_late {
-                    Some(result) => return self.stop(result, StopReason::DeadlineExceeded),
-                    None => self.attempt(request, spare).await,
+                match self.first_turn().await {
+                    Err((result, why)) => return self.stop(result, why),
+                    Ok(()) => self.attempt(request, spare).await,
                 }
             }
             Start::Ended {
@@ -176,6 +174,36 @@ impl<T: Transport> Call<T> {
                 Waited::Send(request, spare) => self.attempt(request, spare).await,
             };
         }
+    }
+
+    /// Waits at the gate before the first attempt. The client was ready for it; who waits holds no place of the client, and
+    /// takes one afterwards.
+    async fn first_turn(&mut self) -> Result<(), (Outcomes<T>, StopReason)> {
+        let mut waited = false;
+        let in_time = {
+            let mut turn = pin!(self.progress.pass_the_gate(Kind::Newcomer));
+            poll_fn(|cx| {
+                let in_time = turn.as_mut().poll(cx);
+                if in_time.is_pending() && !std::mem::replace(&mut waited, true) {
+                    self.transport.step_back();
+                }
+                in_time
+            })
+            .await
+        };
+        let ready = match (in_time, waited) {
+            (true, false) => return Ok(()),
+            (true, true) => self.ready_in_time().await,
+            (false, _) => None,
+        };
+        let ready = match ready {
+            Some(ready) => ready,
+            None => match self.out_of_time(None) {
+                Some(result) => return Err((result, StopReason::DeadlineExceeded)),
+                None => self.transport.ready().await,
+            },
+        };
+        ready.map_err(|error| (Err(error), StopReason::NotReady))
     }
 
     async fn attempt(&mut self, request: T::Request, spare: Option<T::Spare>) -> Step<T> {
@@ -220,6 +248,8 @@ impl<T: Transport> Call<T> {
         if paid.plan().gated.is_none() {
             runtime.sleep(due.saturating_sub(runtime.now())).await;
         }
+        // Another service has a gate of its own.
+        let way = self.progress.moves_to(paid.plan().failover.as_ref());
         let ready = match self.progress.pass_the_gate(Kind::Retry).await {
             true => self.ready_in_time().await,
             false => None,
@@ -236,7 +266,6 @@ impl<T: Transport> Call<T> {
         match ready {
             Err(error) => Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady),
             Ok(()) => {
-                let way = self.progress.moves_to(paid.plan().failover.as_ref());
                 T::amend(&mut spare, paid.plan().set.as_deref(), way.as_ref());
                 paid.commit();
                 self.progress.story.retry_sent();

@@ -232,6 +232,8 @@ where
     type Response = T;
     type Error = E;
 
+    fn step_back(&mut self) {}
+
     async fn ready(&mut self) -> Result<(), E> {
         Ok(())
     }

@@ -149,7 +149,9 @@ impl RetrySession {
     #[must_use]
     pub fn may_retry(&self) -> bool {
         let left = self.retries < self.max_retries(&self.policy);
-        self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
+        let at_the_gate = || self.repeats() && self.gate_wait_left() > Some(Duration::ZERO);
+        let beyond = || self.policy.resends_beyond_its_limit() || at_the_gate();
+        self.standing_aside.is_none() && (left || beyond())
     }
 
     /// Whether processing the request twice counts as no more than once.
@@ -181,9 +183,10 @@ impl RetrySession {
             .map(|deadline| deadline.saturating_sub(self.started))
     }
 
-    /// How long the request may still wait at the gate; none where there is no gate for it.
+    /// How long the request may still wait at the gate; none where there is no gate for it. The gate is the service's,
+    /// whatever policy a rule retries by.
     pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
-        let most = self.current.0.max_gate_wait?;
+        let most = self.policy.0.max_gate_wait?;
         let gated = self.standing_aside.is_none();
         gated.then(|| most.saturating_sub(self.gate_waited))
     }

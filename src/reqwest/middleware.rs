@@ -253,6 +253,8 @@ impl Transport for Chain<'_> {
     type Response = Response;
     type Error = Error;
 
+    fn step_back(&mut self) {}
+
     async fn ready(&mut self) -> Result<()> {
         Ok(())
     }

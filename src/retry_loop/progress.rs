@@ -5,13 +5,13 @@ use super::reading::Found;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::gate::{Kind, Pass, Passed, Patience, Quota};
+use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
     Attempt, CannedResponse, Class, Decision, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
     RetrySession, StopReason,
 };
-use crate::route::{Head, Move, Route};
+use crate::route::{Head, Move, Route, public_authority};
 use crate::runtime::within;
 use http::{HeaderMap, Method, Uri};
 use std::borrow::Cow;
@@ -115,6 +115,9 @@ impl Progress {
         };
         let headers = outcome.headers();
         let quota = headers.and_then(|headers| Quota::read(headers, at.wall));
+        // A pause that no call would sit out helps nobody: the next one learns by itself that it is refused.
+        let quota =
+            quota.filter(|quota| quota.remaining > 0 || self.session.would_wait(quota.reset));
         match self.session.asked_of_all(outcome, at) {
             Some(asked) => pass.refused(asked, quota),
             None if outcome.class() == Class::Success => pass.succeeded(quota),
@@ -276,8 +279,19 @@ impl Progress {
         let name = route.service.clone().unwrap_or_default();
         self.budget = route.budget_of(|| Arc::clone(&name));
         self.story.moved_to(name, &way.to);
+        self.gate_key = self.key_of_head(&route).unwrap_or_default();
         self.route = route;
         Some(way)
+    }
+
+    /// Who shares a rate limit with the request where it goes now.
+    fn key_of_head(&self, route: &Route) -> Option<Arc<str>> {
+        route.policy.max_gate_wait()?;
+        let head = self.head.as_ref()?;
+        let authority = public_authority(&head.at, || None)?;
+        let with = (&head.headers, None);
+        let call = GatedCall::new(&authority, &head.method, head.at.path(), with);
+        Some(self.engine.gate.key(&call))
     }
 
     fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, done: bool) {

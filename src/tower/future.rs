@@ -75,7 +75,7 @@ struct Rest<S, Q: Resend> {
 impl<S, Q, X> RetryFuture<S, Q, X>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
     S::Response: Answer + 'static,
     <S::Response as Answer>::Kept: 'static,
     S::Future: Send,
@@ -138,7 +138,7 @@ fn loop_from_the_start<S, Q, X>(
 ) -> Loop<S, Q, X>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
     S::Response: Answer + 'static,
     <S::Response as Answer>::Kept: 'static,
     S::Future: Send,
@@ -158,7 +158,7 @@ where
 impl<S, Q> Rest<S, Q>
 where
     Q: Resend,
-    S: Service<Q>,
+    S: Service<Q> + Clone,
     S::Response: Answer,
 {
     /// Counts the result if it is a success that needs nothing more.
@@ -217,7 +217,7 @@ where
 impl<S, Q, X> Future for RetryFuture<S, Q, X>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
     S::Response: Answer + 'static,
     <S::Response as Answer>::Kept: 'static,
     S::Future: Send,

@@ -172,7 +172,7 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
 impl<S, Q, X> Transport for ServiceTransport<S, Q, X>
 where
     Q: Resend + Send,
-    S: Service<Q> + Send,
+    S: Service<Q> + Clone + Send,
     S::Response: Answer,
     S::Future: Send,
     S::Error: Send + 'static,
@@ -183,6 +183,11 @@ where
     type Spare = Q::Spare;
     type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
+
+    fn step_back(&mut self) {
+        // A clone is not ready, and what made the service ready goes with it.
+        self.service = self.service.clone();
+    }
 
     async fn ready(&mut self) -> Result<(), X::Error> {
         poll_fn(|cx| self.service.poll_ready(cx))

@@ -4,6 +4,7 @@ mod bodies;
 mod gate;
 mod server;
 mod settings;
+mod turns;
 
 use http::Request;
 use http_retry::RetryReport;

@@ -119,7 +119,19 @@ impl RetrySession {
         self.gate_wait_left()?;
         let asked = outcome.server_delay(moment.wall).delay()?;
         let most = self.current.0.max_server_delay.unwrap_or(Duration::MAX);
-        (limited && asked <= most).then_some(asked)
+        let heard = match self.current.0.directives.server_delays {
+            ServerDelays::Respect => (asked <= most).then_some(asked),
+            ServerDelays::Clamp => Some(asked.min(most)),
+            ServerDelays::Ignore => None,
+        };
+        heard.filter(|_| limited)
+    }
+
+    /// Whether a call would wait so long because the server said so.
+    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
+        let settings = &self.policy.0;
+        let limits = [settings.max_server_delay, settings.max_gate_wait];
+        limits.into_iter().flatten().all(|most| asked <= most)
     }
 
     fn may_wait_at_the_gate(&self, asked: Duration) -> bool {
