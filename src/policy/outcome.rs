@@ -31,6 +31,8 @@ pub struct Outcome<'a> {
     /// What the answer's body asks for.
     asked: Option<Duration>,
     shared: bool,
+    /// How far the request got at least, whatever this outcome says of itself.
+    got: Option<Reach>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -67,6 +70,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -82,6 +86,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -99,10 +104,19 @@ impl<'a> Outcome<'a> {
     pub(crate) fn judged(self, verdict: Verdict) -> Self {
         Self {
             class: verdict.class,
-            reach: verdict.reach,
+            reach: at_least(self.got, verdict.reach),
             reason: verdict.reason,
             asked: verdict.asked,
             shared: verdict.shared,
+            ..self
+        }
+    }
+
+    /// The same outcome of a request that got this far at least; who judges it later does not take that back.
+    pub(crate) fn that_got(self, got: Reach) -> Self {
+        Self {
+            reach: at_least(Some(got), self.reach),
+            got: Some(got),
             ..self
         }
     }
@@ -179,6 +193,11 @@ impl<'a> Outcome<'a> {
             _ => self.asked.map_or(ServerDelay::None, ServerDelay::Asked),
         }
     }
+}
+
+/// What was found out of a request's reach, in the place of a word that it was not processed.
+fn at_least(got: Option<Reach>, said: Reach) -> Reach {
+    got.filter(|_| said.is_unprocessed()).unwrap_or(said)
 }
 
 /// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.
