@@ -5,7 +5,7 @@ use crate::observe::Observer;
 use crate::policy::RetryPolicy;
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
-use http::HeaderName;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,6 +126,25 @@ impl Engine {
             && !self.across_tasks
             && self.attempt_header.is_none();
     }
+
+    /// Gives a request a key of idempotency that no other has.
+    pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
+        let random = || self.runtime.moment().random;
+        let key = uuid(random(), random());
+        // Hexadecimal digits and hyphens are a header's value.
+        if let Ok(key) = HeaderValue::from_str(&key) {
+            headers.insert("idempotency-key", key);
+        }
+    }
+}
+
+/// A version 4 UUID: 122 random bits.
+fn uuid(high: u64, low: u64) -> String {
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
+    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
+    format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
 }
 
 impl fmt::Debug for Engine {
@@ -254,3 +273,17 @@ macro_rules! http_engine_settings {
 
 pub(crate) use engine_settings;
 pub(crate) use http_engine_settings;
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
+        assert_eq!(uuid(0, 0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(
+            uuid(u64::MAX, u64::MAX),
+            "ffffffff-ffff-4fff-bfff-ffffffffffff"
+        );
+    }
+}
