@@ -2,7 +2,7 @@
 
 use crate::gate::Gate;
 use crate::observe::Observer;
-use crate::policy::RetryPolicy;
+use crate::policy::{RetryPolicy, RetrySession};
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -127,6 +127,16 @@ impl Engine {
             && self.attempt_header.is_none();
     }
 
+    /// Makes a request that was changed one of its own: it is as idempotent as its new headers say, and gets a key of its
+    /// own where requests get keys.
+    pub(crate) fn renew(&self, session: &mut RetrySession, headers: &mut HeaderMap) {
+        session.goes_on_with(headers);
+        if self.idempotency_keys && !session.facts().is_idempotent() {
+            self.put_new_key(headers);
+            session.goes_on_with(headers);
+        }
+    }
+
     /// Gives a request a key of idempotency that no other has.
     pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
         let random = || self.runtime.moment().random;
@@ -241,8 +251,9 @@ macro_rules! http_engine_settings {
         }
 
         /// Gives every request that is not idempotent, and has no such header yet, an `idempotency-key` of its own: a
-        /// random UUID, the same on every attempt. Such a request counts as idempotent from then on, so switch it on only
-        /// where the server keeps the promise. Default off.
+        /// random UUID, the same on every attempt (a request that `truncate` has cut is another one, with a key of its own).
+        /// Such a request counts as idempotent from then on, so switch it on only where the server keeps the promise.
+        /// Default off.
         ///
         /// # Source
         ///

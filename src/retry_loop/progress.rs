@@ -206,6 +206,7 @@ impl Progress {
         let mut cut = None;
         let changed = T::rewrite(spare, &mut |headers, body| {
             let other = rewrite(headers, body)?;
+            self.engine.renew(&mut self.session, headers);
             cut = Some(other.cut);
             Some(other.body)
         });
