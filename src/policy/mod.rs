@@ -55,7 +55,7 @@ pub(crate) use moment::{nanos, second, uniform};
 pub(crate) use presets::Preset;
 #[cfg(test)]
 pub(crate) use retry_after::delay_in_prose;
-pub(crate) use retry_after::{digits, header_duration, rfc3339, until_reset};
+pub(crate) use retry_after::{digits, header_duration, rfc3339, server_clock, until_reset};
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 
