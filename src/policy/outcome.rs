@@ -1,6 +1,7 @@
 //! What one attempt produced, and what is known of the request.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::decision::StopReason;
 use super::evidence::Evidence;
 use super::reason::Reason;
 use super::retry_after::ServerDelay;
@@ -130,6 +131,19 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.reason
+    }
+
+    /// The same outcome after a retry was refused: a wait that is longer than allowed says more than why the server asks
+    /// for one. Nothing changes where no classifier gives reasons.
+    pub(crate) fn refused(self, why: StopReason) -> Self {
+        let exceeds = why == StopReason::ServerDelayTooLong;
+        let reason = self.reason.filter(|_| exceeds);
+        Self {
+            reason: reason
+                .map(|_| Reason::ServerDelayExceedsCap)
+                .or(self.reason),
+            ..self
+        }
     }
 
     /// The same outcome, with what was read of it beyond its head.

@@ -187,6 +187,10 @@ impl Progress {
         let decided = self.decide(&outcome, at);
         self.leave_the_gate(&outcome, at);
         let done = matches!(decided, Err(StopReason::Succeeded));
+        let outcome = match decided {
+            Err(why) => outcome.refused(why),
+            Ok(_) => outcome,
+        };
         self.tell(&outcome, at, done);
         match (decided, spare) {
             (Ok(planned), Some(mut spare)) => match self.rewrite::<T>(&planned, &mut spare) {
