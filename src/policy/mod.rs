@@ -180,15 +180,7 @@ impl RetryPolicy {
     /// Whether a request may be sent again when its limit of retries is reached: a rule may say so, or another service
     /// may stand in.
     pub(crate) fn resends_beyond_its_limit(&self) -> bool {
-        let Directives {
-            rules,
-            otherwise,
-            on_exhausted,
-            ..
-        } = &self.0.directives;
-        !rules.is_empty()
-            || matches!(otherwise, Otherwise::Retry(_))
-            || matches!(on_exhausted, OnExhausted::Failover(_))
+        self.0.directives.resend_beyond_the_limit()
     }
 
     /// Whether a success by the standard tables is one, whatever else the policy holds.
