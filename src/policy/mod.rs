@@ -42,7 +42,7 @@ pub use retry_after::ServerDelay;
 pub use rewrite::TextCut;
 pub use session::RetrySession;
 pub use verdict::{Classify, Verdict};
-pub use worst_case::WorstCase;
+pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use decision::Cost;
 pub(crate) use directives::{

@@ -4,7 +4,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub(super) use plan::longest_spread;
+pub(super) use plan::{GATED_LEAST, longest_spread};
 
 use super::decision::{Decision, RetryPlan, StopReason};
 use super::directives::{Judged, Listed, OnExhausted, Rule};
