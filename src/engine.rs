@@ -2,10 +2,10 @@
 
 use crate::gate::Gate;
 use crate::observe::Observer;
-use crate::policy::RetryPolicy;
+use crate::policy::{RetryPolicy, RetrySession};
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
-use http::HeaderName;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,6 +126,35 @@ impl Engine {
             && !self.across_tasks
             && self.attempt_header.is_none();
     }
+
+    /// Makes a request that was changed one of its own: it is as idempotent as its new headers say, and gets a key of its
+    /// own where requests get keys.
+    pub(crate) fn renew(&self, session: &mut RetrySession, headers: &mut HeaderMap) {
+        session.goes_on_with(headers);
+        if self.idempotency_keys && !session.facts().is_idempotent() {
+            self.put_new_key(headers);
+            session.goes_on_with(headers);
+        }
+    }
+
+    /// Gives a request a key of idempotency that no other has.
+    pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
+        let random = || self.runtime.moment().random;
+        let key = uuid(random(), random());
+        // Hexadecimal digits and hyphens are a header's value.
+        if let Ok(key) = HeaderValue::from_str(&key) {
+            headers.insert("idempotency-key", key);
+        }
+    }
+}
+
+/// A version 4 UUID: 122 random bits.
+fn uuid(high: u64, low: u64) -> String {
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
+    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
+    format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
 }
 
 impl fmt::Debug for Engine {
@@ -222,8 +251,9 @@ macro_rules! http_engine_settings {
         }
 
         /// Gives every request that is not idempotent, and has no such header yet, an `idempotency-key` of its own: a
-        /// random UUID, the same on every attempt. Such a request counts as idempotent from then on, so switch it on only
-        /// where the server keeps the promise. Default off.
+        /// random UUID, the same on every attempt (a request that `truncate` has cut is another one, with a key of its own).
+        /// Such a request counts as idempotent from then on, so switch it on only where the server keeps the promise.
+        /// Default off.
         ///
         /// # Source
         ///
@@ -254,3 +284,17 @@ macro_rules! http_engine_settings {
 
 pub(crate) use engine_settings;
 pub(crate) use http_engine_settings;
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
+        assert_eq!(uuid(0, 0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(
+            uuid(u64::MAX, u64::MAX),
+            "ffffffff-ffff-4fff-bfff-ffffffffffff"
+        );
+    }
+}

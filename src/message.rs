@@ -310,10 +310,7 @@ pub(crate) fn behind_redirects<'a, Q: Resend>(
     request: Option<&Q>,
     final_url: Option<&str>,
 ) -> Outcome<'a> {
-    if !outcome.reach().is_unprocessed() {
-        return outcome;
-    }
-    let reach = match outcome.error_kind() {
+    let got = match outcome.error_kind() {
         Some(ErrorKind::Other) => return outcome,
         Some(_) => Reach::Ambiguous,
         None if without_fragment(request.and_then(Q::url)) == without_fragment(final_url) => {
@@ -321,7 +318,7 @@ pub(crate) fn behind_redirects<'a, Q: Resend>(
         }
         None => Reach::Answered,
     };
-    outcome.with(outcome.class(), reach)
+    outcome.that_got(got)
 }
 
 fn without_fragment(url: Option<&str>) -> Option<&str> {

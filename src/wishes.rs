@@ -144,31 +144,13 @@ impl Wishes {
 #[inline]
 pub(crate) fn give_key<Q: Resend>(engine: &Engine, request: &mut Q) {
     if engine.idempotency_keys && !facts(request).is_idempotent() {
-        give_new_key(engine, request);
-    }
-}
-
-fn give_new_key<Q: Resend>(engine: &Engine, request: &mut Q) {
-    let random = || engine.runtime.moment().random;
-    let key = uuid(random(), random());
-    // Hexadecimal digits and hyphens are a header's value.
-    if let Ok(key) = HeaderValue::from_str(&key) {
-        request.headers_mut().insert("idempotency-key", key);
+        engine.put_new_key(request.headers_mut());
     }
 }
 
 /// What the server must know of the request.
 pub(crate) fn facts<Q: Resend>(request: &Q) -> RequestFacts {
     RequestFacts::of(request.method(), request.headers())
-}
-
-/// A version 4 UUID: 122 random bits.
-fn uuid(high: u64, low: u64) -> String {
-    let high = (high & !0xf000) | 0x4000;
-    let low = (low & !(0b11 << 62)) | (0b10 << 62);
-    let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
-    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
-    format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
 }
 
 /// Writes which attempt this is, where the server is to know.
@@ -207,18 +189,4 @@ pub(crate) fn http_outcome<'a, A: Answer, E: 'static, Q: Resend>(
     }
     let final_url = result.as_ref().ok().and_then(A::url_of);
     behind_redirects(outcome, judging.spare, final_url)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::uuid;
-
-    #[test]
-    fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
-        assert_eq!(uuid(0, 0), "00000000-0000-4000-8000-000000000000");
-        assert_eq!(
-            uuid(u64::MAX, u64::MAX),
-            "ffffffff-ffff-4fff-bfff-ffffffffffff"
-        );
-    }
 }

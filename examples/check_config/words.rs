@@ -73,9 +73,13 @@ pub(super) fn time(worst: &WorstCase) -> String {
         (Some(waits), None) => format!("{} + attempts", duration(waits)),
     };
     let (own, asked) = (with_attempts(worst.backoff), with_attempts(worst.waits));
+    let gate = match worst.gate.waits {
+        Duration::ZERO => String::new(),
+        waits => format!("\n+ {} at the gate", duration(waits)),
+    };
     match own == asked {
-        true => own,
-        false => format!("{own}\n{asked} if asked"),
+        true => format!("{own}{gate}"),
+        false => format!("{own}\n{asked} if asked{gate}"),
     }
 }
 

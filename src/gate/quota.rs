@@ -67,11 +67,13 @@ impl Quota {
     /// Reads the quota that counts requests; of several, the one with the least left. A spent quota of any kind leaves
     /// nothing, until the latest reset of the spent ones.
     ///
-    /// `wall` is the time since 1970-01-01T00:00:00Z against which a date is measured: best the response's own `date`.
+    /// `wall` is the time since 1970-01-01T00:00:00Z, against which a date is measured where the response has no valid
+    /// `date` of its own.
     pub(crate) fn read(headers: &HeaderMap, wall: Duration) -> Option<Self> {
+        let now = policy::server_clock(headers, wall);
         let mut all = structured(headers);
         let lines = NAMES.iter();
-        all.extend(lines.filter_map(|names| Some((names.read(headers, wall)?, names.unit))));
+        all.extend(lines.filter_map(|names| Some((names.read(headers, now)?, names.unit))));
         all.retain(|(quota, _)| quota.reset <= MOST_RESET);
         let requests = || all.iter().filter(|(_, unit)| *unit == Unit::Requests);
         let limit = requests().filter_map(|(quota, _)| quota.limit).min();
@@ -92,9 +94,9 @@ impl Quota {
 }
 
 impl Names {
-    fn read(&self, headers: &HeaderMap, wall: Duration) -> Option<Quota> {
+    fn read(&self, headers: &HeaderMap, now: Duration) -> Option<Quota> {
         let remaining = digits(line(headers, self.remaining)?)?;
-        let reset = time::until(line(headers, self.reset)?, wall)?;
+        let reset = time::until(line(headers, self.reset)?, now)?;
         let limit = line(headers, self.limit).and_then(|text| {
             // One of the drafts lists windows behind the limit: `100, 100;w=60`.
             digits(text.split([',', ';']).next()?)
@@ -286,6 +288,21 @@ mod tests {
             ("x-ratelimit-reset", "1800000060"),
         ];
         assert_eq!(read(&lines), quota(5_000, 4_999, 60_000));
+    }
+
+    #[test]
+    fn a_reset_is_measured_against_the_responses_own_clock() {
+        for (date, reset) in [
+            ("Fri, 15 Jan 2027 07:59:00 GMT", "1799999970"),
+            ("Fri, 15 Jan 2027 09:00:00 GMT", "2027-01-15T09:00:30Z"),
+        ] {
+            let lines = [
+                ("date", date),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", reset),
+            ];
+            assert_eq!(read(&lines), quota(None, 0, 30_000), "{date}");
+        }
     }
 
     #[test]

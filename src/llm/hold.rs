@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// How streamed answers (server-sent events) are held back: at most 64 KiB of them, until the first frame with output, so
-/// that an error before it is an outcome like any other. After the first byte of output nothing is retried.
+/// that an error before it is an outcome like any other. After the first byte of output nothing is retried: the caller has
+/// the answer, and a failure behind that byte is the stream's own, of which the report does not tell.
 ///
 /// Encoded streams (`content-encoding`) are not looked into.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +25,8 @@ impl HoldStreams {
     }
 
     /// How long the first event may take from the head of the answer on; comments that keep the connection alive are
-    /// none. Past it the answer counts as timed out. Default none.
+    /// none. Past it the answer counts as timed out. Default none. It serves retries only: an answer that none can follow,
+    /// as of the last attempt, is the caller's from its head on.
     #[must_use]
     pub fn first_event_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self {

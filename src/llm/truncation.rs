@@ -10,7 +10,7 @@ use crate::policy::{Decimal, Evidence, Outcome, Reason, Rewrite, RewriteBody, Re
 /// Cut are chat completions, responses, messages, Gemini and Bedrock requests and plain prompts, at a character boundary,
 /// in place; every other byte of the JSON stays as it is. Never cut are system and developer texts, the arguments of tool
 /// calls, thinking, images, and the assistant's turn at the end. An idempotency key sent with the first body is not sent
-/// with another one.
+/// with another one: without it the request counts as idempotent no longer, unless the layer gives keys of its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Truncation {
     keep: Keep,

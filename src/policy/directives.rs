@@ -159,6 +159,13 @@ impl Ruling<'_> {
 }
 
 impl Directives {
+    /// Whether a request may be sent again when its limit of retries is reached.
+    pub(super) fn resend_beyond_the_limit(&self) -> bool {
+        !self.rules.is_empty()
+            || matches!(self.otherwise, Otherwise::Retry(_))
+            || matches!(self.on_exhausted, OnExhausted::Failover(_))
+    }
+
     /// The first rule's word; nothing where that depends on what has not been read yet.
     pub(super) fn verdict(&self, seen: &Seen<'_>) -> Option<Ruling<'_>> {
         for (index, rule) in self.rules.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
 use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
-use super::worst_case::{WorstCase, limited};
+use super::worst_case::{AtGate, WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Settings {
         self.explain_rules(text)?;
         let worst = self.worst_case();
         if worst.attempts != Some(1) {
-            self.explain_limits(text)?;
+            self.explain_limits(&worst, text)?;
         }
         if worst.attempts != attempts {
             writeln!(text, "  by all its rules: {}", Attempts(worst.attempts))?;
@@ -81,7 +81,7 @@ impl Settings {
         }
     }
 
-    fn explain_limits(&self, text: &mut String) -> fmt::Result {
+    fn explain_limits(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         match self.max_server_delay {
             _ if self.directives.server_delays == ServerDelays::Ignore => {
                 writeln!(text, "  a server that asks for a wait is not heard")?;
@@ -93,11 +93,15 @@ impl Settings {
             )?,
             None => writeln!(text, "  a server may ask for any wait")?,
         }
-        if let Some(most) = self.max_gate_wait {
+        let AtGate {
+            attempts, waits, ..
+        } = worst.gate;
+        if !waits.is_zero() {
             writeln!(
                 text,
-                "  after a 429 all callers wait together, each for at most {} in all",
-                Words(most)
+                "  after a 429 all callers wait together, each for at most {} in all; at most {attempts} attempts that are \
+                 refused meanwhile do not count",
+                Words(waits)
             )?;
         }
         match self.methods {
@@ -141,7 +145,19 @@ impl Settings {
         text.write_str("  worst case where a server asks for waits: ")?;
         match worst.waits {
             None => writeln!(text, "no limit"),
-            Some(waits) => writeln!(text, "{} of waits", Words(waits)),
+            Some(waits) => writeln!(text, "{} of waits{}", Words(waits), Besides(worst.gate)),
+        }
+    }
+}
+
+/// What a gate adds to the waits.
+struct Besides(AtGate);
+
+impl fmt::Display for Besides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.waits {
+            Duration::ZERO => Ok(()),
+            waits => write!(f, ", and {} at the gate", Words(waits)),
         }
     }
 }
@@ -258,6 +274,20 @@ mod tests {
              worst case: 30s of backoff and the attempts, which have no limit\n  \
              worst case where a server asks for waits: 1h 40s of waits\n"
         );
+    }
+
+    #[test]
+    fn what_the_gate_may_add_is_told_apart() {
+        let text = RetryPolicy::rate_limited().explain();
+        for line in [
+            "rate_limited: at most 3 attempts\n",
+            "  after a 429 all callers wait together, each for at most 15min in all; at most 900 attempts that are refused \
+             meanwhile do not count\n",
+            "  worst case where a server asks for waits: 20min 20s of waits, and 15min at the gate\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert!(!RetryPolicy::background().explain().contains("gate"));
     }
 
     #[test]

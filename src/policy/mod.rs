@@ -42,7 +42,7 @@ pub use retry_after::ServerDelay;
 pub use rewrite::TextCut;
 pub use session::RetrySession;
 pub use verdict::{Classify, Verdict};
-pub use worst_case::WorstCase;
+pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use decision::Cost;
 pub(crate) use directives::{
@@ -55,7 +55,7 @@ pub(crate) use moment::{nanos, second, uniform};
 pub(crate) use presets::Preset;
 #[cfg(test)]
 pub(crate) use retry_after::delay_in_prose;
-pub(crate) use retry_after::{digits, header_duration, rfc3339, until_reset};
+pub(crate) use retry_after::{digits, header_duration, rfc3339, server_clock, until_reset};
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 
@@ -180,15 +180,7 @@ impl RetryPolicy {
     /// Whether a request may be sent again when its limit of retries is reached: a rule may say so, or another service
     /// may stand in.
     pub(crate) fn resends_beyond_its_limit(&self) -> bool {
-        let Directives {
-            rules,
-            otherwise,
-            on_exhausted,
-            ..
-        } = &self.0.directives;
-        !rules.is_empty()
-            || matches!(otherwise, Otherwise::Retry(_))
-            || matches!(on_exhausted, OnExhausted::Failover(_))
+        self.0.directives.resend_beyond_the_limit()
     }
 
     /// Whether a success by the standard tables is one, whatever else the policy holds.

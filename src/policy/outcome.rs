@@ -1,6 +1,7 @@
 //! What one attempt produced, and what is known of the request.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::decision::StopReason;
 use super::evidence::Evidence;
 use super::reason::Reason;
 use super::retry_after::ServerDelay;
@@ -31,6 +32,8 @@ pub struct Outcome<'a> {
     /// What the answer's body asks for.
     asked: Option<Duration>,
     shared: bool,
+    /// How far the request got at least, whatever this outcome says of itself.
+    got: Option<Reach>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +55,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -67,6 +71,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -82,6 +87,7 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
+            got: None,
         }
     }
 
@@ -99,10 +105,19 @@ impl<'a> Outcome<'a> {
     pub(crate) fn judged(self, verdict: Verdict) -> Self {
         Self {
             class: verdict.class,
-            reach: verdict.reach,
+            reach: at_least(self.got, verdict.reach),
             reason: verdict.reason,
             asked: verdict.asked,
             shared: verdict.shared,
+            ..self
+        }
+    }
+
+    /// The same outcome of a request that got this far at least; who judges it later does not take that back.
+    pub(crate) fn that_got(self, got: Reach) -> Self {
+        Self {
+            reach: at_least(Some(got), self.reach),
+            got: Some(got),
             ..self
         }
     }
@@ -116,6 +131,19 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.reason
+    }
+
+    /// The same outcome after a retry was refused: a wait that is longer than allowed says more than why the server asks
+    /// for one. Nothing changes where no classifier gives reasons.
+    pub(crate) fn refused(self, why: StopReason) -> Self {
+        let exceeds = why == StopReason::ServerDelayTooLong;
+        let reason = self.reason.filter(|_| exceeds);
+        Self {
+            reason: reason
+                .map(|_| Reason::ServerDelayExceedsCap)
+                .or(self.reason),
+            ..self
+        }
     }
 
     /// The same outcome, with what was read of it beyond its head.
@@ -179,6 +207,11 @@ impl<'a> Outcome<'a> {
             _ => self.asked.map_or(ServerDelay::None, ServerDelay::Asked),
         }
     }
+}
+
+/// What was found out of a request's reach, in the place of a word that it was not processed.
+fn at_least(got: Option<Reach>, said: Reach) -> Reach {
+    got.filter(|_| said.is_unprocessed()).unwrap_or(said)
 }
 
 /// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.

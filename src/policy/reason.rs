@@ -36,8 +36,6 @@ pub enum Reason {
     InvalidRequest,
     /// The stream ended before its last event.
     IncompleteStream,
-    /// The stream failed after a part of the answer was handed on.
-    OutputAlreadySent,
     /// The provider asks for a longer wait than the policy allows.
     ServerDelayExceedsCap,
     /// The header `x-should-retry: true` asks for a retry that nothing else speaks for.
@@ -65,7 +63,6 @@ impl Reason {
             Self::NotFound => "not_found",
             Self::InvalidRequest => "invalid_request",
             Self::IncompleteStream => "incomplete_stream",
-            Self::OutputAlreadySent => "output_already_sent",
             Self::ServerDelayExceedsCap => "server_delay_exceeds_cap",
             Self::ServerSaidRetry => "server_said_retry",
             Self::ServerSaidNo => "server_said_no",
@@ -102,9 +99,6 @@ impl Reason {
             Self::NotFound => "The model or address does not exist: check its name.",
             Self::InvalidRequest => "The request is not valid: correct it before it is sent again.",
             Self::IncompleteStream => "The stream ended too early: try again.",
-            Self::OutputAlreadySent => {
-                "A part of the answer was already handed on: only the caller can start again."
-            }
             Self::ServerDelayExceedsCap => {
                 "The provider asks for a longer wait than is allowed: come back later, or use another provider."
             }
@@ -126,11 +120,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_word_in_snake_case_and_an_explanation_a_sentence() {
-        for reason in [
-            Reason::RateLimited,
-            Reason::ServerDelayExceedsCap,
-            Reason::OutputAlreadySent,
-        ] {
+        for reason in [Reason::RateLimited, Reason::ServerDelayExceedsCap] {
             let name = reason.to_string();
             assert!(name.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()));
             assert!(reason.explain().ends_with('.'), "{name}");

@@ -141,7 +141,7 @@ fn delay_header(headers: &HeaderMap) -> Option<&'static HeaderName> {
 fn named(headers: &HeaderMap, wall: Duration) -> Option<ServerDelay> {
     let name = delay_header(headers)?;
     let milliseconds = |text: &[u8]| Some(ServerDelay::Asked(Duration::from_millis(digits(text)?)));
-    let now = || date_header(headers).unwrap_or(wall);
+    let now = || server_clock(headers, wall);
     Some(match *name == http::header::RETRY_AFTER {
         true => latest(headers, name, |text| seconds_or_date(text, now)),
         false => latest(headers, name, milliseconds),
@@ -176,8 +176,9 @@ fn seconds_or_date(text: &[u8], now: impl Fn() -> Duration) -> Option<ServerDela
 /// The later of what the resets of spent quotas ask for: of the standard headers, and of those that name one quota among
 /// several.
 fn spent_quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay {
-    let several = quota_reset(status, headers, wall);
-    match (quota(status, headers, wall), several) {
+    let now = server_clock(headers, wall);
+    let several = quota_reset(status, headers, now);
+    match (quota(status, headers, now), several) {
         (ServerDelay::Asked(one), Some(other)) => ServerDelay::Asked(one.max(other)),
         (_, Some(other)) => ServerDelay::Asked(other),
         (one, None) => one,
@@ -185,7 +186,7 @@ fn spent_quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Serve
 }
 
 /// What a spent quota's reset asks for, from the first of the quota headers that is there.
-fn quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay {
+fn quota(status: StatusCode, headers: &HeaderMap, now: Duration) -> ServerDelay {
     let throttled = status == StatusCode::TOO_MANY_REQUESTS;
     if headers.contains_key(&QUOTA) {
         return structured_quota(headers, throttled);
@@ -197,7 +198,7 @@ fn quota(status: StatusCode, headers: &HeaderMap, wall: Duration) -> ServerDelay
                 .and_then(|line| digits(trimmed(line)));
             if left.map_or(throttled, |left| left == 0) {
                 return latest(headers, reset, |text| {
-                    let until = until_reset(digits(text)?, wall);
+                    let until = until_reset(digits(text)?, now);
                     Some(until.map_or(ServerDelay::None, ServerDelay::Asked))
                 });
             }
@@ -237,18 +238,18 @@ fn parameter(text: &str, name: &str) -> Option<u64> {
 }
 
 /// The time until a reset that is a number: of seconds, or a Unix time by its size; none where that is past.
-pub(crate) fn until_reset(reset: u64, wall: Duration) -> Option<Duration> {
+pub(crate) fn until_reset(reset: u64, now: Duration) -> Option<Duration> {
     match reset {
-        UNIX_MILLISECONDS.. => Duration::from_millis(reset).checked_sub(wall),
-        UNIX_SECONDS.. => Duration::from_secs(reset).checked_sub(wall),
+        UNIX_MILLISECONDS.. => Duration::from_millis(reset).checked_sub(now),
+        UNIX_SECONDS.. => Duration::from_secs(reset).checked_sub(now),
         _ => Some(Duration::from_secs(reset)),
     }
 }
 
-fn date_header(headers: &HeaderMap) -> Option<Duration> {
-    headers
-        .get(http::header::DATE)
-        .and_then(|line| date(trimmed(line)))
+/// The time that a response's dates are measured against: its own `date` where that is valid, else the wall clock.
+pub(crate) fn server_clock(headers: &HeaderMap, wall: Duration) -> Duration {
+    let own = headers.get(http::header::DATE);
+    own.and_then(|line| date(trimmed(line))).unwrap_or(wall)
 }
 
 /// An HTTP-date in any of its three forms, as time since 1970.
@@ -405,6 +406,22 @@ mod tests {
         assert_eq!(read("1800000060000"), seconds(60));
         assert_eq!(read("1700000000"), ServerDelay::None);
         assert_eq!(read("-3"), ServerDelay::Invalid("x-ratelimit-reset"));
+    }
+
+    #[test]
+    fn a_reset_is_measured_against_the_responses_own_clock() {
+        let own = ("date", "Fri, 15 Jan 2027 08:00:00 GMT");
+        for reset in [
+            ("x-ratelimit-reset", "1800000030"),
+            ("x-ratelimit-reset", "1800000030000"),
+            ("anthropic-ratelimit-tokens-reset", "2027-01-15T08:00:30Z"),
+        ] {
+            for wall in [1_800_000_060, 1_799_996_400] {
+                assert_eq!(read_at(429, &[own, reset], wall), seconds(30), "{reset:?}");
+            }
+            let lines = [("date", "today"), reset];
+            assert_eq!(read_at(429, &lines, 1_800_000_000), seconds(30));
+        }
     }
 
     #[test]

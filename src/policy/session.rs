@@ -4,7 +4,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub(super) use plan::longest_spread;
+pub(super) use plan::{GATED_LEAST, longest_spread};
 
 use super::decision::{Decision, RetryPlan, StopReason};
 use super::directives::{Judged, Listed, OnExhausted, Rule};
@@ -13,7 +13,7 @@ use super::outcome::{Outcome, RequestFacts};
 use super::request_override::RetryOverride;
 use super::when::Seen;
 use super::{Methods, RetryPolicy};
-use http::Method;
+use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -223,6 +223,19 @@ impl RetrySession {
         match (self.current.0.attempt_timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
+        }
+    }
+
+    /// What is known of the request as it goes on now.
+    pub(crate) fn facts(&self) -> RequestFacts {
+        self.facts
+    }
+
+    /// The request goes on with these headers, which may hold another key of idempotency than before, or none.
+    pub(crate) fn goes_on_with(&mut self, headers: &HeaderMap) {
+        if let Some(method) = &self.method {
+            let facts = RequestFacts::of(method, headers);
+            self.facts = facts.replayable(self.facts.is_replayable());
         }
     }
 

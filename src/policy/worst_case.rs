@@ -4,7 +4,7 @@
 mod tests;
 
 use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
-use super::session::longest_spread;
+use super::session::{GATED_LEAST, longest_spread};
 use super::{Jitter, RetryPolicy, Settings};
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ const ADDED: u32 = 1_000;
 /// The most that one request can cost by a policy: what it asks of the server, and of its caller's patience.
 ///
 /// It is an upper bound: whatever the outcomes are, a request does not exceed it, unless it sets limits of its own. A
-/// part that nothing bounds but the deadline, if there is one, is `None`.
+/// part that nothing bounds but the deadline, if there is one, is `None`. What the gate may add stands apart, in
+/// [`WorstCase::gate`].
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -28,7 +29,8 @@ const ADDED: u32 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorstCase {
-    /// All attempts, the first one included: how often one request can reach a server that keeps failing.
+    /// All attempts, the first one included: how often one request can reach a server that keeps failing. Those that are
+    /// refused at the gate do not count.
     pub attempts: Option<u64>,
     /// All waits, where no server asks for any.
     pub backoff: Option<Duration>,
@@ -38,6 +40,34 @@ pub struct WorstCase {
     pub sending: Option<Duration>,
     /// The deadline: with it no request lasts longer, whatever the other numbers are.
     pub deadline: Option<Duration>,
+    /// What the gate may add to all that.
+    pub gate: AtGate,
+}
+
+/// What the gate may add to a [`WorstCase`], where the policy has a
+/// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait); else nothing.
+///
+/// It takes a server that refuses every call to come to it: each refusal takes at least a second of the time that a call
+/// may wait at the gate.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use std::time::Duration;
+///
+/// let worst = RetryPolicy::rate_limited().worst_case();
+/// assert_eq!(worst.attempts, Some(3));
+/// assert_eq!(worst.gate.waits, Duration::from_secs(15 * 60));
+/// assert_eq!(worst.gate.attempts, 15 * 60);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AtGate {
+    /// The attempts that a 429 sends back to the gate, which count as none.
+    pub attempts: u64,
+    /// All waits there, but for the seconds over which calls are spread that have waited so long.
+    pub waits: Duration,
+    /// Those attempts together, each up to its response head.
+    pub sending: Option<Duration>,
 }
 
 impl RetryPolicy {
@@ -79,7 +109,8 @@ impl WorstCase {
     /// The longest that a request can take up to its response head, if there is a bound.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
-        match (sum(self.waits, self.sending), self.deadline) {
+        let besides = sum(Some(self.gate.waits), self.gate.sending);
+        match (sum(sum(self.waits, self.sending), besides), self.deadline) {
             (Some(all), Some(deadline)) => Some(all.min(deadline)),
             (all, deadline) => all.or(deadline),
         }
@@ -95,6 +126,7 @@ impl WorstCase {
             waits: sum(self.waits, next.waits),
             sending: sum(self.sending, next.sending),
             deadline: self.deadline.or(ends_in_time),
+            gate: self.gate.and_then(next.gate),
         }
     }
 
@@ -109,6 +141,25 @@ impl WorstCase {
                 Some(_) => larger(self.time(), other.time()),
                 None => None,
             },
+            gate: self.gate.or(other.gate),
+        }
+    }
+}
+
+impl AtGate {
+    fn and_then(self, next: Self) -> Self {
+        Self {
+            attempts: self.attempts.saturating_add(next.attempts),
+            waits: self.waits.saturating_add(next.waits),
+            sending: sum(self.sending, next.sending),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            attempts: self.attempts.max(other.attempts),
+            waits: self.waits.max(other.waits),
+            sending: larger(self.sending, other.sending),
         }
     }
 }
@@ -164,9 +215,7 @@ impl<'a> Sources<'a> {
         let settings = || self.together.iter().chain(&self.apart);
         let all = || settings().copied().chain([self.first]);
         let timeout = all().map(|settings| settings.attempt_timeout).max_or_none();
-        let sending = attempts.zip(timeout).map(|(attempts, timeout)| {
-            timeout.saturating_mul(u32::try_from(attempts).unwrap_or(u32::MAX))
-        });
+        let sending = attempts.and_then(|attempts| together(attempts, timeout));
         let bounded = attempts.is_some() || self.waits_alone_are_uncounted();
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
         WorstCase {
@@ -175,6 +224,21 @@ impl<'a> Sources<'a> {
             waits: total(asked),
             sending,
             deadline: all().map(|settings| settings.deadline).max_or_none(),
+            gate: self.gate(timeout),
+        }
+    }
+
+    fn gate(&self, timeout: Option<Duration>) -> AtGate {
+        let repeating = self.together.iter().chain(&self.apart);
+        let refused = repeating
+            .filter_map(|settings| settings.max_gate_wait)
+            .max();
+        let repeats = self.first.max_retries > 0 || self.first.directives.resend_beyond_the_limit();
+        let attempts = refused.filter(|_| repeats).map_or(0, most_refusals);
+        AtGate {
+            attempts,
+            waits: refused.max(self.first.max_gate_wait).unwrap_or_default(),
+            sending: together(attempts, timeout),
         }
     }
 
@@ -295,6 +359,21 @@ fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
     }
     let most = settings.max_server_delay?;
     Some(delay.max(most).saturating_add(longest_spread(most)))
+}
+
+/// So many attempts that last as long as they may.
+fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
+    let times = u32::try_from(attempts).unwrap_or(u32::MAX);
+    match times {
+        0 => Some(Duration::ZERO),
+        _ => Some(timeout?.saturating_mul(times)),
+    }
+}
+
+/// How many refusals take up the time that a call may wait at the gate.
+fn most_refusals(wait: Duration) -> u64 {
+    let times = wait.as_nanos().div_ceil(GATED_LEAST.as_nanos());
+    u64::try_from(times).unwrap_or(u64::MAX)
 }
 
 /// How many retries there are, unless there is no limit.

@@ -190,6 +190,10 @@ impl Progress {
         let decided = self.decide(&outcome, at);
         self.leave_the_gate(&outcome, at);
         let done = matches!(decided, Err(StopReason::Succeeded));
+        let outcome = match decided {
+            Err(why) => outcome.refused(why),
+            Ok(_) => outcome,
+        };
         self.tell(&outcome, at, done);
         match (decided, spare) {
             (Ok(planned), Some(mut spare)) => match self.rewrite::<T>(&planned, &mut spare) {
@@ -209,6 +213,7 @@ impl Progress {
         let mut cut = None;
         let changed = T::rewrite(spare, &mut |headers, body| {
             let other = rewrite(headers, body)?;
+            self.engine.renew(&mut self.session, headers);
             cut = Some(other.cut);
             Some(other.body)
         });

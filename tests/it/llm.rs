@@ -2,6 +2,7 @@
 
 mod bodies;
 mod gate;
+mod keys;
 mod server;
 mod settings;
 mod turns;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 /// The time until a reset: seconds, a Unix time by its size, a duration with units (`1m2.5s`), or a date of RFC 3339.
 /// What lies in the past is no reset.
-pub(super) fn until(text: &str, wall: Duration) -> Option<Duration> {
+pub(super) fn until(text: &str, now: Duration) -> Option<Duration> {
     let text = text.trim();
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return until_reset(text.parse().ok()?, wall);
+        return until_reset(text.parse().ok()?, now);
     }
     match text.contains(['T', 't']) {
-        true => rfc3339(text)?.checked_sub(wall),
+        true => rfc3339(text)?.checked_sub(now),
         false => units(text).or_else(|| decimal(text, Duration::from_secs(1))),
     }
 }

@@ -31,6 +31,13 @@ pub(crate) fn header_duration(text: &str) -> Option<Duration> {
 /// The delay that an error's prose asks for: `try again in 1m2.5s`, `retry after 33 seconds`, `wait 2 minutes`. Of
 /// several the longest. A number counts only behind such words and with a unit.
 pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
+    let text = text.to_ascii_lowercase();
+    let delays = behind_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
+    delays.max().map(whole_millis)
+}
+
+/// What stands behind each cue at the start of a word, and whether that cue can do without `in` or `after`.
+fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
     const CUES: [(&str, bool); 5] = [
         ("try again", false),
         ("retry", false),
@@ -38,17 +45,16 @@ pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
         ("available", false),
         ("wait", true),
     ];
-    let text = text.to_ascii_lowercase();
-    let delays = CUES.iter().flat_map(|(cue, alone)| {
+    CUES.into_iter().flat_map(move |(cue, alone)| {
         let found = text.match_indices(cue);
-        found.filter_map(|(at, cue)| {
+        found.filter_map(move |(at, cue)| {
             let (before, rest) = text.split_at_checked(at)?;
-            let starts = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+            // Of any script: what `letters` runs over holds no other start of a word.
+            let starts = !before.ends_with(char::is_alphanumeric);
             let after = rest.strip_prefix(cue).filter(|_| starts)?;
-            delay_after_cue(after, *alone)
+            Some((after, alone))
         })
-    });
-    delays.max().map(whole_millis)
+    })
 }
 
 /// What follows `retry`: some small words, one of them `in`, `after` or `for` unless the cue can do without, and then a
@@ -128,10 +134,14 @@ fn ends_clause(after: &str) -> bool {
         .is_none_or(|c| matches!(c, '.' | ',' | ';' | ')' | '"' | '\'' | '\n'))
 }
 
+/// The word that a text starts with, but no more of it than of the longest that is known here, and what follows.
 fn letters(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_alphabetic());
-    text.split_at_checked(end.unwrap_or(text.len()))
-        .unwrap_or((text, ""))
+    const LONGEST: usize = 16;
+    let mut next = text.char_indices().take(LONGEST);
+    let end = next.find(|(_, c)| !c.is_alphabetic());
+    let longest = || text.char_indices().nth(LONGEST);
+    let end = end.or_else(longest).map_or(text.len(), |(at, _)| at);
+    text.split_at_checked(end).unwrap_or((text, ""))
 }
 
 fn short_unit(name: &str) -> Option<u128> {

@@ -18,7 +18,7 @@ const SPREAD_PART: u32 = 5;
 
 /// What each refusal takes from the time that a call may wait at the gate, besides its wait: a server that asks for next
 /// to nothing is not asked without end.
-const GATED_LEAST: Duration = Duration::from_secs(1);
+pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
 
 type Delay = (Duration, DelaySource);
 

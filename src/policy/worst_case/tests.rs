@@ -163,3 +163,34 @@ fn what_follows_a_failover_is_added_and_ends_by_the_same_deadline() {
     assert_eq!(open.or(bounded).time(), Some(SECOND * 64));
     assert_eq!(open.or(bounded).attempts, Some(3));
 }
+
+fn gated(retries: u32, millis: u64) -> RetryPolicy {
+    let builder = fixed(retries, SECOND).to_builder();
+    let builder = builder.max_gate_wait(Duration::from_millis(millis));
+    builder.attempt_timeout(SECOND * 2).build().unwrap()
+}
+
+#[test]
+fn the_gate_adds_its_waits_and_a_refusal_for_each_second_of_them() {
+    let worst = gated(1, 4_500).worst_case();
+    assert_eq!(worst.attempts, Some(2));
+    assert_eq!(worst.gate.attempts, 5);
+    assert_eq!(worst.gate.waits, Duration::from_millis(4_500));
+    assert_eq!(worst.gate.sending, Some(SECOND * 10));
+    let all = Duration::from_millis(60_000 + 4_000 + 4_500 + 10_000);
+    assert_eq!(worst.time(), Some(all));
+    assert_eq!(worst.and_then(worst).time(), Some(all * 2));
+    assert_eq!(worst.and_then(worst).gate.attempts, 10);
+    assert_eq!(worst.or(gated(1, 9_000).worst_case()).gate.attempts, 9);
+}
+
+#[test]
+fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there() {
+    let worst = gated(0, 5_000).worst_case();
+    assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
+    let rule = rule(Then::Retry(gated(1, 7_000)));
+    assert_eq!(ruled(&fixed(0, SECOND), vec![rule]).gate.attempts, 7);
+    let none = fixed(3, SECOND).worst_case().gate;
+    assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
+    assert_eq!(none.sending, Some(Duration::ZERO));
+}

@@ -94,6 +94,21 @@ async fn a_rate_limit_is_waited_for_at_the_gate_whose_word_stands_in_the_prose()
 }
 
 #[tokio::test]
+async fn a_wait_that_is_longer_than_allowed_is_named_with_its_delay() {
+    let asked = Duration::from_secs(3_600);
+    let rules = || Rules {
+        hint: Hint::Prose,
+        trouble: chosen([(1, Trouble::RateLimited(asked))]),
+        ..Rules::default()
+    };
+    for (report, _) in both(rules, &says("hello")).await {
+        assert_eq!(report.stop(), StopReason::ServerDelayTooLong, "{report}");
+        assert_eq!(reasons(&report), [Some(Reason::ServerDelayExceedsCap)]);
+        assert_eq!(report.attempts()[0].asked.delay(), Some(asked));
+    }
+}
+
+#[tokio::test]
 async fn an_account_without_money_is_not_asked_again() {
     let rules = || Rules {
         trouble: chosen([(1, Trouble::InsufficientQuota)]),

@@ -8,14 +8,16 @@ use super::inputs::{
 use super::sound::policy;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::observe::RetryEvent;
 use http_retry::policy::{Decision, DelaySource, Moment, ServerDelay};
 use http_retry::run::Runner;
 use http_retry::runtime::{Runtime, Sleep};
 use http_retry::tower::RetryLayer;
-use http_retry::{Class, Reach, RetryBudget, RetryOverride, RetryPolicy, RetryReport};
+use http_retry::{
+    Class, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -138,9 +140,32 @@ proptest! {
             let _ = session.attempt_limit(moment.now);
         }
         prop_assert_eq!(planned, u64::from(session.retries()));
-        // A quarter of an hour is the longest time at a gate, and each refusal takes a second of it.
-        prop_assert!(gated <= 900);
-        prop_assert!(own.is_some() || session.retries() <= policy.max_retries());
+        let worst = policy.worst_case();
+        prop_assert!(own.is_some() || gated <= worst.gate.attempts);
+        prop_assert!(own.is_some() || worst.attempts.is_none_or(|most| planned < most));
+    }
+
+    #[test]
+    fn a_call_is_refused_at_the_gate_as_often_as_the_worst_case_says(
+        at_gate in 1_u64..30_000,
+        retries in 1_u32..4,
+    ) {
+        let policy = RetryPolicy::builder().max_retries(retries);
+        let policy = policy.max_gate_wait(Duration::from_millis(at_gate)).build().unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after-ms", HeaderValue::from_static("1"));
+        let busy = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+        let facts = RequestFacts::operation().idempotent(true);
+        let mut session = policy.session(facts, Duration::ZERO);
+        let (mut attempts, mut gated) = (1, 0);
+        while let Some(plan) = super::plan(&mut session, &busy, Moment::new(Duration::ZERO)) {
+            match plan.source() {
+                DelaySource::Gate => gated += 1,
+                _ => attempts += 1,
+            }
+        }
+        let worst = policy.worst_case();
+        prop_assert_eq!((worst.attempts, worst.gate.attempts), (Some(attempts), gated));
     }
 
     #[test]
@@ -219,7 +244,7 @@ fn use_once(budget: &RetryBudget, now: Duration, success: bool) {
         budget.deposit(now);
     }
     let seen = Seen::Response(StatusCode::SERVICE_UNAVAILABLE, HeaderMap::new());
-    let facts = http_retry::RequestFacts::operation().idempotent(true);
+    let facts = RequestFacts::operation().idempotent(true);
     let mut session = RetryPolicy::default().session(facts, now);
     if let Some(plan) = super::plan(&mut session, &seen.outcome(), Moment::new(now)) {
         drop(budget.withdraw(plan, now));

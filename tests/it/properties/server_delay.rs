@@ -26,6 +26,7 @@ enum Form {
     DateByItsOwnClock,
     Quota(&'static str, &'static str),
     QuotaAtATime,
+    QuotaAtATimeByItsOwnClock,
     StructuredQuota,
 }
 
@@ -41,13 +42,14 @@ fn form() -> impl Strategy<Value = Form> {
         Form::Quota("ratelimit-reset", "ratelimit-remaining"),
         Form::Quota("x-ratelimit-reset", "x-ratelimit-remaining"),
         Form::QuotaAtATime,
+        Form::QuotaAtATimeByItsOwnClock,
         Form::StructuredQuota,
     ])
 }
 
 /// The headers of a response that asks for `seconds` when the wall clock stands at `wall`.
 fn asking(form: Form, seconds: u64, wall: u64) -> HeaderMap {
-    let own_clock = 784_111_777;
+    let own_clock = 1_111_111_111;
     let lines = match form {
         Form::Seconds => vec![("retry-after", seconds.to_string())],
         Form::Blanks => vec![("retry-after", format!(" \t{seconds} "))],
@@ -62,6 +64,11 @@ fn asking(form: Form, seconds: u64, wall: u64) -> HeaderMap {
         }
         Form::QuotaAtATime => vec![
             ("x-ratelimit-reset", (wall + seconds).to_string()),
+            ("x-ratelimit-remaining", "0".to_owned()),
+        ],
+        Form::QuotaAtATimeByItsOwnClock => vec![
+            ("date", http_date(own_clock)),
+            ("x-ratelimit-reset", (own_clock + seconds).to_string()),
             ("x-ratelimit-remaining", "0".to_owned()),
         ],
         Form::StructuredQuota => vec![("ratelimit", format!("\"burst\";r=0;t={seconds}"))],

@@ -2,8 +2,9 @@
 
 use super::server::refusing;
 use super::*;
-use http_retry::policy::ErrorKind;
-use http_retry::{Reach, ReportSlot, StopReason};
+use http_retry::llm::HoldStreams;
+use http_retry::policy::{ErrorKind, Methods};
+use http_retry::{Class, Reach, ReportSlot, StopReason};
 use wiremock::matchers::method;
 
 /// A server that sees orders through and answers each with a redirect.
@@ -35,6 +36,40 @@ async fn a_post_that_was_redirected_to_a_busy_page_is_not_repeated() {
     assert_eq!(report.stop(), StopReason::NotIdempotent);
     assert_eq!(report.attempts()[0].reach, Reach::Answered);
     assert_eq!(orders(&server).await, 1);
+}
+
+/// What became of an order whose receipt is this page, and how many orders came.
+async fn order_with_receipt(policy: RetryPolicy, page: ResponseTemplate) -> (RetryReport, usize) {
+    let server = redirecting_to("/receipt").await;
+    let receipt = Mock::given(method("GET")).respond_with(page);
+    receipt.mount(&server).await;
+    let retries = RetryMiddleware::new(policy).runtime(ManualRuntime::new());
+    let order = client(retries).post(format!("{}/order", server.uri()));
+    let response = order.body("order").send().await.unwrap();
+    (report_of(&response), orders(&server).await)
+}
+
+#[tokio::test]
+async fn no_classifier_takes_back_that_a_redirected_post_was_processed() {
+    let llm = RetryPolicy::llm().to_builder().methods(Methods::Idempotent);
+    let llm = llm.hold_streams(HoldStreams::new()).build().unwrap();
+    let own = RetryPolicy::builder().max_retries(2);
+    let own = own.classify(|_| Some((Class::Throttled, Reach::Refused)));
+    let own = own.build().unwrap();
+    let invited = ResponseTemplate::new(503).insert_header("retry-after", "1");
+    let limited = ResponseTemplate::new(500).set_body_string(r#"{"error":"rate_limit_exceeded"}"#);
+    let event = "data: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Wait\"}}\n\n";
+    let stream = ResponseTemplate::new(200).set_body_raw(event, "text/event-stream");
+    let pages = [408, 425, 429].map(ResponseTemplate::new);
+    let pages = pages.into_iter().chain([invited, limited, stream]);
+    let mut cases: Vec<_> = pages.map(|page| (llm.clone(), page)).collect();
+    cases.push((own, ResponseTemplate::new(503)));
+    for (policy, page) in cases {
+        let (report, orders) = order_with_receipt(policy, page).await;
+        assert_eq!(report.stop(), StopReason::NotIdempotent, "{report}");
+        assert_eq!(report.attempts()[0].reach, Reach::Answered, "{report}");
+        assert_eq!(orders, 1, "{report}");
+    }
 }
 
 #[tokio::test]

@@ -88,6 +88,8 @@ fn other_numbers_in_prose_are_no_delays() {
         "waited 30 seconds",
         "Request took 30 seconds; try again",
         "await 5s",
+        "éretry in 5s",
+        "ärmwait 5s",
         "the limit reset 5 minutes",
         "try again with fewer than 100 seconds of audio",
         "available models: 5 s",
@@ -107,4 +109,14 @@ fn the_time_grows_with_the_text_and_not_with_its_square() {
     assert_eq!(prose(&many), None);
     let digits = format!("retry in {}", "1,000".repeat(100_000));
     assert_eq!(prose(&digits), None);
+}
+
+#[test]
+fn a_word_of_any_script_is_looked_into_once() {
+    for letter in ["é", "ж", "重", "\u{663}"] {
+        let word = format!("{letter}retry{letter}wait").repeat(1_000);
+        assert_eq!(behind_cues(&word).count(), 0, "{letter}");
+    }
+    let word = "é".repeat(1_000);
+    assert!(letters(&word).0.len() < 50);
 }
