@@ -60,7 +60,7 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
     }
 }
 
-/// The clock and the timer of tokio, the system's wall clock, and a small random generator for each thread.
+/// The clock and the timer of tokio, the system's wall clock, and the thread's random generator.
 ///
 /// Under `tokio::time::pause` it follows the paused clock.
 ///
@@ -81,10 +81,6 @@ mod tokio_runtime {
 
     use super::{Runtime, Sleep, TokioRuntime};
     use crate::policy::Moment;
-    use rand::rngs::SmallRng;
-    use rand::{Rng, SeedableRng};
-    use std::cell::RefCell;
-    use std::hash::{BuildHasher, RandomState};
     use std::sync::LazyLock;
     use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -93,19 +89,6 @@ mod tokio_runtime {
         let now = Instant::now();
         now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now)
     });
-
-    thread_local! {
-        static RANDOM: RefCell<SmallRng> = RefCell::new(SmallRng::from_seed(seed()));
-    }
-
-    /// Different on every thread and in every process, as the keys of the standard library's hash maps are.
-    fn seed() -> <SmallRng as SeedableRng>::Seed {
-        let mut seed = <SmallRng as SeedableRng>::Seed::default();
-        for part in seed.chunks_exact_mut(8) {
-            part.copy_from_slice(&RandomState::new().hash_one(()).to_ne_bytes());
-        }
-        seed
-    }
 
     impl Runtime for TokioRuntime {
         fn now(&self) -> Duration {
@@ -120,7 +103,7 @@ mod tokio_runtime {
                 .unwrap_or_default();
             Moment::new(self.now())
                 .with_wall(wall)
-                .with_random(RANDOM.with_borrow_mut(SmallRng::next_u64))
+                .with_random(rand::random())
         }
 
         fn sleep(&self, duration: Duration) -> Sleep {
@@ -137,26 +120,4 @@ pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Outp
         Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
     })
     .await
-}
-
-#[cfg(all(test, feature = "tokio"))]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[tokio::test]
-    async fn no_thread_draws_what_another_draws() {
-        let draw = || -> Vec<u64> { (0..1_000).map(|_| TokioRuntime.moment().random).collect() };
-        let threads: Vec<_> = (0..8).map(|_| std::thread::spawn(draw)).collect();
-        let drawn: BTreeSet<u64> = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect();
-        assert_eq!(drawn.len(), 8_000);
-        let high = drawn
-            .iter()
-            .filter(|number| **number > u64::MAX / 2)
-            .count();
-        assert!((3_600..4_400).contains(&high), "{high}");
-    }
 }
