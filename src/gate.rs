@@ -154,7 +154,7 @@ impl Gate {
         }))
     }
 
-    /// Waits until a call to this service may be sent.
+    /// Waits until a call to this service may be sent; says by `on_wait` when it begins to.
     ///
     /// # Cancel safety
     ///
@@ -165,6 +165,7 @@ impl Gate {
         kind: Kind,
         patience: Patience,
         runtime: &Arc<dyn Runtime>,
+        on_wait: impl FnOnce() + Send,
     ) -> Passed {
         let started = runtime.now();
         let room = self.room(service, started);
@@ -181,7 +182,15 @@ impl Gate {
             sleep: None,
             slept_until: Duration::ZERO,
         };
-        let pass = poll_fn(|cx| seat.poll(cx)).await;
+        let mut on_wait = Some(on_wait);
+        let pass = poll_fn(|cx| {
+            let pass = seat.poll(cx);
+            if let Some(on_wait) = on_wait.take_if(|_| pass.is_pending()) {
+                on_wait();
+            }
+            pass
+        })
+        .await;
         let waited = seat.now().saturating_sub(started);
         Passed { pass, waited }
     }

@@ -179,18 +179,16 @@ impl<T: Transport> Call<T> {
     /// Waits at the gate before the first attempt. The client was ready for it; who waits holds no place of the client, and
     /// takes one afterwards.
     async fn first_turn(&mut self) -> Result<(), (Outcomes<T>, StopReason)> {
+        let Self {
+            transport,
+            progress,
+        } = &mut *self;
         let mut waited = false;
-        let in_time = {
-            let mut turn = pin!(self.progress.pass_the_gate(Kind::Newcomer));
-            poll_fn(|cx| {
-                let in_time = turn.as_mut().poll(cx);
-                if in_time.is_pending() && !std::mem::replace(&mut waited, true) {
-                    self.transport.step_back();
-                }
-                in_time
-            })
-            .await
+        let step_back = || {
+            waited = true;
+            transport.step_back();
         };
+        let in_time = progress.pass_the_gate(Kind::Newcomer, step_back).await;
         let ready = match (in_time, waited) {
             (true, false) => return Ok(()),
             (true, true) => self.ready_in_time().await,
@@ -249,8 +247,8 @@ impl<T: Transport> Call<T> {
             runtime.sleep(due.saturating_sub(runtime.now())).await;
         }
         // Another service has a gate of its own.
-        let way = self.progress.moves_to(paid.plan().failover.as_ref());
-        let ready = match self.progress.pass_the_gate(Kind::Retry).await {
+        let way = self.progress.moves_to(paid.plan());
+        let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
             true => self.ready_in_time().await,
             false => None,
         };

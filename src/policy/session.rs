@@ -148,10 +148,14 @@ impl RetrySession {
     /// Whether a retry can follow the next attempt at all; if not, nothing need be kept for one.
     #[must_use]
     pub fn may_retry(&self) -> bool {
-        let left = self.retries < self.max_retries(&self.policy);
         let at_the_gate = || self.repeats() && self.gate_wait_left() > Some(Duration::ZERO);
-        let beyond = || self.policy.resends_beyond_its_limit() || at_the_gate();
-        self.standing_aside.is_none() && (left || beyond())
+        self.may_retry_a_success() || at_the_gate()
+    }
+
+    /// The same without those that wait at the gate, which follow nothing but a rate limit.
+    pub(crate) fn may_retry_a_success(&self) -> bool {
+        let left = self.retries < self.max_retries(&self.policy);
+        self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
     /// Whether processing the request twice counts as no more than once.

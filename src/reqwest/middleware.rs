@@ -105,9 +105,11 @@ impl Middleware for RetryMiddleware {
                 return attempts.await;
             }
             let repeats = rest.repeats;
-            match repeats {
-                true => rest.spare = request.keep_spare(engine.recorded),
-                false => rest.unkept = Some(facts(&request)),
+            if repeats {
+                rest.spare = request.keep_spare(engine.recorded);
+            }
+            if rest.spare.is_none() {
+                rest.unkept = Some(facts(&request));
             }
             let result = {
                 let mut attempt = {

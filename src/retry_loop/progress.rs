@@ -9,7 +9,7 @@ use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
     Attempt, CannedResponse, Class, Decision, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
-    RetrySession, StopReason,
+    RetryPlan, RetrySession, StopReason,
 };
 use crate::route::{Head, Move, Route, public_authority};
 use crate::runtime::within;
@@ -86,7 +86,11 @@ impl Progress {
 
     /// Waits for its turn at the gate, if there is one, but no longer than it may; tells whether the deadline has passed
     /// meanwhile.
-    pub(super) async fn pass_the_gate(&mut self, kind: Kind) -> bool {
+    pub(super) async fn pass_the_gate(
+        &mut self,
+        kind: Kind,
+        on_wait: impl FnOnce() + Send,
+    ) -> bool {
         let Some(at_gate) = self.session.gate_wait_left() else {
             return true;
         };
@@ -95,7 +99,7 @@ impl Progress {
             at_gate,
         };
         let Engine { gate, runtime, .. } = &*self.engine;
-        let passed = gate.pass(&self.gate_key, kind, patience, runtime);
+        let passed = gate.pass(&self.gate_key, kind, patience, runtime, on_wait);
         let Passed { pass, waited } = passed.await;
         let in_time = pass.is_some();
         self.pass = pass;
@@ -116,8 +120,7 @@ impl Progress {
         let headers = outcome.headers();
         let quota = headers.and_then(|headers| Quota::read(headers, at.wall));
         // A pause that no call would sit out helps nobody: the next one learns by itself that it is refused.
-        let quota =
-            quota.filter(|quota| quota.remaining > 0 || self.session.would_wait(quota.reset));
+        let quota = quota.filter(|quota| self.session.would_wait(quota.reset));
         match self.session.asked_of_all(outcome, at) {
             Some(asked) => pass.refused(asked, quota),
             None if outcome.class() == Class::Success => pass.succeeded(quota),
@@ -261,9 +264,10 @@ impl Progress {
         named.unwrap_or(&self.budget).clone()
     }
 
-    /// Goes on at another service, if one is named; gives the way there.
-    pub(super) fn moves_to(&mut self, service: Option<&Arc<str>>) -> Option<Move> {
-        let destination = self.route.destinations.get(service?)?.clone();
+    /// Goes on at another service, if the plan names one; gives the way there.
+    pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<Move> {
+        let service = plan.failover.as_ref()?;
+        let destination = self.route.destinations.get(service)?.clone();
         let head = self.head.as_mut()?;
         let way = Move {
             from: self.route.base.clone(),
@@ -284,17 +288,20 @@ impl Progress {
         let name = route.service.clone().unwrap_or_default();
         self.budget = route.budget_of(|| Arc::clone(&name));
         self.story.moved_to(name, &way.to);
-        self.gate_key = self.key_of_head(&route).unwrap_or_default();
+        let key = self.gate_key_at(&route, plan.set.as_deref());
+        self.gate_key = key.unwrap_or_default();
         self.route = route;
         Some(way)
     }
 
-    /// Who shares a rate limit with the request where it goes now.
-    fn key_of_head(&self, route: &Route) -> Option<Arc<str>> {
+    /// Who shares a rate limit with the request where it goes now, with these headers in place of its own.
+    fn gate_key_at(&self, route: &Route, set: Option<&HeaderMap>) -> Option<Arc<str>> {
         route.policy.max_gate_wait()?;
         let head = self.head.as_ref()?;
         let authority = public_authority(&head.at, || None)?;
-        let with = (&head.headers, None);
+        let mut headers = head.headers.clone();
+        headers.extend(set.cloned().unwrap_or_default());
+        let with = (&headers, None);
         let call = GatedCall::new(&authority, &head.method, head.at.path(), with);
         Some(self.engine.gate.key(&call))
     }

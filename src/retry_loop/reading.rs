@@ -58,7 +58,9 @@ impl Progress {
         if self.session.needs_evidence(&outcome) {
             return Needs::Evidence;
         }
-        let streams = policy.streams().filter(|_| self.session.may_retry());
+        let streams = policy
+            .streams()
+            .filter(|_| self.session.may_retry_a_success());
         match streams.and_then(|streams| streams.hold(&outcome)) {
             Some(look) => Needs::Stream(look),
             None => Needs::Nothing,

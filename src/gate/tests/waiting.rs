@@ -30,7 +30,7 @@ fn at_once(passed: impl Future<Output = Passed>) -> Pass {
 }
 
 fn refuse(gate: &Gate, runtime: &Arc<dyn Runtime>, asked: Duration) {
-    at_once(gate.pass("a", Kind::Newcomer, LONG, runtime)).refused(asked, None);
+    at_once(gate.pass("a", Kind::Newcomer, LONG, runtime, || ())).refused(asked, None);
 }
 
 #[test]
@@ -40,11 +40,11 @@ fn an_open_gate_lets_everybody_through_at_once_and_services_are_apart() {
     refuse(&gate, &runtime, SECOND);
     assert!(
         gate.clone()
-            .pass("a", Kind::Newcomer, LONG, &runtime)
+            .pass("a", Kind::Newcomer, LONG, &runtime, || ())
             .now_or_never()
             .is_none()
     );
-    at_once(gate.pass("b", Kind::Newcomer, LONG, &runtime)).succeeded(None);
+    at_once(gate.pass("b", Kind::Newcomer, LONG, &runtime, || ())).succeeded(None);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_wait_ends_when_its_turn_comes() {
     let gate = Gate::new();
     refuse(&gate, &shared, SECOND * 10);
     let passed = gate
-        .pass("a", Kind::Retry, LONG, &shared)
+        .pass("a", Kind::Retry, LONG, &shared, || ())
         .now_or_never()
         .unwrap();
     assert!(passed.pass.is_some() && passed.waited >= SECOND * 10 && passed.waited < SECOND * 12);
@@ -71,7 +71,7 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_ends_it_with_one() {
         ..LONG
     };
     let passed = gate
-        .pass("a", Kind::Retry, hurried, &shared)
+        .pass("a", Kind::Retry, hurried, &shared, || ())
         .now_or_never()
         .unwrap();
     assert!(passed.pass.is_none());
@@ -81,7 +81,7 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_ends_it_with_one() {
         at_gate: SECOND * 300,
     };
     let passed = gate
-        .pass("a", Kind::Retry, patient, &shared)
+        .pass("a", Kind::Retry, patient, &shared, || ())
         .now_or_never()
         .unwrap();
     assert!(passed.pass.is_some());
@@ -96,7 +96,7 @@ fn dropped_at_any_await_a_wait_gives_its_place_back_and_a_pass_its_slot() {
     refuse(&gate, &runtime, SECOND);
     let room = gate.room("a", Duration::ZERO);
     let mut waits: Vec<_> = (0..10)
-        .map(|_| Box::pin(gate.pass("a", Kind::Newcomer, LONG, &runtime)))
+        .map(|_| Box::pin(gate.pass("a", Kind::Newcomer, LONG, &runtime, || ())))
         .collect();
     let mut cx = Context::from_waker(Waker::noop());
     for wait in &mut waits {
@@ -118,8 +118,8 @@ fn dropped_at_any_await_a_wait_gives_its_place_back_and_a_pass_its_slot() {
     assert_eq!(room.in_flight(), 0);
     // Before its first look a call holds nothing.
     let _busy = gate.room("b", Duration::ZERO);
-    let first = at_once(gate.pass("b", Kind::Newcomer, LONG, &runtime));
-    let mut second = Box::pin(gate.pass("b", Kind::Newcomer, LONG, &runtime));
+    let first = at_once(gate.pass("b", Kind::Newcomer, LONG, &runtime, || ()));
+    let mut second = Box::pin(gate.pass("b", Kind::Newcomer, LONG, &runtime, || ()));
     assert!(second.as_mut().poll(&mut cx).is_pending());
     drop((first, second));
     let room = gate.room("b", Duration::ZERO);
@@ -130,8 +130,8 @@ fn dropped_at_any_await_a_wait_gives_its_place_back_and_a_pass_its_slot() {
 fn answers_that_are_there_are_heard_before_another_call_goes() {
     let (_, runtime) = paused();
     let gate = Gate::new();
-    let busy = at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime));
-    let mut next = Box::pin(gate.pass("a", Kind::Newcomer, LONG, &runtime));
+    let busy = at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime, || ()));
+    let mut next = Box::pin(gate.pass("a", Kind::Newcomer, LONG, &runtime, || ()));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(next.as_mut().poll(&mut cx).is_pending());
     busy.refused(SECOND, None);
@@ -145,15 +145,16 @@ fn the_least_recently_used_service_is_forgotten_but_rather_one_that_is_open() {
     let gate = Gate::new().max_services(2);
     refuse(&gate, &runtime, SECOND);
     for service in ["b", "c"] {
-        at_once(gate.pass(service, Kind::Newcomer, LONG, &runtime)).succeeded(None);
+        at_once(gate.pass(service, Kind::Newcomer, LONG, &runtime, || ())).succeeded(None);
     }
     assert!(
-        gate.pass("a", Kind::Newcomer, LONG, &runtime)
+        gate.pass("a", Kind::Newcomer, LONG, &runtime, || ())
             .now_or_never()
             .is_none()
     );
     for number in 0..5_000 {
-        at_once(gate.pass(&number.to_string(), Kind::Newcomer, LONG, &runtime)).succeeded(None);
+        at_once(gate.pass(&number.to_string(), Kind::Newcomer, LONG, &runtime, || ()))
+            .succeeded(None);
     }
 }
 
@@ -180,7 +181,9 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
     let gate = Gate::new();
     refuse(&gate, &runtime, SECOND * 30);
     for _ in 0..3 {
-        let passed = gate.pass("a", Kind::Retry, LONG, &runtime).now_or_never();
+        let passed = gate
+            .pass("a", Kind::Retry, LONG, &runtime, || ())
+            .now_or_never();
         passed.unwrap().pass.unwrap().refused(SECOND * 30, None);
     }
 }
@@ -211,7 +214,7 @@ static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new
 });
 
 async fn one_call(gate: &Gate, runtime: &Arc<dyn Runtime>, started: Duration) -> Duration {
-    let passed = gate.pass("a", Kind::Newcomer, LONG, runtime).await;
+    let passed = gate.pass("a", Kind::Newcomer, LONG, runtime, || ()).await;
     let at = runtime.now().saturating_sub(started);
     runtime.sleep(Duration::from_millis(10)).await;
     passed.pass.unwrap().succeeded(None);
@@ -255,11 +258,11 @@ async fn a_slot_that_comes_free_is_taken_at_once() {
             reset: SECOND * 600,
         })
     };
-    at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime)).succeeded(quota(1));
-    let busy = at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime));
+    at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime, || ())).succeeded(quota(1));
+    let busy = at_once(gate.pass("a", Kind::Newcomer, LONG, &runtime, || ()));
     let waiter = {
         let (gate, runtime) = (gate.clone(), Arc::clone(&runtime));
-        tokio::spawn(async move { gate.pass("a", Kind::Newcomer, LONG, &runtime).await })
+        tokio::spawn(async move { gate.pass("a", Kind::Newcomer, LONG, &runtime, || ()).await })
     };
     runtime.sleep(SECOND * 5).await;
     busy.answered(quota(1));

@@ -6,6 +6,7 @@
 )]
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::config::{Document, RetryConfig};
@@ -196,6 +197,44 @@ async fn nobody_who_waits_at_the_gate_holds_a_place_of_the_client() {
     }
     let hosts: Vec<_> = server.asked().into_iter().map(|(host, _)| host).collect();
     assert_eq!(hosts, ["a", "b", "a", "a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quota_that_counts_down_to_what_nobody_would_sit_out_closes_no_gate() {
+    const fn left(left: &'static str) -> [(&'static str, &'static str); 2] {
+        [
+            ("x-ratelimit-remaining-requests", left),
+            ("x-ratelimit-reset-requests", "24h"),
+        ]
+    }
+    const TWO: &[(&str, &str)] = &left("2");
+    const ONE: &[(&str, &str)] = &left("1");
+    const NONE: &[(&str, &str)] = &left("0");
+    let tomorrow: Said = (429, &[("retry-after", "86400")]);
+    let server = Server::new([(200, TWO), (200, ONE), (200, NONE), tomorrow, tomorrow]);
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(server.clone());
+    for status in [200, 200, 200, 429, 429] {
+        let answer = client.clone().oneshot(call("a")).await.unwrap();
+        assert_eq!(answer.status(), status);
+    }
+    assert!(server.asked().iter().all(|(_, second)| *second == 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn newcomers_behind_a_limit_of_the_client_are_not_let_in_before_their_turn() {
+    let server = Server::new([ASKS_FOR_5_S]);
+    let inner = ConcurrencyLimit::new(server.clone(), 2);
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(inner);
+    let calls = (0..50).map(|_| tokio::spawn(client.clone().oneshot(call("a"))));
+    for call in join_all(calls).await {
+        assert_eq!(call.unwrap().unwrap().status(), StatusCode::OK);
+    }
+    let before = server
+        .asked()
+        .iter()
+        .filter(|(_, second)| *second < 5)
+        .count();
+    assert!(before <= 2, "{before} were sent before the pause was over");
 }
 
 #[tokio::test(start_paused = true)]
