@@ -126,18 +126,21 @@ impl Client {
         runtime: LabRuntime,
         origin: &Origin,
         policy: &RetryPolicy,
+        budget: impl Fn() -> RetryBudget,
     ) -> Self {
         match world.stack {
             Stack::Tower => {
                 let layer = || {
-                    RetryLayer::new(policy.clone())
-                        .runtime(runtime)
-                        .boxed_errors()
+                    let layer = RetryLayer::new(policy.clone()).runtime(runtime);
+                    layer.budget(budget()).boxed_errors()
                 };
                 Self::tower(layer().layer(layer().layer(layer().layer(origin.clone()))))
             }
             Stack::Reqwest => {
-                let layer = || RetryMiddleware::new(policy.clone()).runtime(runtime);
+                let layer = || {
+                    let layer = RetryMiddleware::new(policy.clone()).runtime(runtime);
+                    layer.budget(budget())
+                };
                 Self::chain([layer(), layer(), layer()], origin)
             }
         }

@@ -87,7 +87,7 @@ pub(super) const N: Scenario = Scenario {
 };
 
 fn n(world: World) -> Vec<Row> {
-    let run = |client: fn(World, &Stage) -> Client| {
+    let run = |client: &dyn Fn(&Stage) -> Client| {
         world.play(async {
             let rules = Rules {
                 outage: Duration::ZERO..Duration::MAX,
@@ -95,31 +95,30 @@ fn n(world: World) -> Vec<Row> {
             };
             let stage = Stage::new(world, vec![rules]);
             let times = Load::new(50.0, 0..60).times(world.arrivals, world.seed);
-            let calls = load::offer(
-                stage.clock,
-                &[client(world, &stage)],
-                &[Target::new(0)],
-                times,
-            )
-            .await;
-            stage.run(calls)
+            let (clients, targets) = ([client(&stage)], [Target::new(0)]);
+            stage.run(load::offer(stage.clock, &clients, &targets, times).await)
         })
     };
-    let ours = run(|world, stage| {
-        Client::ours_thrice(
-            world,
-            stage.runtime(),
-            &stage.origin,
-            &RetryPolicy::background(),
-        )
-    });
-    let attempts = ours.attempts_per_call();
-    let mut rows =
-        vec![peer("N", Contender::HttpRetry, &ours).at_most("attempts per request", attempts, 1.1)];
+    let ours = |budget: fn() -> RetryBudget| {
+        let policy = RetryPolicy::background();
+        run(&|stage| Client::ours_thrice(world, stage.runtime(), &stage.origin, &policy, budget))
+    };
+    let (with, without) = (ours(RetryBudget::default), ours(RetryBudget::unlimited));
+    let mut rows = vec![
+        peer("N", Contender::HttpRetry, &with).at_most(ATTEMPTS, with.attempts_per_call(), 1.1),
+        // The budgets cannot be what holds here: one layer alone makes five attempts, three would make 125.
+        peer("N, no budgets", Contender::HttpRetry, &without).at_most(
+            ATTEMPTS,
+            without.attempts_per_call(),
+            5.0,
+        ),
+    ];
     if world.peers {
-        let peers = run(|_, stage| Client::reqwest_retry_thrice(&stage.origin));
-        let row = peer("N", Contender::ReqwestRetry, &peers);
-        rows.push(row.measure("attempts per request", peers.attempts_per_call()));
+        let peers = run(&|stage| Client::reqwest_retry_thrice(&stage.origin));
+        let row = peer("N, no budgets", Contender::ReqwestRetry, &peers);
+        rows.push(row.measure(ATTEMPTS, peers.attempts_per_call()));
     }
     rows
 }
+
+const ATTEMPTS: &str = "attempts per request";
