@@ -17,6 +17,7 @@ mod table;
 use divan::{Bencher, black_box};
 use http_retry::budget::PaidRetry;
 use http_retry::policy::{Decision, Moment, RetryPlan};
+use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{ErrorKind, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -53,6 +54,13 @@ fn main() {
         "nine deposits to one withdraw, TpsBudget",
         3.0,
     );
+    // A layer has read the clock anyway, when the attempt began; `TpsBudget` reads it at each deposit.
+    let alternated = alternate(
+        || together(|| (), |()| ours.deposit(TokioRuntime.now())),
+        || together(|| (), |()| peers.deposit()),
+    );
+    let what = "deposit and a reading of the clock, TpsBudget";
+    table::times_as_fast(what, alternated.0, alternated.1, Target::None);
 }
 
 #[divan::bench(threads = [1, 2])]
