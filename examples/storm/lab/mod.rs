@@ -26,7 +26,7 @@ pub(crate) struct World {
     pub(crate) stack: Stack,
     /// Whether the peers play too.
     pub(crate) peers: bool,
-    /// Whether the scenarios that last for hours have fewer clients.
+    /// Whether the longest scenarios are shortened.
     pub(crate) short: bool,
 }
 

@@ -66,6 +66,7 @@ pub(super) const J: Scenario = Scenario {
 };
 
 fn j(world: World) -> Vec<Row> {
+    let end = if world.short { 40 } else { 120 };
     let setup = Setup {
         rules: Rules {
             workers: Some(50),
@@ -73,7 +74,7 @@ fn j(world: World) -> Vec<Row> {
             longest_queue: Some(Duration::from_millis(500)),
             ..Rules::default()
         },
-        loads: vec![Load::new(1_500.0, 0..120), Load::new(800.0, 120..140)],
+        loads: vec![Load::new(1_500.0, 0..end), Load::new(800.0, end..end + 20)],
         patience: Some(PATIENCE),
         ..Setup::default()
     };
