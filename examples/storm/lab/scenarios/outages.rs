@@ -84,7 +84,7 @@ pub(super) const B2: Scenario = Scenario {
 pub(super) const I: Scenario = Scenario {
     id: "I",
     title: "the server hangs for 10 s at 800 of 1,000 requests a second",
-    worlds: Worlds::All,
+    worlds: Worlds::OneOfEachSeed,
     play: |world| {
         // Those without a budget would do as before.
         let with_budgets = match world.peers {
