@@ -31,8 +31,8 @@ pub(crate) trait Transport: Send {
     type Response: Send;
     type Error: Send;
 
-    /// Gives up the place that the client keeps for a request.
-    fn step_back(&mut self);
+    /// Gives up the place that the client keeps for a request, if it keeps one.
+    fn step_back(&mut self) -> bool;
 
     /// The client can take a request.
     fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
@@ -183,13 +183,10 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let mut waited = false;
-        let step_back = || {
-            waited = true;
-            transport.step_back();
-        };
+        let mut stepped_back = false;
+        let step_back = || stepped_back = transport.step_back();
         let in_time = progress.pass_the_gate(Kind::Newcomer, step_back).await;
-        let ready = match (in_time, waited) {
+        let ready = match (in_time, stepped_back) {
             (true, false) => return Ok(()),
             (true, true) => self.ready_in_time().await,
             (false, _) => None,

@@ -232,7 +232,9 @@ where
     type Response = T;
     type Error = E;
 
-    fn step_back(&mut self) {}
+    fn step_back(&mut self) -> bool {
+        false
+    }
 
     async fn ready(&mut self) -> Result<(), E> {
         Ok(())

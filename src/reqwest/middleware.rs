@@ -255,7 +255,9 @@ impl Transport for Chain<'_> {
     type Response = Response;
     type Error = Error;
 
-    fn step_back(&mut self) {}
+    fn step_back(&mut self) -> bool {
+        false
+    }
 
     async fn ready(&mut self) -> Result<()> {
         Ok(())

@@ -184,9 +184,10 @@ where
     type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
 
-    fn step_back(&mut self) {
+    fn step_back(&mut self) -> bool {
         // A clone is not ready, and what made the service ready goes with it.
         self.service = self.service.clone();
+        true
     }
 
     async fn ready(&mut self) -> Result<(), X::Error> {
