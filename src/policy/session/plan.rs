@@ -118,13 +118,7 @@ impl RetrySession {
             && outcome.is_shared();
         self.gate_wait_left()?;
         let asked = outcome.server_delay(moment.wall).delay()?;
-        let most = self.current.0.max_server_delay.unwrap_or(Duration::MAX);
-        let heard = match self.current.0.directives.server_delays {
-            ServerDelays::Respect => (asked <= most).then_some(asked),
-            ServerDelays::Clamp => Some(asked.min(most)),
-            ServerDelays::Ignore => None,
-        };
-        heard.filter(|_| limited)
+        self.heard(asked).ok()?.filter(|_| limited)
     }
 
     /// Whether a call would wait so long because the server said so.
@@ -264,21 +258,26 @@ impl RetrySession {
         asked: ServerDelay,
         moment: Moment,
     ) -> Result<Delay, StopReason> {
-        let settings = &self.current.0;
-        let asked = asked.delay().unwrap_or_default();
-        let most = settings.max_server_delay.unwrap_or(Duration::MAX);
-        let asked = match settings.directives.server_delays {
-            ServerDelays::Respect if asked > most => return Err(StopReason::ServerDelayTooLong),
-            ServerDelays::Respect => asked,
-            ServerDelays::Clamp => asked.min(most),
-            ServerDelays::Ignore => Duration::ZERO,
-        };
+        let asked = self.heard(asked.delay().unwrap_or_default())?;
+        let asked = asked.unwrap_or_default();
         let delay = own.max(asked).saturating_add(spread(asked, moment.random));
         let source = match asked > own {
             true => DelaySource::Server,
             false => DelaySource::Own,
         };
         self.in_time((delay, source), moment)
+    }
+
+    /// What counts of a delay that the server asks for.
+    fn heard(&self, asked: Duration) -> Result<Option<Duration>, StopReason> {
+        let settings = &self.current.0;
+        let most = settings.max_server_delay.unwrap_or(Duration::MAX);
+        match settings.directives.server_delays {
+            ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
+            ServerDelays::Respect => Ok(Some(asked)),
+            ServerDelays::Clamp => Ok(Some(asked.min(most))),
+            ServerDelays::Ignore => Ok(None),
+        }
     }
 
     fn in_time(&self, delay: Delay, moment: Moment) -> Result<Delay, StopReason> {
