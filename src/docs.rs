@@ -16,3 +16,6 @@ pub mod comparison {}
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+#[cfg(test)]
+mod tests;

@@ -109,7 +109,7 @@ mod wishes;
 )]
 pub mod budget;
 #[cfg(all(
-    any(doc, doctest),
+    any(doc, doctest, test),
     feature = "llm",
     feature = "metrics",
     feature = "reqwest",

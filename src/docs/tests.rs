@@ -1,0 +1,184 @@
+//! The tables of the guide, held against the enums and the metrics that they list.
+
+mod keys;
+mod tables;
+
+use crate::observe::{MetricsObserver, Observer, RetryEvent, RetryEventKind};
+use crate::policy::{Class, DelaySource, ErrorKind, Reach, RetryPolicy, StopReason, TextCut};
+use crate::testing::{ManualRuntime, Script};
+use crate::tower::RetryLayer;
+use futures_util::FutureExt;
+use metrics::with_local_recorder;
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tables::{table, words};
+use tower::{Layer, ServiceExt};
+
+const GUIDE: &str = include_str!("guide.md");
+const REFERENCE: &str = include_str!("config.md");
+const METRICS: &str = include_str!("../observe/metrics.rs");
+
+/// Every variant of an enum. Where one is missing, the match does not compile: add it here and to the table.
+macro_rules! every {
+    ($type:ident: $($variant:ident)*) => {{
+        let _: fn($type) = |value| match value {
+            $($type::$variant => (),)*
+        };
+        [$($type::$variant),*]
+    }};
+}
+
+#[test]
+fn the_guide_says_what_to_do_about_each_stop_reason() {
+    let names = stop_reasons()
+        .into_iter()
+        .map(|reason| format!("`{reason}`"));
+    assert_eq!(first_column("### Why it stopped"), sorted(names));
+}
+
+#[test]
+fn the_reference_lists_the_stops_that_count_as_exhausted() {
+    let (_, below) = REFERENCE
+        .split_once("\n## Once retries are exhausted")
+        .unwrap();
+    let (_, list) = below.split_once("the stops ").unwrap();
+    let (list, _) = list.split_once(".\n").unwrap();
+    let all = stop_reasons().into_iter();
+    let exhausted = all.filter(|reason| reason.is_exhausted());
+    let names = exhausted.map(|reason| reason.to_string());
+    assert_eq!(sorted(words(list)), sorted(names));
+}
+
+#[test]
+fn the_guide_says_what_each_kind_of_error_is() {
+    let all = every!(
+        ErrorKind: Dns Connect ConnectTimeout Tls Certificate NotProcessed Timeout Reset Incomplete
+        Http2 Request Redirect Body Protocol Decode Other
+    );
+    let names = all.map(|kind| format!("`{kind}`"));
+    assert_eq!(first_column("### What an error was"), sorted(names));
+}
+
+#[test]
+fn the_guide_says_what_each_class_and_reach_means() {
+    let classes = every!(Class: Success Transient Throttled Permanent);
+    let reaches = every!(Reach: Unsent Refused Ambiguous Answered);
+    let names = |all: [String; 4]| sorted(all.map(|name| format!("`{name}`")));
+    let heading = "## Teach it a status";
+    let [class, reach] = [0, 1].map(|nth| column(&table(GUIDE, heading, nth)));
+    assert_eq!(class, names(classes.map(|class| format!("{class:?}"))));
+    assert_eq!(reach, names(reaches.map(|reach| format!("{reach:?}"))));
+}
+
+#[test]
+fn each_metric_is_listed_with_its_kind_and_labels() {
+    let rustdoc = METRICS.replace("\n/// ", "\n");
+    let of_rustdoc = table(&rustdoc, "Counts attempts", 0);
+    for rows in [table(GUIDE, "## Watch it", 0), of_rustdoc] {
+        let listed: BTreeSet<Metric> = rows.iter().map(|row| metric(row)).collect();
+        assert_eq!(listed, measured());
+    }
+}
+
+#[test]
+fn the_guide_lists_each_source_of_a_delay() {
+    let all = every!(DelaySource: Own Server Gate);
+    let rows = table(GUIDE, "## Watch it", 0);
+    let row = rows.iter().find(|row| row[0].contains("_retries_"));
+    let (_, values) = row.unwrap()[2].split_once("`delay_source`: ").unwrap();
+    assert_eq!(words(values), all.map(|source| source.to_string()));
+}
+
+fn stop_reasons() -> Vec<StopReason> {
+    every!(
+        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent
+        ServerDelayTooLong DeadlineExceeded BudgetExhausted NotReady Disabled Nested Accepted Failed
+        Stopped WaitsExhausted
+    )
+    .to_vec()
+}
+
+/// Name, kind and labels.
+type Metric = (String, String, Vec<String>);
+
+fn metric(row: &[String]) -> Metric {
+    // Behind a label's name its values may stand.
+    let labels = row[2].split(": ").next().unwrap_or_default();
+    (words(&row[0]).concat(), row[1].clone(), words(labels))
+}
+
+/// What an observer of every event measures.
+fn measured() -> BTreeSet<Metric> {
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    with_local_recorder(&recorder, || {
+        let server = Script::new().status(503).status(200);
+        let layer = RetryLayer::new(RetryPolicy::background())
+            .runtime(ManualRuntime::new())
+            .observe(MetricsObserver::new());
+        let request = http::Request::new(String::new());
+        let sent = layer.layer(server).oneshot(request).now_or_never();
+        assert_eq!(sent.unwrap().unwrap().status(), 200);
+        for kind in rare_events() {
+            MetricsObserver::new().on_event(&RetryEvent {
+                service: "",
+                method: None,
+                at: Duration::ZERO,
+                kind,
+            });
+        }
+    });
+    of(&snapshotter)
+}
+
+/// The events that a plain request with one retry does not bring.
+fn rare_events() -> [RetryEventKind<'static>; 2] {
+    // An event that is new must be brought here, or by the request.
+    let _: fn(RetryEventKind<'_>) = |kind| match kind {
+        RetryEventKind::AttemptStarted { .. }
+        | RetryEventKind::AttemptEnded(_)
+        | RetryEventKind::RetryScheduled { .. }
+        | RetryEventKind::Stopped(_)
+        | RetryEventKind::WaitedAtGate { .. }
+        | RetryEventKind::TextCut(_) => (),
+    };
+    let waited = Duration::from_secs(1);
+    [
+        RetryEventKind::WaitedAtGate { waited },
+        RetryEventKind::TextCut(TextCut::new(2, 1)),
+    ]
+}
+
+fn of(snapshotter: &Snapshotter) -> BTreeSet<Metric> {
+    let all = snapshotter.snapshot().into_vec().into_iter();
+    all.map(|(key, ..)| {
+        let kind = match key.kind() {
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
+        };
+        let labels = key.key().labels().map(|label| label.key().to_owned());
+        (
+            key.key().name().to_owned(),
+            kind.to_owned(),
+            labels.collect(),
+        )
+    })
+    .collect()
+}
+
+fn first_column(heading: &str) -> Vec<String> {
+    column(&table(GUIDE, heading, 0))
+}
+
+fn column(rows: &[Vec<String>]) -> Vec<String> {
+    sorted(rows.iter().map(|row| row[0].clone()))
+}
+
+fn sorted(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.sort();
+    names
+}
