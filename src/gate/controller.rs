@@ -1,0 +1,359 @@
+//! The controller of one key: what each answer means for all of its calls, and when the next of them may go.
+//!
+//! A refusal closes the gate for everybody, until a call that was sent later and succeeds shows that the refusal was not
+//! meant for everybody. After a pause the calls go on in order, first as fast as they succeeded before it, then at twice
+//! that rate in each round. Where answers tell what is left of a quota, no more calls are in flight than that.
+//!
+//! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's.
+//! Every number and every intermediate result is below 2^53, and sums saturate there, so that a script whose only numbers
+//! are floats of 64 bits can take the same steps.
+
+mod allowance;
+mod release;
+#[cfg(test)]
+mod tests;
+mod witnesses;
+
+pub(crate) use allowance::Allowance;
+
+use allowance::QuotaState;
+use release::Release;
+use witnesses::Witnesses;
+
+/// The largest number.
+pub(crate) const MOST: u64 = (1 << 53) - 1;
+const MILLISECOND: u64 = 1_000;
+const SECOND: u64 = 1_000_000;
+
+/// The pause after a refusal that asks for none.
+const NO_WISH: u64 = 100 * MILLISECOND;
+/// What is doubled at least, and how far doubling goes.
+const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
+const MOST_DOUBLED: u64 = 60 * SECOND;
+/// From so many doublings on, even the least that is doubled exceeds the most.
+const DOUBLINGS: u32 = 13;
+/// A release looks this many pauses ahead, within these bounds.
+const REACH: u64 = 4;
+const SHORTEST_REACH: u64 = SECOND;
+const LONGEST_REACH: u64 = 5 * SECOND;
+/// The longest time from one call to the next.
+const SLOWEST: u64 = 60 * SECOND;
+/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
+const GROUP_PART: u64 = 4;
+const SMALLEST_GROUP: u64 = 2;
+const LARGEST_GROUP: u64 = 4;
+/// What a refusal takes from the credit, what a contradiction makes of it, and the most that successes make of it.
+const PRICE: u64 = 2;
+const CREDIT: u64 = 12;
+const FULL_CREDIT: u64 = 32;
+/// After this time the successes of an open gate count half.
+const MEMORY: u64 = 20 * SECOND;
+
+/// The right to send one call: its number among the calls of the key. 0 is a call that nobody counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Permit(pub(crate) u64);
+
+/// The state of one key.
+#[derive(Debug, Default)]
+pub(crate) struct Controller {
+    head_start: bool,
+    /// The number of the last call that was let through.
+    sent: u64,
+    /// The pauses that ended by themselves, and the last call that was sent before the last of them did.
+    opening: u64,
+    sent_before: u64,
+    closed: bool,
+    closed_at: u64,
+    /// When a closed gate opens, or an open one has opened.
+    until: u64,
+    /// The longest wish of the last pause.
+    asked: u64,
+    /// How often the gate was closed again without a success.
+    doublings: u32,
+    /// Successes since the last opening, and since when they count.
+    ok: u64,
+    since: u64,
+    /// The most successes of late.
+    lately: u64,
+    /// The time from one call to the next that was found last.
+    each: u64,
+    witnesses: Witnesses,
+    /// Refusals that need not close the gate, at [`PRICE`] each.
+    credit: u64,
+    release: Option<Release>,
+    /// How many have gone in this release.
+    gone: u64,
+    quota: QuotaState,
+    /// A call was refused at some time.
+    refused: bool,
+}
+
+impl Controller {
+    /// An open gate whose successes count from now on.
+    pub(crate) fn new(now: u64, head_start: bool) -> Self {
+        Self {
+            head_start,
+            since: now.min(MOST),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the first in the line may go; if not, when it may, unless something happens before.
+    ///
+    /// `random` is uniform over 64 bits, and used where a pause ends.
+    pub(crate) fn next(&mut self, now: u64, random: u64) -> Result<(), u64> {
+        let now = now.min(MOST);
+        self.quota.turn_over(now, self.sent);
+        if self.closed && now >= self.until {
+            self.open(now, random);
+        }
+        if self.closed {
+            return Err(self.until);
+        }
+        if let Some(reset) = self.quota.spent_until() {
+            return Err(reset);
+        }
+        match &self.release {
+            Some(release) if release.due(self.gone) > now => Err(release.due(self.gone)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first in the line goes; `more` wait behind it. With nobody behind it the release is over.
+    pub(crate) fn go(&mut self, more: bool) -> Permit {
+        self.gone = sum(self.gone, 1);
+        self.sent = sum(self.sent, 1);
+        self.quota.send();
+        if !more {
+            self.line_is_empty();
+        }
+        Permit(self.sent)
+    }
+
+    /// Nobody waits any more: who comes next goes at once.
+    pub(crate) fn line_is_empty(&mut self) {
+        self.release = None;
+    }
+
+    /// A call was refused. It asked for `asked`, if for anything; where that is from a header that names a delay, it goes
+    /// before the reset of the quota in the same answer.
+    pub(crate) fn refused(
+        &mut self,
+        now: u64,
+        permit: Permit,
+        asked: Option<u64>,
+        quota: Option<Allowance>,
+    ) {
+        let now = now.min(MOST);
+        let asked = asked.map(|asked| asked.min(MOST));
+        let quota = quota.map(|quota| quota.within(asked));
+        self.refused = true;
+        self.fade(now);
+        self.quota.hear(now, permit, quota);
+        let asked = asked.or(quota.and_then(Allowance::spent_for));
+        let asked = asked.unwrap_or(NO_WISH);
+        if self.closed {
+            self.until = self.until.max(sum(now, asked));
+            self.asked = self.asked.max(asked);
+            self.judge(now, permit, false);
+            return;
+        }
+        self.judge(now, permit, false);
+        match self.credit.checked_sub(PRICE) {
+            Some(left) => self.credit = left,
+            None => self.close(now, permit, asked),
+        }
+    }
+
+    /// A call has succeeded.
+    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        let now = now.min(MOST);
+        self.fade(now);
+        self.ok = sum(self.ok, 1);
+        self.quota.hear_success(now, permit, quota);
+        if self.credit > 0 {
+            self.credit = sum(self.credit, 1).min(FULL_CREDIT);
+        }
+        self.judge(now, permit, true);
+    }
+
+    /// A call has ended in another way, or was dropped: it speaks neither for nor against the pause.
+    pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        self.witnesses.gone(permit);
+        match quota {
+            Some(quota) => self.quota.hear(now.min(MOST), permit, Some(quota)),
+            None => self.quota.lost(permit),
+        }
+    }
+
+    /// Takes over what happened while the gate was idle and nobody looked: `sent` is the number of the last call, `back`
+    /// calls have ended, and `ok` successes count since `since`.
+    pub(crate) fn catch_up(&mut self, sent: u64, back: u64, (ok, since): (u64, u64)) {
+        self.note_sent(sent);
+        self.quota.came_back(back);
+        (self.ok, self.since) = (ok.min(MOST), since.min(MOST));
+    }
+
+    /// Calls were sent up to this number without being asked for.
+    pub(crate) fn note_sent(&mut self, sent: u64) {
+        let sent = sent.min(MOST).max(self.sent);
+        self.quota.sent_unseen(sent.saturating_sub(self.sent));
+        self.sent = sent;
+    }
+
+    /// Whether a call may go, and a success be counted, without a look at the rest of the state.
+    pub(crate) fn is_idle(&self) -> bool {
+        let quiet = !self.closed && self.release.is_none() && self.credit == 0;
+        quiet && !self.quota.is_known() && !self.witnesses.are_awaited()
+    }
+
+    /// Whether the gate is closed for everybody.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether an answer may let the next call go before its time.
+    pub(crate) fn may_go_sooner(&self) -> bool {
+        match self.closed {
+            true => self.witnesses.are_awaited(),
+            false => self.quota.is_waited_for(),
+        }
+    }
+
+    /// How many pauses have ended by themselves.
+    pub(crate) fn opening(&self) -> u64 {
+        self.opening
+    }
+
+    /// The longest wish of the last pause.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    /// Successes since the last opening, and since when.
+    pub(crate) fn successes(&self) -> (u64, u64) {
+        (self.ok, self.since)
+    }
+
+    /// Whether a call was ever refused.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.refused
+    }
+
+    fn close(&mut self, now: u64, permit: Permit, asked: u64) {
+        self.credit = 0;
+        let mut pause = asked;
+        if permit.0 > self.sent_before {
+            let soon = now.saturating_sub(self.until) < MOST_DOUBLED;
+            self.doublings = match self.opening > 0 && self.ok == 0 && soon {
+                true => self.doublings.saturating_add(1).min(DOUBLINGS),
+                false => 0,
+            };
+            pause = doubled(asked, self.doublings);
+        }
+        self.closed = true;
+        self.closed_at = now;
+        self.until = sum(now, pause);
+        self.asked = asked;
+        self.witnesses = Witnesses::of(permit, self.sent);
+    }
+
+    /// The pause has ended by itself: plans who goes when.
+    fn open(&mut self, now: u64, random: u64) {
+        let pause = self.until.saturating_sub(self.closed_at);
+        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
+        // The pause is a part of the cycle: 500 in 10 s are 50 in a second.
+        let cycle = now.saturating_sub(self.since).min(reach).max(1);
+        let slowest = match self.each {
+            0 => SLOWEST,
+            each => product(each, 2),
+        };
+        self.each = quotient(cycle, self.ok.max(1))
+            .min(slowest)
+            .clamp(1, SLOWEST);
+        self.lately = self.ok.max(quotient(self.lately, 2));
+        let group = quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP);
+        let round = reach.max(self.each);
+        self.release = Some(Release {
+            from: sum(now, part(random, self.each)),
+            round,
+            first: quotient(round, self.each),
+            group,
+            head_start: self.head_start,
+        });
+        self.gone = 0;
+        self.ok = 0;
+        self.since = now;
+        self.closed = false;
+        self.opening = sum(self.opening, 1);
+        self.sent_before = self.sent;
+    }
+
+    /// The successes of an open gate weigh less the older they are.
+    fn fade(&mut self, now: u64) {
+        if self.closed || self.release.is_some() {
+            return;
+        }
+        (self.ok, self.since) = faded(self.ok, self.since, now);
+    }
+
+    /// A call has come back that may have been sent after the refused one. Where such calls are let through, the pause is
+    /// not for everybody.
+    fn judge(&mut self, now: u64, permit: Permit, good: bool) {
+        if !self.witnesses.hear(permit, good) {
+            return;
+        }
+        self.credit = self.credit.max(CREDIT);
+        if std::mem::take(&mut self.closed) {
+            if let Some(release) = &mut self.release {
+                release.from = sum(release.from, now.saturating_sub(self.closed_at));
+            }
+        }
+    }
+}
+
+/// Successes of an open gate and since when they count, seen at `now`: after [`MEMORY`] half of them, and so on.
+pub(crate) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
+    let age = now.saturating_sub(since);
+    match age > MEMORY {
+        true => {
+            let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
+            let ok = ok.checked_shr(halvings).unwrap_or_default();
+            (ok, now.saturating_sub(quotient(MEMORY, 2)))
+        }
+        false => (ok, since),
+    }
+}
+
+/// When the successes that count since then will have faded.
+pub(crate) fn fades_at(since: u64) -> u64 {
+    sum(since, sum(MEMORY, 1))
+}
+
+fn doubled(asked: u64, times: u32) -> u64 {
+    if times == 0 {
+        return asked;
+    }
+    let least = asked.clamp(LEAST_DOUBLED, MOST_DOUBLED);
+    product(least, 1 << times.min(DOUBLINGS))
+        .min(MOST_DOUBLED)
+        .max(asked)
+}
+
+fn sum(a: u64, b: u64) -> u64 {
+    a.saturating_add(b).min(MOST)
+}
+
+fn product(a: u64, b: u64) -> u64 {
+    a.saturating_mul(b).min(MOST)
+}
+
+fn quotient(a: u64, b: u64) -> u64 {
+    a.checked_div(b).unwrap_or_default()
+}
+
+/// A part of `whole` below it, as large as the random number is.
+fn part(random: u64, whole: u64) -> u64 {
+    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
+    u64::try_from(part).unwrap_or_default()
+}

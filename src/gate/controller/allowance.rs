@@ -1,0 +1,134 @@
+//! What is left of a quota, as answers tell it, and how many calls are in flight.
+
+use super::{MOST, Permit, SECOND, sum};
+
+/// A quota that no answer renews comes back after this time at least.
+const LEAST_WINDOW: u64 = SECOND;
+
+/// What an answer says of a quota of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    pub(crate) limit: Option<u64>,
+    pub(crate) remaining: u64,
+    /// How long until it is whole again.
+    pub(crate) reset: u64,
+}
+
+/// What is known of a key's quota. A turn lasts from one reset to the next.
+#[derive(Debug, Default)]
+pub(super) struct QuotaState {
+    known: bool,
+    /// No answer of this turn has been heard yet.
+    fresh: bool,
+    limit: u64,
+    pub(super) left: u64,
+    /// The calls of this turn that are in flight.
+    pub(super) flying: u64,
+    reset: u64,
+    /// How long it was until the reset when the turn's first answer came.
+    len: u64,
+    /// The last call that was sent before this turn.
+    sent_before: u64,
+}
+
+impl Allowance {
+    /// The same, with a reset that is no later than what the answer asked for.
+    pub(super) fn within(self, asked: Option<u64>) -> Self {
+        Self {
+            reset: self.reset.min(asked.unwrap_or(MOST)),
+            ..self
+        }
+    }
+
+    /// How long it is spent, if it is.
+    pub(super) fn spent_for(self) -> Option<u64> {
+        (self.remaining == 0).then_some(self.reset.min(MOST))
+    }
+}
+
+impl QuotaState {
+    pub(super) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Past the reset, as much is left as the limit is.
+    pub(super) fn turn_over(&mut self, now: u64, sent: u64) {
+        if !self.known || now < self.reset {
+            return;
+        }
+        self.sent_before = sent;
+        self.left = self.limit;
+        self.flying = 0;
+        self.fresh = true;
+        self.reset = sum(now, self.len.max(LEAST_WINDOW));
+    }
+
+    /// When more may go than are in flight, if nothing is heard before.
+    pub(super) fn spent_until(&self) -> Option<u64> {
+        let spent = self.known && self.left <= self.flying;
+        spent.then_some(self.reset)
+    }
+
+    /// Whether nobody may go, and an answer may change that.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.spent_until().is_some() && self.flying > 0
+    }
+
+    pub(super) fn send(&mut self) {
+        self.sent_unseen(1);
+    }
+
+    pub(super) fn sent_unseen(&mut self, calls: u64) {
+        self.flying = sum(self.flying, calls);
+    }
+
+    pub(super) fn came_back(&mut self, calls: u64) {
+        self.flying = self.flying.saturating_sub(calls);
+    }
+
+    /// A success that tells of no quota: after a reset there may be none any more.
+    pub(super) fn hear_success(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        if quota.is_none() && self.fresh && self.is_of_this_turn(permit) {
+            self.known = false;
+            self.fresh = false;
+        }
+        self.hear(now, permit, quota);
+    }
+
+    /// A call has come back, with what its answer says. Only calls of this turn count.
+    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        if !self.is_of_this_turn(permit) {
+            return;
+        }
+        self.came_back(1);
+        let Some(quota) = quota else {
+            return;
+        };
+        let (remaining, reset) = (quota.remaining.min(MOST), quota.reset.min(MOST));
+        if !self.known || self.fresh {
+            self.left = remaining;
+            self.reset = sum(now, reset);
+            self.len = reset;
+        } else {
+            self.left = self.left.min(remaining);
+            self.reset = self.reset.min(sum(now, reset));
+        }
+        let least = self.limit.max(sum(remaining, 1));
+        self.limit = quota.limit.unwrap_or(least).clamp(1, MOST);
+        self.known = true;
+        self.fresh = false;
+    }
+
+    /// A call has ended without an answer: the server may have counted it. While nothing was heard of this turn, one
+    /// remains, so that its answer can tell more.
+    pub(super) fn lost(&mut self, permit: Permit) {
+        if self.is_of_this_turn(permit) {
+            self.came_back(1);
+            self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
+        }
+    }
+
+    fn is_of_this_turn(&self, permit: Permit) -> bool {
+        permit.0 > self.sent_before
+    }
+}
