@@ -189,11 +189,9 @@ impl<'a> Answer<'a> {
                 _ => Reason::ServerError,
             }
         };
-        let refused = reason == Reason::RateLimited || (self.status == 503 && self.is_invited());
-        let reach = if refused {
-            Reach::Refused
-        } else {
-            Reach::Answered
+        let reach = match reason {
+            Reason::RateLimited => Reach::Refused,
+            _ => Reach::Answered,
         };
         (reason, reach)
     }

@@ -203,7 +203,9 @@ pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) ->
         code if is_standard_success(code) => (Class::Success, Reach::Answered),
         408 | 425 => (Class::Transient, Reach::Refused),
         429 => (Class::Throttled, Reach::Refused),
-        413 | 503 if invited() => (Class::Throttled, Reach::Refused),
+        413 if invited() => (Class::Throttled, Reach::Refused),
+        // Who says 503 here may be a proxy that speaks for itself, after the server behind it has processed the request.
+        503 if invited() => (Class::Throttled, Reach::Answered),
         529 => (Class::Throttled, Reach::Answered),
         501 | 505..=508 | 510 | 511 => (Class::Permanent, Reach::Answered),
         500..=599 => (Class::Transient, Reach::Answered),
@@ -220,12 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn only_an_invitation_makes_413_and_503_safe_for_every_method() {
+    fn an_invitation_proves_413_unprocessed_and_503_only_busy() {
         assert_eq!(of(413, false), (Class::Permanent, Reach::Answered));
+        assert_eq!(of(413, true), (Class::Throttled, Reach::Refused));
         assert_eq!(of(503, false), (Class::Transient, Reach::Answered));
-        for status in [413, 503] {
-            assert_eq!(of(status, true), (Class::Throttled, Reach::Refused));
-        }
+        assert_eq!(of(503, true), (Class::Throttled, Reach::Answered));
     }
 
     #[test]

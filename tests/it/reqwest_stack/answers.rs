@@ -129,8 +129,9 @@ async fn a_post_is_repeated_only_where_the_server_has_not_processed_it() {
     assert_eq!(posts(every_second(2), None, status(503)).await, 1);
     assert_eq!(posts(every_second(2), None, status(429)).await, 3);
     assert_eq!(posts(every_second(2), None, status(408)).await, 3);
-    let invited = status(503).insert_header("retry-after", "1");
-    assert_eq!(posts(every_second(2), None, invited).await, 3);
+    let inviting = |code| status(code).insert_header("retry-after", "1");
+    assert_eq!(posts(every_second(2), None, inviting(413)).await, 3);
+    assert_eq!(posts(every_second(2), None, inviting(503)).await, 1);
 }
 
 #[tokio::test]

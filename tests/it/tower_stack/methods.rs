@@ -3,8 +3,9 @@
 use super::stack::*;
 use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;
-use http_retry::{Methods, StopReason};
+use http_retry::{Class, Methods, Outcome, Reach, StopReason};
 use std::io;
+use std::time::Duration;
 
 #[test]
 fn a_post_is_not_repeated_after_the_server_may_have_processed_it() {
@@ -30,18 +31,42 @@ fn a_post_is_repeated_where_the_server_did_not_process_it() {
         let client = Script::new().status(status);
         assert_eq!(attempts(&client, post()), 3, "{status}");
     }
-    for status in [413, 503] {
-        let client = Script::new().status(status).header("retry-after", "1");
-        assert_eq!(attempts(&client, post()), 3, "{status}");
-    }
+    let client = Script::new().status(413).header("retry-after", "1");
+    assert_eq!(attempts(&client, post()), 3);
     let refused = Script::new().error(io::ErrorKind::ConnectionRefused);
     assert_eq!(attempts(&refused, post()), 3);
 }
 
 #[test]
 fn a_retry_after_that_is_not_valid_is_no_invitation() {
-    let client = Script::new().status(503).header("retry-after", "soon");
+    let client = Script::new().status(413).header("retry-after", "soon");
     assert_eq!(attempts(&client, post()), 1);
+}
+
+fn inviting_503() -> Script {
+    Script::new().status(503).header("retry-after", "1")
+}
+
+#[test]
+fn an_inviting_503_is_no_proof_that_a_post_was_not_processed() {
+    assert_eq!(attempts(&inviting_503(), post()), 1);
+    assert_eq!(attempts(&inviting_503(), get()), 3);
+}
+
+#[test]
+fn who_knows_that_503_refuses_says_so() {
+    let refusal = |outcome: &Outcome<'_>| {
+        let invited = outcome.server_delay(Duration::ZERO).delay().is_some();
+        let refused = outcome.status()? == 503 && invited;
+        refused.then_some((Class::Throttled, Reach::Refused))
+    };
+    let taught = policy().classify(refusal);
+    for policy in [taught, policy().methods(Methods::All)] {
+        let client = inviting_503();
+        let layer = RetryLayer::new(policy.build().unwrap());
+        let _ = sent_through(layer, &client, post());
+        assert_eq!(client.calls().len(), 3);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod documents;
 mod exactly_once;
 mod http2;
 mod limits;
+mod proxies;
 mod schedules;
 mod self_test;
 mod server;

@@ -154,7 +154,7 @@ fn status(random: &mut Random) -> u16 {
 fn refuses(act: &Act) -> bool {
     let refusal = |status: u16| matches!(status, 408 | 425 | 429);
     let invites = |answer: &Answer| {
-        matches!(answer.status, 413 | 503)
+        answer.status == 413
             && answer
                 .headers
                 .iter()

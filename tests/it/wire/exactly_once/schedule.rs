@@ -147,7 +147,7 @@ pub(super) fn refuses(act: &Act) -> bool {
     };
     match act {
         Act::Answer(answer) | Act::AnswerThenClose(answer) | Act::AnswerEarly(answer) => {
-            is_refusal(answer.status) || (matches!(answer.status, 413 | 503) && invites(answer))
+            is_refusal(answer.status) || (answer.status == 413 && invites(answer))
         }
         Act::CutBody(status)
         | Act::ResetInBody(status)

@@ -19,7 +19,7 @@ pub(super) const TABLE: &str = "\
 | 501 | all | permanent | answered | - | no | no | no | no |
 | 502 | all | transient | answered | - | yes | no | yes | yes |
 | 503 | all | transient | answered | - | yes | no | yes | yes |
-| 503 with Retry-After | all | throttled | refused | - | yes | yes | yes | yes |
+| 503 with Retry-After | all | throttled | answered | - | yes | no | yes | yes |
 | 504 | all | transient | answered | - | yes | no | yes | yes |
 | 505 | all | permanent | answered | - | no | no | no | no |
 | 506 | all | permanent | answered | - | no | no | no | no |
