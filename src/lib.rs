@@ -133,6 +133,15 @@ pub mod policy;
 pub mod reqwest;
 pub mod run;
 pub mod runtime;
+#[cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+mod server_hints;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "tower")]

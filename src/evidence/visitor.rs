@@ -2,7 +2,8 @@
 
 use super::DEEPEST_NESTING;
 use super::keys::{is_exception, place};
-use crate::policy::{Evidence, header_duration};
+use crate::policy::Evidence;
+use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

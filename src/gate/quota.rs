@@ -2,7 +2,7 @@
 
 mod time;
 
-use crate::policy;
+use crate::server_hints;
 use http::HeaderMap;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl Quota {
     /// `wall` is the time since 1970-01-01T00:00:00Z, against which a date is measured where the response has no valid
     /// `date` of its own.
     pub(crate) fn read(headers: &HeaderMap, wall: Duration) -> Option<Self> {
-        let now = policy::server_clock(headers, wall);
+        let now = server_hints::server_clock(headers, wall);
         let mut all = structured(headers);
         let lines = NAMES.iter();
         all.extend(lines.filter_map(|names| Some((names.read(headers, now)?, names.unit))));
@@ -195,7 +195,7 @@ fn line<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 fn digits(text: &str) -> Option<u64> {
-    policy::digits(text.trim().as_bytes())
+    server_hints::digits(text.trim().as_bytes())
 }
 
 #[cfg(test)]

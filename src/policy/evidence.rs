@@ -1,6 +1,6 @@
 //! What was read of an outcome beyond its head.
 
-use super::retry_after::delay_in_prose;
+use crate::server_hints::delay_in_prose;
 use std::fmt;
 use std::time::Duration;
 

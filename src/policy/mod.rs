@@ -19,13 +19,13 @@ mod outcome;
 mod presets;
 mod reason;
 mod request_override;
-mod retry_after;
 mod rewrite;
 mod session;
 mod verdict;
 mod when;
 mod worst_case;
 
+pub use crate::server_hints::ServerDelay;
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
@@ -38,7 +38,6 @@ pub use moment::Moment;
 pub use outcome::{Outcome, RequestFacts};
 pub use reason::Reason;
 pub use request_override::RetryOverride;
-pub use retry_after::ServerDelay;
 pub use rewrite::TextCut;
 pub use session::RetrySession;
 pub use verdict::{Classify, Verdict};
@@ -53,9 +52,6 @@ pub(crate) use evidence::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
 pub(crate) use moment::{nanos, second, uniform};
 pub(crate) use presets::Preset;
-#[cfg(test)]
-pub(crate) use retry_after::delay_in_prose;
-pub(crate) use retry_after::{digits, header_duration, rfc3339, server_clock, until_reset};
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 

@@ -4,8 +4,8 @@ use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
 use super::evidence::Evidence;
 use super::reason::Reason;
-use super::retry_after::ServerDelay;
 use super::verdict::Verdict;
+use crate::server_hints::ServerDelay;
 use http::{HeaderMap, Method, StatusCode};
 use std::time::Duration;
 

@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top-level modules and their layers: 0 and 1 decide, 2 act, 3 and 4 adapt. None names one of a higher layer.
-const LAYERS: [(&str, u8); 21] = [
+const LAYERS: [(&str, u8); 22] = [
     ("error", 0),
+    ("server_hints", 1),
     ("policy", 1),
     ("budget", 1),
     ("runtime", 2),
@@ -38,13 +39,16 @@ const LAYERS: [(&str, u8); 21] = [
 /// Who names whom inside the crate.
 const INSIDE: &[(&str, &str)] = &[
     ("policy", "error"),
+    ("policy", "server_hints"),
     ("budget", "error"),
     ("budget", "policy"),
     ("runtime", "policy"),
     ("observe", "policy"),
     ("observe", "budget"),
     ("evidence", "policy"),
+    ("evidence", "server_hints"),
     ("gate", "policy"),
+    ("gate", "server_hints"),
     ("gate", "runtime"),
     ("route", "policy"),
     ("route", "budget"),
@@ -127,7 +131,8 @@ const INSIDE: &[(&str, &str)] = &[
 /// Who names which crate, besides the standard ones.
 const OUTSIDE: &[(&str, &str)] = &[
     ("policy", "http"),
-    ("policy", "httpdate"),
+    ("server_hints", "http"),
+    ("server_hints", "httpdate"),
     ("runtime", "rand"),
     ("runtime", "tokio"),
     ("observe", "http"),

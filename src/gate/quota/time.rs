@@ -1,6 +1,6 @@
 //! The forms in which a reset is written.
 
-use crate::policy::{rfc3339, until_reset};
+use crate::server_hints::{rfc3339, until_reset};
 use std::time::Duration;
 
 /// The time until a reset: seconds, a Unix time by its size, a duration with units (`1m2.5s`), or a date of RFC 3339.

@@ -2,7 +2,8 @@
 
 use crate::llm::counts::context_counts;
 use crate::llm::judge::{judge, judge_event};
-use crate::policy::{Evidence, Outcome, delay_in_prose, header_duration};
+use crate::policy::{Evidence, Outcome};
+use crate::server_hints::{delay_in_prose, header_duration};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use std::time::Duration;

@@ -1,6 +1,5 @@
 //! Delays as text: in header values, and in the prose of an error.
 
-use crate::policy::nanos;
 use std::time::Duration;
 
 const MICROSECOND: u128 = 1_000;
@@ -243,8 +242,13 @@ fn parts(places: &str) -> u128 {
     kept.saturating_add(u128::from(more))
 }
 
+/// So many nanoseconds, rounded up to a millisecond; the longest duration where they do not fit.
 fn whole_millis(count: u128) -> Duration {
-    nanos(count.div_ceil(MILLISECOND).saturating_mul(MILLISECOND))
+    let millis = count.div_ceil(MILLISECOND);
+    let fraction = Duration::from_millis(u64::try_from(millis % 1_000).unwrap_or_default());
+    u64::try_from(millis / 1_000).map_or(Duration::MAX, |seconds| {
+        Duration::from_secs(seconds).saturating_add(fraction)
+    })
 }
 
 #[cfg(test)]

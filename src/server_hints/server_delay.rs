@@ -1,15 +1,7 @@
 //! What a response asks for: headers and the wall clock in, a delay out.
 
-mod duration;
-mod quota;
-mod rfc3339;
-
-pub(crate) use duration::{delay_in_prose, header_duration};
-pub(crate) use rfc3339::rfc3339;
-
-use super::moment::nanos;
+use super::quota::quota_reset;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use quota::quota_reset;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a response says about when to come back.
@@ -68,9 +60,9 @@ static QUOTAS: [(HeaderName, HeaderName); 2] = [
     ),
 ];
 /// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
-const UNIX_SECONDS: u64 = 1_000_000_000;
+pub(super) const UNIX_SECONDS: u64 = 1_000_000_000;
 /// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
-const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
+pub(super) const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
 
 impl ServerDelay {
     /// Reads the headers of a response; `wall` is the time since 1970-01-01T00:00:00Z, against which a date is
@@ -82,7 +74,7 @@ impl ServerDelay {
 
     /// The same, with what the answer's body asks for: after the headers that say when to come back, and before those
     /// that only say when a quota is whole again.
-    pub(super) fn read_with(
+    pub(crate) fn read_with(
         status: StatusCode,
         headers: &HeaderMap,
         body: Option<Duration>,
@@ -257,7 +249,7 @@ fn date(text: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(text).ok()?;
     let time = httpdate::parse_http_date(text).ok()?;
     let whole = time.duration_since(UNIX_EPOCH).ok()?;
-    names_its_weekday(text, time).then_some(nanos(whole.as_nanos()))
+    names_its_weekday(text, time).then_some(whole)
 }
 
 /// Whether a date's own weekday, which httpdate leaves unread in part, is the right one.

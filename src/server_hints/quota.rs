@@ -1,6 +1,8 @@
 //! When a spent quota is full again, by the headers that name it.
 
-use super::{UNIX_MILLISECONDS, UNIX_SECONDS, header_duration, rfc3339};
+use super::date::rfc3339;
+use super::duration::header_duration;
+use super::server_delay::{UNIX_MILLISECONDS, UNIX_SECONDS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use std::time::Duration;
 ///
 /// The reset of a quota that is not spent is the time until it is full, and nothing to wait for. A 429 that does not say
 /// what remains of any quota means all those that it names.
-pub(crate) fn quota_reset(
+pub(super) fn quota_reset(
     status: StatusCode,
     headers: &HeaderMap,
     now: Duration,
