@@ -16,7 +16,7 @@ mod table;
 
 use divan::{Bencher, black_box};
 use http_retry::budget::PaidRetry;
-use http_retry::policy::{Decision, Moment, RetryPlan};
+use http_retry::policy::{Moment, RetryPlan};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{ErrorKind, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use std::sync::Barrier;
@@ -136,12 +136,9 @@ fn plans() -> Vec<RetryPlan> {
 
 fn plan() -> RetryPlan {
     let facts = RequestFacts::operation().idempotent(true);
-    let mut session = RetryPolicy::background().session(facts, NOW);
+    let session = RetryPolicy::background().session(facts, NOW);
     let refused = Outcome::error(ErrorKind::Connect);
-    match session.on_outcome(&refused, Moment::new(NOW)) {
-        Decision::Retry(plan) => plan,
-        _ => panic!("a refused connection is worth a retry"),
-    }
+    session.plan(&refused, Moment::new(NOW)).unwrap()
 }
 
 /// How long one operation takes while every thread does the same.

@@ -29,7 +29,7 @@ fn main() {
     if !table::is_wanted() {
         return;
     }
-    table::head("nanoseconds of one decision (on_outcome)");
+    table::head("nanoseconds of one decision (plan)");
     for (what, status, headers) in answers() {
         let took = table::median((0..ROUNDS).map(|_| decide(status, &headers)).collect());
         table::alone(what, took, AtMost(MOST_NANOSECONDS));
@@ -38,25 +38,25 @@ fn main() {
 
 #[divan::bench]
 fn success(bencher: Bencher<'_, '_>) {
-    on_outcome(bencher, 0);
+    plan(bencher, 0);
 }
 
 #[divan::bench]
 fn retry(bencher: Bencher<'_, '_>) {
-    on_outcome(bencher, 1);
+    plan(bencher, 1);
 }
 
 #[divan::bench]
 fn retry_as_the_server_asks(bencher: Bencher<'_, '_>) {
-    on_outcome(bencher, 2);
+    plan(bencher, 2);
 }
 
-fn on_outcome(bencher: Bencher<'_, '_>, answer: usize) {
+fn plan(bencher: Bencher<'_, '_>, answer: usize) {
     let (_, status, headers) = answers().into_iter().nth(answer).unwrap();
     let outcome = Outcome::response(status, &headers);
     bencher
         .with_inputs(session)
-        .bench_refs(|session| session.on_outcome(black_box(&outcome), moment()));
+        .bench_refs(|session| session.plan(black_box(&outcome), moment()));
 }
 
 fn answers() -> [(&'static str, StatusCode, HeaderMap); 3] {
@@ -93,10 +93,10 @@ fn moment() -> Moment {
 /// Nanoseconds of one decision, over many requests that are each at their first outcome.
 fn decide(status: StatusCode, headers: &HeaderMap) -> f64 {
     let outcome = Outcome::response(status, headers);
-    let mut sessions: Vec<RetrySession> = (0..SESSIONS).map(|_| session()).collect();
+    let sessions: Vec<RetrySession> = (0..SESSIONS).map(|_| session()).collect();
     let started = Instant::now();
-    for session in &mut sessions {
-        drop(black_box(session.on_outcome(black_box(&outcome), moment())));
+    for session in &sessions {
+        drop(black_box(session.plan(black_box(&outcome), moment())));
     }
     started.elapsed().as_nanos() as f64 / SESSIONS as f64
 }

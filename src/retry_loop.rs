@@ -10,7 +10,7 @@ use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith, StopReason};
+use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith, Stop, StopReason};
 use crate::policy::{Look, Looked};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
@@ -147,7 +147,7 @@ impl<T: Transport> Call<T> {
                     false => (request, None),
                 };
                 match self.first_turn().await {
-                    Err((result, why)) => return self.stop(result, why),
+                    Err((result, why)) => return self.stop_early(result, why),
                     Ok(()) => self.attempt(request, spare).await,
                 }
             }
@@ -162,7 +162,7 @@ impl<T: Transport> Call<T> {
         };
         loop {
             let waited = match step {
-                Step::Stop(result, why) => return self.stop(result, why),
+                Step::Stop(result, stop) => return self.stop(result, stop),
                 Step::Retry {
                     planned,
                     last,
@@ -170,7 +170,7 @@ impl<T: Transport> Call<T> {
                 } => self.wait(planned, last, spare).await,
             };
             step = match waited {
-                Waited::GiveBack(result, why) => return self.stop(result, why),
+                Waited::GiveBack(result, why) => return self.stop_early(result, why),
                 Waited::Send(request, spare) => self.attempt(request, spare).await,
             };
         }
@@ -211,7 +211,7 @@ impl<T: Transport> Call<T> {
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
             Sent::Done(result, spare) => self.judge(result, spare).await,
-            Sent::Cut(error, why) => Step::Stop(Err(error), why),
+            Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
             Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
         }
     }
@@ -304,10 +304,16 @@ impl<T: Transport> Call<T> {
         }
     }
 
+    /// The end of the request before an attempt that is not made.
+    fn stop_early(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
+        let stop = self.progress.session.stop(why);
+        self.stop(result, stop)
+    }
+
     /// The end of the request: its report is told, and the caller gets the last outcome or what the policy puts in its
     /// place.
-    fn stop(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
-        let (report, last_word) = self.progress.stop(why);
+    fn stop(self, result: Outcomes<T>, stop: Stop) -> Outcomes<T> {
+        let (report, last_word) = self.progress.stop(stop);
         let mut result = match (last_word, result) {
             (LastWord::Respond(canned, url), result) => T::canned(&canned, &url).map_or(result, Ok),
             (LastWord::Fail(report), Ok(response)) => {

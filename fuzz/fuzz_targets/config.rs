@@ -12,7 +12,7 @@ mod words;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_retry::config::{ConfigErrors, Document, RetryConfig, RouteSummary};
 use http_retry::observe::DeadLetter;
-use http_retry::policy::{Decision, ErrorKind, Moment};
+use http_retry::policy::{ErrorKind, Moment};
 use http_retry::{Outcome, RequestFacts, RetryBudget};
 use libfuzzer_sys::arbitrary::Unstructured;
 use libfuzzer_sys::fuzz_target;
@@ -131,11 +131,13 @@ fn drive(route: &RouteSummary, steps: &[u8]) {
         let outcome = route.policy.classify(outcome(*step, &headers));
         let random = u64::from(*step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let moment = Moment::new(now).with_random(random);
-        let Decision::Retry(plan) = session.on_outcome(&outcome, moment) else {
+        let Ok(plan) = session.plan(&outcome, moment) else {
             break;
         };
         let paid = RetryBudget::unlimited().withdraw(plan, now);
-        let delay = paid.expect("it has no limit").delay();
+        let paid = paid.expect("it has no limit");
+        session.apply(&paid);
+        let delay = paid.delay();
         now = now.saturating_add(delay);
         waited = waited.saturating_add(delay);
         attempts += 1;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_retry::policy::{Decimal, Decision, ErrorKind, Moment, RetrySession};
+use http_retry::policy::{Decimal, ErrorKind, Moment, RetrySession};
 use http_retry::{
     Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride,
     RetryPolicy, StopReason,
@@ -362,7 +362,7 @@ struct Run<'a> {
     policy: &'a RetryPolicy,
     budget: RetryBudget,
     session: RetrySession,
-    planned: u32,
+    applied: u32,
 }
 
 /// What came of an outcome: a delay, or why there was none.
@@ -376,7 +376,7 @@ impl<'a> Run<'a> {
             policy,
             budget,
             session,
-            planned: 0,
+            applied: 0,
         }
     }
 
@@ -395,22 +395,24 @@ impl<'a> Run<'a> {
         (0..step.deposits).for_each(|_| self.budget.deposit(moment.now));
         self.check_attempt_limit(moment.now);
         let may_retry = self.session.may_retry();
-        match self.session.on_outcome(&outcome, moment) {
-            Decision::Stop(why) => Err(why),
-            Decision::Retry(plan) => {
-                self.planned += 1;
-                assert!(may_retry && step.replayable);
-                assert_eq!(
-                    (plan.retry(), self.session.retries()),
-                    (self.planned, self.planned)
-                );
-                self.check_outcome(&outcome);
-                let before = self.budget.snapshot(moment.now);
-                let paid = self.budget.withdraw(plan, moment.now);
-                self.pay(paid, step.committed, before, &outcome, moment)
-            }
-            _ => panic!("a decision that is neither"),
+        let untouched = format!("{:?}", self.session);
+        let plan = self.session.plan(&outcome, moment);
+        assert_eq!(untouched, format!("{:?}", self.session), "a plan has left a trace");
+        let plan = plan?;
+        assert!(may_retry && step.replayable);
+        assert_eq!(
+            (plan.retry(), self.session.retries()),
+            (self.applied + 1, self.applied)
+        );
+        let before = self.budget.snapshot(moment.now);
+        let paid = self.budget.withdraw(plan, moment.now);
+        if let Ok(paid) = &paid {
+            self.session.apply(paid);
+            self.applied += 1;
+            self.check_outcome(&outcome);
         }
+        assert_eq!(self.session.retries(), self.applied);
+        self.pay(paid, step.committed, before, &outcome, moment)
     }
 
     fn max_retries(&self) -> u32 {
@@ -433,7 +435,7 @@ impl<'a> Run<'a> {
     /// Only what may be repeated is.
     fn check_outcome(&self, outcome: &Outcome<'_>) {
         assert!(
-            self.planned <= self.max_retries(),
+            self.applied <= self.max_retries(),
             "more retries than allowed"
         );
         assert!(matches!(

@@ -12,13 +12,15 @@
 
 mod bucket;
 mod builder;
+mod paid_retry;
 mod services;
 mod sync;
 
 pub use builder::RetryBudgetBuilder;
+pub use paid_retry::PaidRetry;
 pub use services::ServiceBudgets;
 
-use crate::policy::{Decimal, DelaySource, RetryPlan, StopReason};
+use crate::policy::{Decimal, RetryPlan, StopReason};
 use bucket::{Bucket, Terms};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -116,11 +118,7 @@ impl RetryBudget {
             account.bucket.withdraw(price)
         });
         match granted {
-            true => Ok(PaidRetry {
-                budget: self.clone(),
-                price,
-                plan,
-            }),
+            true => Ok(PaidRetry::new(self.clone(), price, plan)),
             false => Err(StopReason::BudgetExhausted),
         }
     }
@@ -196,55 +194,6 @@ pub struct BudgetSnapshot {
     pub tokens: Decimal,
     /// The tokens there could be.
     pub capacity: Decimal,
-}
-
-/// A retry that a budget has granted: wait for [`PaidRetry::delay`], then [`PaidRetry::commit`] and send.
-///
-/// Dropped without a commit, it puts its tokens back.
-#[derive(Debug)]
-#[must_use]
-pub struct PaidRetry {
-    budget: RetryBudget,
-    price: u64,
-    plan: RetryPlan,
-}
-
-impl PaidRetry {
-    /// How long to wait before the retry.
-    #[must_use]
-    pub fn delay(&self) -> Duration {
-        self.plan.delay
-    }
-
-    /// Which retry this is: 1, 2, and so on.
-    #[must_use]
-    pub fn retry(&self) -> u32 {
-        self.plan.retry
-    }
-
-    /// The plan that was paid for.
-    pub(crate) fn plan(&self) -> &RetryPlan {
-        &self.plan
-    }
-
-    /// Who set the delay.
-    #[must_use]
-    pub fn source(&self) -> DelaySource {
-        self.plan.source
-    }
-
-    /// The retry is sent: its tokens are spent.
-    pub fn commit(mut self) {
-        self.price = 0;
-    }
-}
-
-impl Drop for PaidRetry {
-    fn drop(&mut self) {
-        if self.price > 0 {
-            self.budget.refund(self.price);
-        }
-    }
 }
 
 #[cfg(test)]

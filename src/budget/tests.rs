@@ -1,20 +1,15 @@
 //! The shared handle: what is granted, what comes back, and what threads can do to it.
 
 use super::*;
-use crate::policy::Cost;
+use crate::policy::{Cost, ErrorKind, Moment, Outcome, RequestFacts, RetryPolicy};
 
 fn plan(cost: Cost) -> RetryPlan {
-    RetryPlan {
-        retry: 1,
-        delay: Duration::from_secs(1),
-        source: DelaySource::Own,
-        cost,
-        set: None,
-        failover: None,
-        budget: None,
-        gated: None,
-        rewrite: None,
-    }
+    let facts = RequestFacts::operation().idempotent(true);
+    let session = RetryPolicy::background().session(facts, Duration::ZERO);
+    let plan = session.plan(&Outcome::error(ErrorKind::Reset), Moment::default());
+    let mut plan = plan.unwrap();
+    plan.cost = cost;
+    plan
 }
 
 fn withdraw(budget: &RetryBudget) -> Result<PaidRetry, StopReason> {

@@ -1,28 +1,24 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
+use super::counts::{Counts, Tally};
+use super::directives::By;
 use super::rewrite::RewriteBody;
 use http::HeaderMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What follows from an attempt's outcome.
-#[derive(Debug)]
-#[must_use]
-#[non_exhaustive]
-pub enum Decision {
-    /// Try again, if the budget agrees: [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) takes the plan.
-    Retry(RetryPlan),
-    /// No more attempts.
-    Stop(StopReason),
-}
-
 /// A retry that is planned and not yet paid for.
 ///
-/// Its delay is hidden: a budget turns the plan into one, so that no retry goes past it.
+/// Its delay is hidden: a budget turns the plan into one ([`RetryBudget::withdraw`](crate::RetryBudget::withdraw)), so
+/// that no retry goes past it.
 #[must_use]
 pub struct RetryPlan {
-    pub(crate) retry: u32,
+    pub(crate) by: By,
+    /// What the session has counted once this is applied.
+    pub(super) after: Counts,
+    /// The same of the rule that planned it.
+    pub(super) tally: Option<Tally>,
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
     pub(crate) cost: Cost,
@@ -41,7 +37,7 @@ pub struct RetryPlan {
 impl fmt::Debug for RetryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryPlan")
-            .field("retry", &self.retry)
+            .field("retry", &self.retry())
             .field("source", &self.source)
             .finish_non_exhaustive()
     }
@@ -51,13 +47,33 @@ impl RetryPlan {
     /// Which retry this is: 1, 2, and so on.
     #[must_use]
     pub fn retry(&self) -> u32 {
-        self.retry
+        self.after.resends
     }
 
     /// Who set the delay.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.source
+    }
+}
+
+/// The end of a request, and what says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) why: StopReason,
+    pub(crate) by: By,
+    /// Whether the outcome was worth another attempt, had there been one left.
+    pub(crate) worth_another: bool,
+}
+
+impl RetryPlan {
+    /// The end of the request where this is refused.
+    pub(crate) fn refused(&self, why: StopReason) -> Stop {
+        Stop {
+            why,
+            by: self.by,
+            worth_another: true,
+        }
     }
 }
 

@@ -131,11 +131,22 @@ pub(crate) struct Origin {
     pub(crate) from: Arc<str>,
 }
 
-/// What is to be done about an outcome, and the rule that says so.
+/// What judges an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The policy itself.
+    Policy,
+    /// One of its rules.
+    Rule(usize),
+    /// What it says of outcomes that no rule covers.
+    Otherwise,
+}
+
+/// What is to be done about an outcome, and what says so.
 #[derive(Clone, Copy)]
 pub(super) struct Ruling<'a> {
     pub(super) then: Judged<'a>,
-    pub(super) rule: Option<usize>,
+    pub(super) by: By,
 }
 
 #[derive(Clone, Copy)]
@@ -154,7 +165,7 @@ impl Ruling<'_> {
     /// The word of a policy without rules.
     pub(super) const BY_CLASS: Self = Self {
         then: Judged::ByClass,
-        rule: None,
+        by: By::Policy,
     };
 }
 
@@ -172,7 +183,7 @@ impl Directives {
             if rule.when.holds(seen)? {
                 return Some(Ruling {
                     then: rule.then.judged(),
-                    rule: Some(index),
+                    by: By::Rule(index),
                 });
             }
         }
@@ -185,7 +196,25 @@ impl Directives {
             Otherwise::ByOutcome => Judged::Fail,
             Otherwise::Retry(policy) => Judged::Retry(policy),
         };
-        Some(Ruling { then, rule: None })
+        let by = match then {
+            Judged::ByClass => By::Policy,
+            _ => By::Otherwise,
+        };
+        Some(Ruling { then, by })
+    }
+
+    /// The policy that a rule retries by, if it has one of its own.
+    pub(super) fn policy_by(&self, by: By) -> Option<&RetryPolicy> {
+        let by_rule = |rule: usize| self.rules.get(rule).map(|rule| &rule.then);
+        match (by, &self.otherwise) {
+            (By::Policy, _) => None,
+            (By::Rule(rule), _) => match by_rule(rule) {
+                Some(Then::Retry(policy)) => Some(policy),
+                _ => None,
+            },
+            (By::Otherwise, Otherwise::Retry(policy)) => Some(policy),
+            (By::Otherwise, _) => None,
+        }
     }
 
     /// Whether these outcomes are retried by what `retry_on` and `stop_on` say; nothing where neither has a word, or

@@ -1,12 +1,13 @@
 //! What decides: pure functions and values, with time and randomness as arguments.
 //!
 //! [`RetryPolicy`] holds the rules, [`RetrySession`] one request's way through them. An adapter feeds a session with
-//! [`Outcome`]s and [`Moment`]s and obeys its [`Decision`]s; so can you, for a client that no adapter fits.
+//! [`Outcome`]s and [`Moment`]s and obeys its [`RetryPlan`]s; so can you, for a client that no adapter fits.
 
 mod attempt;
 mod backoff;
 mod builder;
 mod classify;
+mod counts;
 mod decimal;
 mod decision;
 mod directives;
@@ -32,7 +33,7 @@ pub use builder::RetryPolicyBuilder;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
-pub use decision::{Decision, DelaySource, RetryPlan, StopReason};
+pub use decision::{DelaySource, RetryPlan, StopReason};
 pub use jitter::{Cap, Jitter};
 pub use moment::Moment;
 pub use outcome::{Outcome, RequestFacts};
@@ -43,10 +44,10 @@ pub use session::RetrySession;
 pub use verdict::{Classify, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
-pub(crate) use decision::Cost;
+pub(crate) use decision::{Cost, Stop};
 pub(crate) use directives::{
-    CannedResponse, Counter, Directives, OnExhausted, Origin, Otherwise, Rule, ServerDelays, Then,
-    Wait,
+    By, CannedResponse, Counter, Directives, OnExhausted, Origin, Otherwise, Rule, ServerDelays,
+    Then, Wait,
 };
 pub(crate) use evidence::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
@@ -139,11 +140,6 @@ impl RetryPolicy {
         // There is nothing to hand over as a success where there is no response.
         let own = own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none());
         own.map_or(outcome, |own| outcome.judged(own))
-    }
-
-    /// Whether these are the very same settings.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Whether anything but the standard tables judges an outcome.

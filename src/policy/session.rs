@@ -6,8 +6,9 @@ mod tests;
 
 pub(super) use plan::{GATED_LEAST, longest_spread};
 
-use super::decision::{Decision, RetryPlan, StopReason};
-use super::directives::{Judged, Listed, OnExhausted, Rule};
+use super::counts::{Counts, Tally};
+use super::decision::{RetryPlan, Stop, StopReason};
+use super::directives::{By, Judged, Listed, OnExhausted, Rule};
 use super::moment::Moment;
 use super::outcome::{Outcome, RequestFacts};
 use super::request_override::RetryOverride;
@@ -17,34 +18,42 @@ use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The state of one request: how many retries were planned, and until when it may go on.
+/// The state of one request: how many retries there were, and until when it may go on.
 ///
 /// A session asks nobody for the time or for randomness: both come with each call, so the same calls give the same
-/// decisions.
+/// decisions. Three steps make a retry:
+///
+/// 1. [`RetrySession::plan`] judges an outcome. It changes nothing.
+/// 2. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and gives its delay.
+/// 3. [`RetrySession::apply`] counts what was paid for. A plan that is refused or dropped was never there.
 ///
 /// ```
 /// use http::{HeaderMap, Method, StatusCode};
-/// use http_retry::policy::{Decision, Moment};
-/// use http_retry::{Outcome, RequestFacts, RetryPolicy, StopReason};
+/// use http_retry::policy::Moment;
+/// use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy, StopReason};
 /// use std::time::Duration;
 ///
 /// let headers = HeaderMap::new();
-/// let policy = RetryPolicy::user_facing();
+/// let (policy, budget) = (RetryPolicy::user_facing(), RetryBudget::default());
 /// let mut session = policy.session(RequestFacts::of(&Method::GET, &headers), Duration::ZERO);
 ///
 /// let unavailable = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
 /// let moment = Moment::new(Duration::from_millis(30));
-/// assert!(matches!(session.on_outcome(&unavailable, moment), Decision::Retry(_)));
-/// let second = session.on_outcome(&unavailable, moment);
-/// assert!(matches!(second, Decision::Stop(StopReason::AttemptsExhausted)));
+/// let plan = session.plan(&unavailable, moment)?;
+/// let paid = budget.withdraw(plan, moment.now)?;
+/// session.apply(&paid);
+/// // wait for paid.delay(), then:
+/// paid.commit();
+///
+/// let second = session.plan(&unavailable, moment).map(drop);
+/// assert_eq!(second, Err(StopReason::AttemptsExhausted));
+/// # Ok::<(), StopReason>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RetrySession {
     policy: RetryPolicy,
-    /// What judged the last outcome: the policy itself, or the one that a rule retries by.
-    current: RetryPolicy,
-    /// The rule that judged the last outcome.
-    rule: Option<usize>,
+    /// What judged the outcome before the retry that is under way.
+    by: By,
     facts: RequestFacts,
     method: Option<Method>,
     own: RetryOverride,
@@ -52,44 +61,24 @@ pub struct RetrySession {
     /// When the whole request must be over, whatever the policy says.
     until: Option<Duration>,
     standing_aside: Option<StopReason>,
-    /// All attempts but the first, waits included.
-    resends: u32,
-    retries: u32,
+    counts: Counts,
     /// What each rule has done so far.
     tallies: Vec<Tally>,
-    /// Whether the last outcome was worth another attempt, had there been one left.
-    worth_another: bool,
-    previous: Duration,
-    /// How long it has waited at the gate.
-    gate_waited: Duration,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    retries: u32,
-    waits: u32,
-    /// When it waited first.
-    since: Option<Duration>,
 }
 
 impl RetrySession {
     pub(super) fn new(policy: RetryPolicy, facts: RequestFacts, started: Duration) -> Self {
         Self {
-            current: policy.clone(),
             policy,
-            rule: None,
+            by: By::Policy,
             facts,
             method: None,
             own: RetryOverride::default(),
             started,
             until: None,
             standing_aside: None,
-            resends: 0,
-            retries: 0,
+            counts: Counts::default(),
             tallies: Vec::new(),
-            worth_another: true,
-            previous: Duration::ZERO,
-            gate_waited: Duration::ZERO,
         }
     }
 
@@ -133,7 +122,10 @@ impl RetrySession {
                 deadline: None,
                 ..self.own.clone()
             },
-            resends: self.resends,
+            counts: Counts {
+                resends: self.counts.resends,
+                ..Counts::default()
+            },
             method: self.method.clone(),
             standing_aside: self.standing_aside,
             ..Self::new(policy, self.facts, now)
@@ -154,7 +146,7 @@ impl RetrySession {
 
     /// The same without those that wait at the gate, which follow nothing but a rate limit.
     pub(crate) fn may_retry_a_success(&self) -> bool {
-        let left = self.retries < self.max_retries(&self.policy);
+        let left = self.counts.retries < self.max_retries(&self.policy);
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
@@ -164,21 +156,16 @@ impl RetrySession {
         self.is_safe_twice(&self.policy)
     }
 
-    /// How many retries have been planned so far.
+    /// How many retries were paid for and counted so far.
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.retries
+        self.counts.retries
     }
 
     /// When the whole request must be over, on the clock of [`Moment::now`], if it must.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        let allowed = self.own.deadline.or(self.current.0.deadline);
-        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
-        match (own, self.until) {
-            (Some(own), Some(until)) => Some(own.min(until)),
-            (own, until) => own.or(until),
-        }
+        self.deadline_by(self.policy_by(self.by))
     }
 
     /// How long the request may take where it is now, if there is a limit.
@@ -192,24 +179,33 @@ impl RetrySession {
     pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
         let most = self.policy.0.max_gate_wait?;
         let gated = self.standing_aside.is_none();
-        gated.then(|| most.saturating_sub(self.gate_waited))
+        gated.then(|| most.saturating_sub(self.counts.gate_waited))
     }
 
     pub(crate) fn has_waited_at_the_gate(&mut self, waited: Duration) {
-        self.gate_waited = self.gate_waited.saturating_add(waited);
+        self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
     }
 
-    /// The name of the rule that judged the last outcome.
-    pub(crate) fn rule(&self) -> Option<&Arc<str>> {
-        self.matched_rule().map(|rule| &rule.name)
+    /// The name of the rule that judged an outcome, if one did.
+    pub(crate) fn rule(&self, by: By) -> Option<&Arc<str>> {
+        self.matched_rule(by).map(|rule| &rule.name)
     }
 
-    /// What becomes of the request now that it has no retries left.
-    pub(crate) fn on_exhausted(&self) -> &OnExhausted {
-        match self.worth_another {
-            true => &self.current.0.directives.on_exhausted,
+    /// What becomes of the request at its end.
+    pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
+        match stop.worth_another && stop.why.is_exhausted() {
+            true => &self.policy_by(stop.by).0.directives.on_exhausted,
             // An answer that no retry would have changed is the caller's.
             false => &OnExhausted::Last,
+        }
+    }
+
+    /// The end of the request before an attempt that is not made, although nothing forbade it when it was planned.
+    pub(crate) fn stop(&self, why: StopReason) -> Stop {
+        Stop {
+            why,
+            by: self.by,
+            worth_another: true,
         }
     }
 
@@ -224,7 +220,7 @@ impl RetrySession {
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        match (self.current.0.attempt_timeout, left) {
+        match (self.policy_by(self.by).0.attempt_timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
         }
@@ -265,67 +261,36 @@ impl RetrySession {
         }
     }
 
-    /// Decides what follows from an outcome that the policy has classified.
+    /// What follows from an outcome that the policy has classified: a retry that is still to be paid for. It changes
+    /// nothing: the same call gives the same plan.
     ///
-    /// The gates, the first that refuses being the reason: limit, class, body, idempotence, server delay, deadline. The
-    /// budget comes last and is asked with the plan.
-    pub fn on_outcome(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Decision {
-        let planned = self.plan(outcome, moment);
-        let planned = planned.or_else(|why| self.failover(why, outcome, moment));
-        self.decided(planned)
+    /// # Errors
+    ///
+    /// Why there is no further attempt. The gates, the first that refuses being the reason: limit, class, body,
+    /// idempotence, server delay, deadline. The budget comes last and is asked with the plan.
+    pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
+        self.judge(outcome, moment).map_err(|stop| stop.why)
     }
 
-    /// Goes back to before a plan that was refused, but for who judged the outcome.
-    pub(crate) fn take_back(&mut self, before: Self) {
-        let (current, rule) = (self.current.clone(), self.rule);
-        *self = Self {
-            current,
-            rule,
-            ..before
-        };
-    }
-
-    /// Another service instead of a retry that the budget refused, where the policy names one.
-    pub(crate) fn on_refusal(
-        &mut self,
-        why: StopReason,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Decision {
-        let planned = self.failover(why, outcome, moment);
-        self.decided(planned)
-    }
-
-    fn decided(&mut self, planned: Result<RetryPlan, StopReason>) -> Decision {
-        match planned {
-            Ok(plan) => {
-                self.resends = plan.retry;
-                Decision::Retry(plan)
+    /// Counts a plan that was paid for. To count it twice is to count it once.
+    pub(crate) fn count(&mut self, plan: &RetryPlan) {
+        self.by = plan.by;
+        self.counts = plan.after;
+        if let (By::Rule(rule), Some(tally)) = (plan.by, plan.tally) {
+            if self.tallies.len() <= rule {
+                self.tallies
+                    .resize(rule.saturating_add(1), Tally::default());
             }
-            Err(why) => Decision::Stop(why),
-        }
-    }
-
-    /// Another service in the place of what was refused, where the policy names one that the request may go to.
-    fn failover(
-        &self,
-        why: StopReason,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        match self.on_exhausted() {
-            OnExhausted::Failover(service) if why.is_exhausted() => {
-                let plan = self.plan_failover(service, outcome, moment);
-                plan.map_err(|_| why)
+            if let Some(counted) = self.tallies.get_mut(rule) {
+                *counted = tally;
             }
-            _ => Err(why),
         }
     }
 
     fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
         Seen {
             outcome,
-            attempt: self.resends.saturating_add(1),
+            attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
             final_word,
@@ -341,21 +306,35 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(by_policy)
     }
 
-    fn matched_rule(&self) -> Option<&Rule> {
-        self.policy.0.directives.rules.get(self.rule?)
+    /// The policy in charge: the session's own, or the one that a rule retries by.
+    fn policy_by(&self, by: By) -> &RetryPolicy {
+        self.policy
+            .0
+            .directives
+            .policy_by(by)
+            .unwrap_or(&self.policy)
     }
 
-    fn tally(&self) -> Option<Tally> {
-        self.rule
-            .map(|rule| self.tallies.get(rule).copied().unwrap_or_default())
-    }
-
-    fn tally_mut(&mut self) -> Option<&mut Tally> {
-        let rule = self.rule?;
-        if self.tallies.len() <= rule {
-            self.tallies
-                .resize(rule.saturating_add(1), Tally::default());
+    fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
+        let allowed = self.own.deadline.or(policy.0.deadline);
+        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
+        match (own, self.until) {
+            (Some(own), Some(until)) => Some(own.min(until)),
+            (own, until) => own.or(until),
         }
-        self.tallies.get_mut(rule)
+    }
+
+    fn matched_rule(&self, by: By) -> Option<&Rule> {
+        match by {
+            By::Rule(rule) => self.policy.0.directives.rules.get(rule),
+            By::Policy | By::Otherwise => None,
+        }
+    }
+
+    fn tally(&self, by: By) -> Option<Tally> {
+        match by {
+            By::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
+            By::Policy | By::Otherwise => None,
+        }
     }
 }

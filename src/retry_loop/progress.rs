@@ -8,8 +8,8 @@ use crate::error::AttemptTimeout;
 use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
-    Attempt, CannedResponse, Class, Decision, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
-    RetryPlan, RetrySession, StopReason,
+    Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
+    RetryPlan, RetrySession, Stop, StopReason,
 };
 use crate::route::{Head, Move, Route, public_authority};
 use crate::runtime::within;
@@ -55,7 +55,7 @@ pub(super) enum LastWord {
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
     Done(Result<T::Response, T::Error>, Option<T::Spare>),
-    Cut(T::Error, StopReason),
+    Cut(T::Error, Stop),
     CutForRetry(Planned, T::Spare),
 }
 
@@ -65,9 +65,24 @@ pub(super) struct Planned {
     pub(super) due: Duration,
 }
 
+impl Planned {
+    fn by(&self) -> By {
+        self.paid.plan().by
+    }
+
+    /// The end of the request where this cannot be sent.
+    fn stop(&self, why: StopReason) -> Stop {
+        self.paid.plan().refused(why)
+    }
+
+    fn without_a_body(&self) -> Stop {
+        self.stop(StopReason::BodyNotReplayable)
+    }
+}
+
 /// What follows from an attempt.
 pub(super) enum Step<T: Transport> {
-    Stop(Result<T::Response, T::Error>, StopReason),
+    Stop(Result<T::Response, T::Error>, Stop),
     Retry {
         planned: Planned,
         /// Nothing where the attempt was cut short.
@@ -113,7 +128,7 @@ impl Progress {
     }
 
     /// Tells the gate what came of the attempt that it let through.
-    fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment) {
+    fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment, by: By) {
         let Some(pass) = self.pass.take() else {
             return;
         };
@@ -121,7 +136,7 @@ impl Progress {
         let quota = headers.and_then(|headers| Quota::read(headers, at.wall));
         // A pause that no call would sit out helps nobody: the next one learns by itself that it is refused.
         let quota = quota.filter(|quota| self.session.would_wait(quota.reset));
-        match self.session.asked_of_all(outcome, at) {
+        match self.session.asked_of_all(by, outcome, at) {
             Some(asked) => pass.refused(asked, quota),
             None if outcome.class() == Class::Success => pass.succeeded(quota),
             None => pass.answered(quota),
@@ -160,18 +175,16 @@ impl Progress {
         let at = self.engine.runtime.moment();
         let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
-                self.tell(&timeout, at, false);
+                self.tell(&timeout, at, planned.by(), false);
                 return Sent::CutForRetry(planned, spare);
             }
             undecided => undecided,
         };
         match T::cut(AttemptTimeout::new(limit)) {
             Some(error) => {
-                self.tell(&timeout, at, false);
-                Sent::Cut(
-                    error,
-                    decided.err().unwrap_or(StopReason::BodyNotReplayable),
-                )
+                let stop = decided.map_or_else(|stop| stop, |planned| planned.without_a_body());
+                self.tell(&timeout, at, stop.by, false);
+                Sent::Cut(error, stop)
             }
             // Nothing could report a timeout: what comes of the attempt is judged when it comes.
             None => Sent::Done(sent.await, spare),
@@ -191,20 +204,18 @@ impl Progress {
         let outcome = self.outcome(transport, &result, &found, spare.as_ref());
         let at = self.engine.runtime.moment();
         let decided = self.decide(&outcome, at);
-        self.leave_the_gate(&outcome, at);
-        let done = matches!(decided, Err(StopReason::Succeeded));
-        let outcome = match decided {
-            Err(why) => outcome.refused(why),
-            Ok(_) => outcome,
-        };
-        self.tell(&outcome, at, done);
+        let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
+        self.leave_the_gate(&outcome, at, by);
+        let why = decided.as_ref().err().map(|stop| stop.why);
+        let outcome = why.map_or(outcome, |why| outcome.refused(why));
+        self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
         match (decided, spare) {
             (Ok(planned), Some(mut spare)) => match self.rewrite::<T>(&planned, &mut spare) {
                 true => self.retry(planned, Some(result), spare),
-                false => Step::Stop(result, StopReason::NotRetryable),
+                false => Step::Stop(result, planned.stop(StopReason::NotRetryable)),
             },
-            (Ok(_), None) => Step::Stop(result, StopReason::BodyNotReplayable),
-            (Err(why), _) => Step::Stop(result, why),
+            (Ok(planned), None) => Step::Stop(result, planned.without_a_body()),
+            (Err(stop), _) => Step::Stop(result, stop),
         }
     }
 
@@ -233,6 +244,7 @@ impl Progress {
         mut spare: T::Spare,
     ) -> Step<T> {
         T::next_in_turn(&mut spare);
+        self.session.apply(&planned.paid);
         self.story.retry_scheduled(&planned.paid, planned.due);
         Step::Retry {
             planned,
@@ -241,19 +253,16 @@ impl Progress {
         }
     }
 
-    fn decide(&mut self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, StopReason> {
-        let before = self.session.clone();
-        let plan = match self.session.on_outcome(outcome, at) {
-            Decision::Stop(why) => return Err(why),
-            Decision::Retry(plan) => plan,
-        };
+    /// What follows from an outcome, paid for by the budget of whoever plans it.
+    fn decide(&self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
+        let plan = self.session.judge(outcome, at)?;
         let budget = self.budget_for(plan.budget.as_ref());
-        let paid = budget.withdraw(plan, at.now).or_else(|why| {
-            self.session.take_back(before);
-            match self.session.on_refusal(why, outcome, at) {
-                Decision::Stop(why) => Err(why),
-                Decision::Retry(plan) => budget.withdraw(plan, at.now),
-            }
+        let refused = |plan: &RetryPlan| plan.refused(StopReason::BudgetExhausted);
+        let stop = refused(&plan);
+        let paid = budget.withdraw(plan, at.now).or_else(|_| {
+            let plan = self.session.instead(stop, outcome, at)?;
+            let stop = refused(&plan);
+            budget.withdraw(plan, at.now).map_err(|_| stop)
         })?;
         let due = at.now.saturating_add(paid.delay());
         Ok(Planned { paid, due })
@@ -306,27 +315,26 @@ impl Progress {
         Some(self.engine.gate.key(&call))
     }
 
-    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, done: bool) {
+    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, by: By, done: bool) {
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
             let others = self.route.budgets.values();
             others.for_each(|budget| budget.deposit(at.now));
         }
-        let rule = self.session.rule();
+        let rule = self.session.rule(by);
         self.story.attempt_ended(outcome, at, rule, done);
     }
 
     /// The end: the report, if it belongs into the response, and what the caller gets.
-    pub(super) fn stop(self, why: StopReason) -> (Option<RetryReport>, LastWord) {
+    pub(super) fn stop(self, stop: Stop) -> (Option<RetryReport>, LastWord) {
         let now = self.engine.runtime.now();
         let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
-        let on_exhausted = match why {
+        let on_exhausted = match stop.why {
             StopReason::Failed => OnExhausted::Fail,
-            why if why.is_exhausted() => self.session.on_exhausted().clone(),
-            _ => OnExhausted::Last,
+            _ => self.session.on_exhausted(stop).clone(),
         };
         let service = self.story.service();
-        let report = self.story.stopped(why, now, tokens_left);
+        let report = self.story.stopped(stop.why, now, tokens_left);
         let last_word = match (on_exhausted, &report, self.head) {
             (OnExhausted::Fail, Some(report), _) => LastWord::Fail(report.clone()),
             (OnExhausted::Respond(canned), _, Some(head)) => LastWord::Respond(canned, head.uri),

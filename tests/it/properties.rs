@@ -8,7 +8,8 @@ mod repeatable;
 mod server_delay;
 mod sound;
 
-use http_retry::policy::{Decision, Moment, RetryPlan, RetrySession};
+use http_retry::budget::PaidRetry;
+use http_retry::policy::{Moment, RetrySession};
 use http_retry::{Outcome, RetryBudget};
 use proptest::test_runner::Config;
 use std::time::Duration;
@@ -17,16 +18,11 @@ fn a_thousand_cases() -> Config {
     Config::with_cases(1_000)
 }
 
-/// The delay of a plan that nobody has to pay for.
-fn delay_of(plan: RetryPlan) -> Duration {
+/// One more outcome for a session; the retry, if it decides for one, which costs nothing.
+fn retry(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> Option<PaidRetry> {
+    let plan = session.plan(outcome, moment).ok()?;
     let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO);
-    paid.unwrap().delay()
-}
-
-/// One more outcome for a session; the plan, if it decides to retry.
-fn plan(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> Option<RetryPlan> {
-    match session.on_outcome(outcome, moment) {
-        Decision::Retry(plan) => Some(plan),
-        _ => None,
-    }
+    let paid = paid.ok()?;
+    session.apply(&paid);
+    Some(paid)
 }

@@ -1,8 +1,11 @@
 //! The plans of a session: each of its gates in its order, and how long to wait.
 
-use super::{RetrySession, Tally};
-use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
-use crate::policy::directives::{Counter, Judged, Listed, Ruling, ServerDelays, Wait};
+use super::RetrySession;
+use crate::policy::counts::{Counts, Tally};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop, StopReason};
+use crate::policy::directives::{
+    By, Counter, Judged, Listed, OnExhausted, Ruling, ServerDelays, Wait,
+};
 use crate::policy::moment::{Moment, nanos, second, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
@@ -22,94 +25,166 @@ pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
 
 type Delay = (Duration, DelaySource);
 
+/// One outcome, and by what it is judged.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    outcome: &'a Outcome<'a>,
+    moment: Moment,
+    by: By,
+    /// The policy in charge.
+    policy: &'a RetryPolicy,
+}
+
+impl Case<'_> {
+    /// Whether a rule wants the retry, whatever the outcome's class.
+    fn is_told(&self) -> bool {
+        self.by != By::Policy
+    }
+}
+
 impl RetrySession {
-    pub(super) fn plan(
-        &mut self,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        let policy = self.policy.clone();
-        if !self.current.is(&policy) {
-            self.current = policy.clone();
-        }
-        self.rule = None;
-        self.worth_another = true;
-        let success = outcome.class() == Class::Success;
-        if let Some(why) = self.standing_aside {
-            return Err(if success { StopReason::Succeeded } else { why });
-        }
-        let verdict = policy.0.directives.verdict(&self.seen(outcome, true));
-        let Ruling { then, rule } = verdict.unwrap_or(Ruling::BY_CLASS);
-        self.rule = rule;
-        match then {
-            Judged::Accept if success => Err(StopReason::Succeeded),
+    /// What follows from an outcome, and of an end what says so.
+    pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
+        let Ruling { then, by } = self.ruling(outcome);
+        let case = self.case(by, outcome, moment);
+        let planned = match then {
+            _ if self.standing_aside.is_some() => Err(self.stands_aside(outcome)),
+            Judged::Accept if outcome.class() == Class::Success => Err(StopReason::Succeeded),
             Judged::Accept => Err(StopReason::Accepted),
             Judged::Fail => Err(StopReason::Failed),
             Judged::Stop => Err(StopReason::Stopped),
-            Judged::ByClass => self.plan_retry(&policy, false, outcome, moment),
-            Judged::Retry(by) => {
-                self.current = by.clone();
-                self.plan_retry(by, true, outcome, moment)
+            Judged::ByClass | Judged::Retry(_) => self.plan_retry(&case),
+            Judged::Wait(wait) => self.plan_wait(wait, &case),
+            Judged::Failover(service) => self.plan_failover(service, &case),
+        };
+        let stop = |why| Stop {
+            why,
+            by,
+            worth_another: why.is_exhausted() && self.is_worth_another(then, &case),
+        };
+        planned
+            .map_err(stop)
+            .or_else(|stop| self.instead(stop, outcome, moment))
+    }
+
+    /// Another service in the place of what was refused, where the policy names one that the request may go to.
+    pub(crate) fn instead(
+        &self,
+        stop: Stop,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, Stop> {
+        match self.on_exhausted(stop) {
+            OnExhausted::Failover(service) => {
+                let case = self.case(stop.by, outcome, moment);
+                self.plan_failover(service, &case).map_err(|_| stop)
             }
-            Judged::Wait(wait) => self.plan_wait(wait, outcome, moment),
-            Judged::Failover(service) => self.plan_failover(service, outcome, moment),
+            _ => Err(stop),
         }
     }
 
-    /// A retry by the policy in charge; `told` by a rule, whatever the outcome's class.
-    fn plan_retry(
-        &mut self,
-        policy: &RetryPolicy,
-        told: bool,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        let listed = policy.0.directives.listed(&self.seen(outcome, true));
-        let wanted = told || listed == Listed::Yes;
-        if outcome.class() == Class::Success && !wanted {
+    fn case<'a>(&'a self, by: By, outcome: &'a Outcome<'a>, moment: Moment) -> Case<'a> {
+        Case {
+            outcome,
+            moment,
+            by,
+            policy: self.policy_by(by),
+        }
+    }
+
+    fn ruling(&self, outcome: &Outcome<'_>) -> Ruling<'_> {
+        let directives = &self.policy.0.directives;
+        let said = match self.standing_aside {
+            Some(_) => None,
+            None => directives.verdict(&self.seen(outcome, true)),
+        };
+        said.unwrap_or(Ruling::BY_CLASS)
+    }
+
+    fn stands_aside(&self, outcome: &Outcome<'_>) -> StopReason {
+        let why = self
+            .standing_aside
+            .filter(|_| outcome.class() != Class::Success);
+        why.unwrap_or(StopReason::Succeeded)
+    }
+
+    fn listed(&self, case: &Case<'_>) -> Listed {
+        let directives = &case.policy.0.directives;
+        directives.listed(&self.seen(case.outcome, true))
+    }
+
+    /// Whether the outcome was worth another attempt, had there been one left.
+    fn is_worth_another(&self, then: Judged<'_>, case: &Case<'_>) -> bool {
+        match then {
+            Judged::ByClass | Judged::Retry(_) => is_wanted(self.listed(case), case),
+            _ => true,
+        }
+    }
+
+    /// A retry by the policy in charge.
+    fn plan_retry(&self, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        let Case {
+            outcome,
+            moment,
+            policy,
+            ..
+        } = *case;
+        let listed = self.listed(case);
+        if outcome.class() == Class::Success && !case.is_told() && listed != Listed::Yes {
             return Err(StopReason::Succeeded);
         }
         if listed != Listed::No {
-            let asked = self.asked_of_all(outcome, moment);
+            let asked = self.asked_of_all(case.by, outcome, moment);
             if let Some(asked) = asked.filter(|asked| self.may_wait_at_the_gate(*asked)) {
-                return self.plan_gated(asked, outcome, moment);
+                return self.plan_gated(asked, case);
             }
         }
-        let by_class = listed == Listed::Unlisted && outcome.class() != Class::Permanent;
-        self.worth_another = listed != Listed::No && (wanted || by_class);
-        let counted = match (policy.0.directives.counter, self.tally()) {
+        let counted = match (policy.0.directives.counter, self.tally(case.by)) {
             (Counter::Rule, Some(tally)) => tally.retries,
-            _ => self.retries,
+            _ => self.counts.retries,
         };
         if counted >= self.max_retries(policy) {
             return Err(StopReason::AttemptsExhausted);
         }
-        if let Some(rewrite) = self.rewrite(outcome) {
-            return self.plan_rewrite(rewrite, outcome, moment);
+        if let Some(rewrite) = rewrite(case) {
+            return self.plan_rewrite(rewrite, case);
         }
-        if !self.worth_another {
+        if !is_wanted(listed, case) {
             return Err(StopReason::NotRetryable);
         }
-        self.check_resend(policy, outcome)?;
+        self.check_resend(case)?;
         let n = counted.saturating_add(1);
         let backoff = &policy.0.backoff;
-        let own = backoff.delay_after(self.previous, n, moment.random);
-        let delay = self.delay(own, outcome.server_delay(moment.wall), moment)?;
-        self.previous = own;
-        self.retries = self.retries.saturating_add(1);
-        if let Some(tally) = self.tally_mut() {
-            tally.retries = tally.retries.saturating_add(1);
-        }
+        let own = backoff.delay_after(self.counts.previous, n, moment.random);
+        let delay = self.delay(own, outcome.server_delay(moment.wall), case)?;
         let cost = match outcome.error_kind() {
             Some(kind) if kind.is_timeout() => Cost::Timeout,
             _ => Cost::Retry,
         };
-        Ok(self.resend(delay, cost))
+        let plan = self.resend(delay, cost, case);
+        let tally = plan.tally.map(|tally| Tally {
+            retries: tally.retries.saturating_add(1),
+            ..tally
+        });
+        Ok(RetryPlan {
+            after: Counts {
+                retries: self.counts.retries.saturating_add(1),
+                previous: own,
+                ..plan.after
+            },
+            tally,
+            ..plan
+        })
     }
 
     /// What a rate limit asks all callers to wait for, where they wait together; not what is longer than any of them would
     /// wait.
-    pub(crate) fn asked_of_all(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Duration> {
+    pub(crate) fn asked_of_all(
+        &self,
+        by: By,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Option<Duration> {
         let limited = outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
             && outcome.class() == Class::Throttled
             && outcome
@@ -118,7 +193,7 @@ impl RetrySession {
             && outcome.is_shared();
         self.gate_wait_left()?;
         let asked = outcome.server_delay(moment.wall).delay()?;
-        self.heard(asked).ok()?.filter(|_| limited)
+        heard(asked, self.policy_by(by)).ok()?.filter(|_| limited)
     }
 
     /// Whether a call would wait so long because the server said so.
@@ -134,118 +209,116 @@ impl RetrySession {
     }
 
     /// Another attempt behind the gate, which counts as no retry.
-    fn plan_gated(
-        &mut self,
-        asked: Duration,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        self.check_resend(&self.current, outcome)?;
-        let delay = asked.saturating_add(spread(asked, moment.random));
-        let delay = self.in_time((delay, DelaySource::Gate), moment)?;
-        self.gate_waited = self.gate_waited.saturating_add(GATED_LEAST);
+    fn plan_gated(&self, asked: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let delay = asked.saturating_add(spread(asked, case.moment.random));
+        let delay = self.in_time((delay, DelaySource::Gate), case)?;
+        let plan = self.resend(delay, Cost::Gated, case);
         Ok(RetryPlan {
             gated: Some(asked),
-            ..self.resend(delay, Cost::Gated)
+            after: Counts {
+                gate_waited: plan.after.gate_waited.saturating_add(GATED_LEAST),
+                ..plan.after
+            },
+            ..plan
         })
-    }
-
-    fn rewrite(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
-        let permanent = outcome.class() == Class::Permanent;
-        let rewrite = self.current.0.rewrite.as_ref().filter(|_| permanent)?;
-        rewrite.after(outcome)
     }
 
     /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
-    fn plan_rewrite(
-        &mut self,
-        rewrite: RewriteBody,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        self.check_resend(&self.current, outcome)?;
-        let delay = self.in_time((Duration::ZERO, DelaySource::Own), moment)?;
-        self.retries = self.retries.saturating_add(1);
+    fn plan_rewrite(&self, rewrite: RewriteBody, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
+        let plan = self.resend(delay, Cost::Retry, case);
         Ok(RetryPlan {
             rewrite: Some(rewrite),
-            ..self.resend(delay, Cost::Retry)
+            after: Counts {
+                retries: plan.after.retries.saturating_add(1),
+                ..plan.after
+            },
+            ..plan
         })
     }
 
-    fn plan_wait(
-        &mut self,
-        wait: &Wait,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        let policy = self.current.clone();
-        let Tally { waits, since, .. } = self.tally().unwrap_or_default();
-        if wait.at_most.is_some_and(|most| waits >= most) {
+    fn plan_wait(&self, wait: &Wait, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        let Case {
+            outcome, moment, ..
+        } = *case;
+        let tally = self.tally(case.by).unwrap_or_default();
+        if wait.at_most.is_some_and(|most| tally.waits >= most) {
             return Err(StopReason::WaitsExhausted);
         }
-        self.check_resend(&policy, outcome)?;
+        self.check_resend(case)?;
         // A poll's answer says when to come back, success or not.
         let asked = match (outcome.status(), outcome.headers()) {
             (Some(status), Some(headers)) => ServerDelay::read(status, headers, moment.wall),
             _ => ServerDelay::None,
         };
-        let n = waits.saturating_add(1);
+        let n = tally.waits.saturating_add(1);
         let own = match (wait.delay, asked.delay()) {
             (Some(delay), _) => delay,
             (None, Some(_)) => Duration::ZERO,
             (None, None) => {
-                let backoff = &policy.0.backoff;
-                backoff.delay_after(self.previous, n, moment.random)
+                let backoff = &case.policy.0.backoff;
+                backoff.delay_after(self.counts.previous, n, moment.random)
             }
         };
-        let delay = self.delay(own, asked, moment)?;
-        let since = since.unwrap_or(moment.now);
+        let delay = self.delay(own, asked, case)?;
+        let since = tally.since.unwrap_or(moment.now);
         let waited = moment.now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {
             return Err(StopReason::WaitsExhausted);
         }
-        self.previous = own;
-        if let Some(tally) = self.tally_mut() {
-            tally.waits = n;
-            tally.since = Some(since);
-        }
-        Ok(self.resend(delay, Cost::Nothing))
-    }
-
-    pub(super) fn plan_failover(
-        &self,
-        service: &Arc<str>,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Result<RetryPlan, StopReason> {
-        self.check_resend(&self.current, outcome)?;
-        let delay = self.in_time((Duration::ZERO, DelaySource::Own), moment)?;
+        let plan = self.resend(delay, Cost::Nothing, case);
         Ok(RetryPlan {
-            failover: Some(Arc::clone(service)),
-            ..self.resend(delay, Cost::Nothing)
+            after: Counts {
+                previous: own,
+                ..plan.after
+            },
+            tally: Some(Tally {
+                waits: n,
+                since: Some(since),
+                ..tally
+            }),
+            ..plan
         })
     }
 
-    fn resend(&self, (delay, source): Delay, cost: Cost) -> RetryPlan {
+    fn plan_failover(&self, service: &Arc<str>, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
+        Ok(RetryPlan {
+            failover: Some(Arc::clone(service)),
+            ..self.resend(delay, Cost::Nothing, case)
+        })
+    }
+
+    /// One more attempt, which so far counts as nothing else.
+    fn resend(&self, (delay, source): Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
+        let rule = self.matched_rule(case.by);
         RetryPlan {
-            retry: self.resends.saturating_add(1),
+            by: case.by,
+            after: Counts {
+                resends: self.counts.resends.saturating_add(1),
+                ..self.counts
+            },
+            tally: self.tally(case.by),
             delay,
             source,
             cost,
-            set: self.matched_rule().and_then(|rule| rule.set.clone()),
+            set: rule.and_then(|rule| rule.set.clone()),
             failover: None,
-            budget: self.current.0.directives.budget.clone(),
+            budget: case.policy.0.directives.budget.clone(),
             gated: None,
             rewrite: None,
         }
     }
 
     /// Whether the request can be sent again at all, and does no harm by it.
-    fn check_resend(&self, policy: &RetryPolicy, outcome: &Outcome<'_>) -> Result<(), StopReason> {
+    fn check_resend(&self, case: &Case<'_>) -> Result<(), StopReason> {
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
         }
-        if !self.is_safe_twice(policy) && !outcome.reach().is_unprocessed() {
+        if !self.is_safe_twice(case.policy) && !case.outcome.reach().is_unprocessed() {
             return Err(StopReason::NotIdempotent);
         }
         Ok(())
@@ -256,36 +329,55 @@ impl RetrySession {
         &self,
         own: Duration,
         asked: ServerDelay,
-        moment: Moment,
+        case: &Case<'_>,
     ) -> Result<Delay, StopReason> {
-        let asked = self.heard(asked.delay().unwrap_or_default())?;
+        let asked = heard(asked.delay().unwrap_or_default(), case.policy)?;
         let asked = asked.unwrap_or_default();
-        let delay = own.max(asked).saturating_add(spread(asked, moment.random));
+        let delay = own
+            .max(asked)
+            .saturating_add(spread(asked, case.moment.random));
         let source = match asked > own {
             true => DelaySource::Server,
             false => DelaySource::Own,
         };
-        self.in_time((delay, source), moment)
+        self.in_time((delay, source), case)
     }
 
-    /// What counts of a delay that the server asks for.
-    fn heard(&self, asked: Duration) -> Result<Option<Duration>, StopReason> {
-        let settings = &self.current.0;
-        let most = settings.max_server_delay.unwrap_or(Duration::MAX);
-        match settings.directives.server_delays {
-            ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
-            ServerDelays::Respect => Ok(Some(asked)),
-            ServerDelays::Clamp => Ok(Some(asked.min(most))),
-            ServerDelays::Ignore => Ok(None),
-        }
-    }
-
-    fn in_time(&self, delay: Delay, moment: Moment) -> Result<Delay, StopReason> {
-        let due = moment.now.saturating_add(delay.0);
-        match self.deadline().is_some_and(|deadline| due >= deadline) {
+    fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
+        let due = case.moment.now.saturating_add(delay.0);
+        let deadline = self.deadline_by(case.policy);
+        match deadline.is_some_and(|deadline| due >= deadline) {
             true => Err(StopReason::DeadlineExceeded),
             false => Ok(delay),
         }
+    }
+}
+
+/// Whether an outcome is to be repeated by its class, by a list, or because a rule tells it.
+fn is_wanted(listed: Listed, case: &Case<'_>) -> bool {
+    match listed {
+        Listed::No => false,
+        Listed::Yes => true,
+        Listed::Unlisted => case.is_told() || case.outcome.class() != Class::Permanent,
+        Listed::Unread => case.is_told(),
+    }
+}
+
+fn rewrite(case: &Case<'_>) -> Option<RewriteBody> {
+    let permanent = case.outcome.class() == Class::Permanent;
+    let rewrite = case.policy.0.rewrite.as_ref().filter(|_| permanent)?;
+    rewrite.after(case.outcome)
+}
+
+/// What counts of a delay that the server asks for.
+fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
+    let settings = &policy.0;
+    let most = settings.max_server_delay.unwrap_or(Duration::MAX);
+    match settings.directives.server_delays {
+        ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
+        ServerDelays::Respect => Ok(Some(asked)),
+        ServerDelays::Clamp => Ok(Some(asked.min(most))),
+        ServerDelays::Ignore => Ok(None),
     }
 }
 

@@ -17,18 +17,12 @@ fn session(policy: &RetryPolicy, method: &Method) -> RetrySession {
     policy.session(RequestFacts::of(method, &HeaderMap::new()), Duration::ZERO)
 }
 
-fn stop(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> Option<StopReason> {
-    match session.on_outcome(outcome, moment) {
-        Decision::Retry(_) => None,
-        Decision::Stop(why) => Some(why),
-    }
+fn stop(session: &RetrySession, outcome: &Outcome<'_>, moment: Moment) -> Option<StopReason> {
+    session.plan(outcome, moment).err()
 }
 
-fn plan(session: &mut RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryPlan {
-    match session.on_outcome(outcome, moment) {
-        Decision::Retry(plan) => plan,
-        Decision::Stop(why) => panic!("stopped: {why}"),
-    }
+fn plan(session: &RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryPlan {
+    session.plan(outcome, moment).unwrap()
 }
 
 fn asking(seconds: &'static str) -> HeaderMap {
@@ -48,37 +42,37 @@ fn the_gates_refuse_in_their_order() {
         .with_override(&RetryOverride::new().max_retries(0));
     let permanent = Outcome::response(StatusCode::NOT_FOUND, &none);
     assert_eq!(
-        stop(&mut exhausted.clone(), &permanent, now),
+        stop(&exhausted, &permanent, now),
         Some(StopReason::AttemptsExhausted)
     );
     assert_eq!(
-        stop(&mut session, &permanent, now),
+        stop(&session, &permanent, now),
         Some(StopReason::NotRetryable)
     );
 
     let failed = Outcome::response(StatusCode::INTERNAL_SERVER_ERROR, &long);
     assert_eq!(
-        stop(&mut session, &failed, now),
+        stop(&session, &failed, now),
         Some(StopReason::BodyNotReplayable)
     );
     session.set_replayable(true);
     assert_eq!(
-        stop(&mut session, &failed, now),
+        stop(&session, &failed, now),
         Some(StopReason::NotIdempotent)
     );
 
     let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &long);
     assert_eq!(
-        stop(&mut session, &throttled, now),
+        stop(&session, &throttled, now),
         Some(StopReason::ServerDelayTooLong)
     );
     let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &none);
     assert_eq!(
-        stop(&mut session, &throttled, now),
+        stop(&session, &throttled, now),
         Some(StopReason::DeadlineExceeded)
     );
     assert_eq!(
-        stop(&mut session, &throttled, Moment::new(Duration::ZERO)),
+        stop(&session, &throttled, Moment::new(Duration::ZERO)),
         None
     );
 }
@@ -92,8 +86,8 @@ fn a_request_that_must_be_processed_once_is_repeated_only_if_it_was_not() {
         (ErrorKind::Reset, false),
         (ErrorKind::Certificate, false),
     ] {
-        let mut session = session(&policy(), &Method::POST);
-        let stopped = stop(&mut session, &Outcome::error(kind), Moment::default());
+        let session = session(&policy(), &Method::POST);
+        let stopped = stop(&session, &Outcome::error(kind), Moment::default());
         assert_eq!(stopped.is_none(), repeated, "{kind}");
     }
 }
@@ -104,7 +98,7 @@ fn the_server_is_never_overtaken_and_a_longer_delay_of_ones_own_stands() {
     let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
     for random in [0, 1, u64::MAX / 2, u64::MAX] {
         let moment = Moment::default().with_random(random);
-        let plan = plan(&mut session(&policy(), &Method::GET), &outcome, moment);
+        let plan = plan(&session(&policy(), &Method::GET), &outcome, moment);
         assert!(
             (SECOND * 10..=SECOND * 12).contains(&plan.delay),
             "{:?}",
@@ -118,7 +112,7 @@ fn the_server_is_never_overtaken_and_a_longer_delay_of_ones_own_stands() {
         .build()
         .unwrap();
     let moment = Moment::default().with_random(u64::MAX);
-    let plan = plan(&mut session(&patient, &Method::GET), &outcome, moment);
+    let plan = plan(&session(&patient, &Method::GET), &outcome, moment);
     assert!(plan.delay >= SECOND * 40);
     assert_eq!(plan.source(), DelaySource::Own);
 }
@@ -149,8 +143,7 @@ fn a_request_speaks_for_itself_in_front_of_the_policy() {
     let all = policy().to_builder().methods(Methods::All).build().unwrap();
     let start = || session(&all, &Method::POST);
     let reset = Outcome::error(ErrorKind::Reset);
-    let with =
-        |own: RetryOverride| stop(&mut start().with_override(&own), &reset, Moment::default());
+    let with = |own: RetryOverride| stop(&start().with_override(&own), &reset, Moment::default());
     assert_eq!(with(RetryOverride::new()), None);
     assert_eq!(
         with(RetryOverride::new().idempotent(false)),
@@ -159,7 +152,7 @@ fn a_request_speaks_for_itself_in_front_of_the_policy() {
     assert_eq!(with(RetryOverride::off()), Some(StopReason::Disabled));
     let nested = start().standing_aside(StopReason::Nested);
     assert_eq!(
-        stop(&mut nested.clone(), &reset, Moment::default()),
+        stop(&nested, &reset, Moment::default()),
         Some(StopReason::Nested)
     );
     assert!(!nested.may_retry() && start().may_retry());
@@ -179,4 +172,23 @@ fn a_classifier_of_the_users_own_comes_first() {
     let class = |status| policy.classify(Outcome::response(status, &headers)).class();
     assert_eq!(class(StatusCode::CONFLICT), Class::Transient);
     assert_eq!(class(StatusCode::NOT_FOUND), Class::Permanent);
+}
+
+#[test]
+fn a_plan_changes_nothing_until_it_is_paid_for_and_applied() {
+    let mut session = session(&policy(), &Method::GET);
+    let reset = Outcome::error(ErrorKind::Reset);
+    let empty = crate::RetryBudget::builder().initial(0).build().unwrap();
+    let refused = empty.withdraw(plan(&session, &reset, Moment::default()), Duration::ZERO);
+    assert_eq!(refused.unwrap_err(), StopReason::BudgetExhausted);
+    assert_eq!(session.retries(), 0);
+
+    let second = plan(&session, &reset, Moment::default());
+    assert_eq!(second.retry(), 1);
+    let budget = crate::RetryBudget::default();
+    let paid = budget.withdraw(second, Duration::ZERO).unwrap();
+    session.apply(&paid);
+    session.apply(&paid);
+    assert_eq!(session.retries(), 1);
+    assert_eq!(plan(&session, &reset, Moment::default()).retry(), 2);
 }

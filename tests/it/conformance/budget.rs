@@ -3,7 +3,7 @@
 use super::fields::{Fields, milliseconds};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::budget::PaidRetry;
-use http_retry::policy::{Decision, Moment, RetryPlan};
+use http_retry::policy::{Moment, RetryPlan};
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use serde_json::Value;
 use std::time::Duration;
@@ -78,13 +78,9 @@ fn plan(at: Duration) -> Result<RetryPlan, String> {
     let headers = HeaderMap::new();
     let facts = RequestFacts::of(&Method::GET, &headers);
     let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
-    let mut session = RetryPolicy::default().session(facts, at);
-    match session.on_outcome(&outcome, Moment::new(at)) {
-        Decision::Retry(plan) => Ok(plan),
-        other => Err(format!(
-            "the default policy does not retry a 503: {other:?}"
-        )),
-    }
+    let session = RetryPolicy::default().session(facts, at);
+    let plan = session.plan(&outcome, Moment::new(at));
+    plan.map_err(|why| format!("the default policy does not retry a 503: {why}"))
 }
 
 mod tests {

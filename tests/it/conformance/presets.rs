@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, milliseconds};
 use http::{HeaderMap, Method, StatusCode};
-use http_retry::policy::{Decision, Moment};
+use http_retry::policy::Moment;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use serde_json::Value;
 use std::time::Duration;
@@ -77,12 +77,12 @@ fn delays(policy: &RetryPolicy, random: u64) -> Vec<Duration> {
     let facts = RequestFacts::of(&Method::GET, &headers);
     let mut session = policy.session(facts, Duration::ZERO);
     let moment = Moment::default().with_random(random);
-    std::iter::from_fn(|| match session.on_outcome(&unavailable, moment) {
-        Decision::Retry(plan) => {
-            let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO);
-            paid.ok().map(|paid| paid.delay())
-        }
-        _ => None,
+    let budget = RetryBudget::unlimited();
+    std::iter::from_fn(|| {
+        let plan = session.plan(&unavailable, moment).ok()?;
+        let paid = budget.withdraw(plan, Duration::ZERO).ok()?;
+        session.apply(&paid);
+        Some(paid.delay())
     })
     .collect()
 }

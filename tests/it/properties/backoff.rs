@@ -2,7 +2,7 @@
 
 use super::inputs::{count, decimal_up_to, duration, growth, integer, uncapped_backoff};
 use super::sound::capped_backoff;
-use super::{a_thousand_cases, delay_of, plan};
+use super::{a_thousand_cases, retry};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::policy::Moment;
 use http_retry::{Backoff, Cap, Jitter, Outcome, RequestFacts, RetryPolicy};
@@ -74,8 +74,8 @@ proptest! {
         let mut session = policy.session(facts, Duration::ZERO);
         for random in randoms {
             let moment = Moment::default().with_random(random);
-            let plan = plan(&mut session, &unavailable, moment).unwrap();
-            prop_assert!(delay_of(plan) <= most);
+            let paid = retry(&mut session, &unavailable, moment).unwrap();
+            prop_assert!(paid.delay() <= most);
         }
     }
 }

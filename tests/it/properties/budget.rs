@@ -2,7 +2,6 @@
 
 use super::a_thousand_cases;
 use super::inputs::duration;
-use super::plan;
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::budget::PaidRetry;
 use http_retry::policy::{Decimal, ErrorKind, Moment, RetryPlan};
@@ -105,8 +104,8 @@ fn a_plan(timeout: bool) -> RetryPlan {
         true => Outcome::error(ErrorKind::Timeout),
         false => Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers),
     };
-    let mut session = RetryPolicy::default().session(facts, Duration::ZERO);
-    plan(&mut session, &outcome, Moment::default()).unwrap()
+    let session = RetryPolicy::default().session(facts, Duration::ZERO);
+    session.plan(&outcome, Moment::default()).unwrap()
 }
 
 /// A budget as it should be, in millionths of a token, told of everything at once.

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::observe::RetryEvent;
-use http_retry::policy::{Decision, DelaySource, Moment, ServerDelay};
+use http_retry::policy::{DelaySource, Moment, ServerDelay};
 use http_retry::run::Runner;
 use http_retry::runtime::{Runtime, Sleep};
 use http_retry::tower::RetryLayer;
@@ -130,9 +130,8 @@ proptest! {
         let (mut planned, mut gated) = (0_u64, 0_u64);
         for (seen, moment) in all {
             let outcome = policy.classify(seen.outcome());
-            let decision = session.on_outcome(&outcome, *moment);
-            if let Decision::Retry(plan) = decision {
-                match plan.source() {
+            if let Some(paid) = super::retry(&mut session, &outcome, *moment) {
+                match paid.source() {
                     DelaySource::Gate => gated += 1,
                     _ => planned += 1,
                 }
@@ -158,8 +157,8 @@ proptest! {
         let facts = RequestFacts::operation().idempotent(true);
         let mut session = policy.session(facts, Duration::ZERO);
         let (mut attempts, mut gated) = (1, 0);
-        while let Some(plan) = super::plan(&mut session, &busy, Moment::new(Duration::ZERO)) {
-            match plan.source() {
+        while let Some(paid) = super::retry(&mut session, &busy, Moment::new(Duration::ZERO)) {
+            match paid.source() {
                 DelaySource::Gate => gated += 1,
                 _ => attempts += 1,
             }
@@ -245,8 +244,8 @@ fn use_once(budget: &RetryBudget, now: Duration, success: bool) {
     }
     let seen = Seen::Response(StatusCode::SERVICE_UNAVAILABLE, HeaderMap::new());
     let facts = RequestFacts::operation().idempotent(true);
-    let mut session = RetryPolicy::default().session(facts, now);
-    if let Some(plan) = super::plan(&mut session, &seen.outcome(), Moment::new(now)) {
+    let session = RetryPolicy::default().session(facts, now);
+    if let Ok(plan) = session.plan(&seen.outcome(), Moment::new(now)) {
         drop(budget.withdraw(plan, now));
     }
     let snapshot = budget.snapshot(now);

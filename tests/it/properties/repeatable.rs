@@ -1,17 +1,19 @@
 //! The same inputs give the same decisions: nothing else has a say.
 
-use super::a_thousand_cases;
 use super::inputs::{Seen, duration, facts, moment, own_settings, seen};
 use super::sound::policy;
+use super::{a_thousand_cases, retry};
+use http_retry::RetryBudget;
 use http_retry::policy::{Moment, RetrySession};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 type Attempt = (Seen, Moment);
 
-/// Everything that a session says of an attempt, delay and price included.
+/// Everything that a session says of an attempt, delay included.
 fn told(session: &mut RetrySession, (seen, moment): &Attempt) -> String {
-    let decision = session.on_outcome(&seen.outcome(), *moment);
+    let stop = session.plan(&seen.outcome(), *moment).err();
+    let decision = (stop, retry(session, &seen.outcome(), *moment));
     let limit = session.attempt_limit(moment.now);
     format!(
         "{decision:?} {limit:?} {} {}",
@@ -36,6 +38,23 @@ proptest! {
         let alone: Vec<String> = attempts.iter().map(|attempt| told(&mut one, attempt)).collect();
         for (attempt, alone) in attempts.iter().zip(alone) {
             prop_assert_eq!(told(&mut other, attempt), alone);
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_not_paid_for_leaves_no_trace(
+        policy in policy(),
+        facts in facts(),
+        attempts in vec((seen(), moment()), 1..10),
+    ) {
+        let mut session = policy.session(facts, std::time::Duration::ZERO);
+        let empty = RetryBudget::builder().initial(0).build().unwrap();
+        for (seen, moment) in &attempts {
+            let before = format!("{session:?}");
+            let plan = session.plan(&seen.outcome(), *moment);
+            drop(plan.and_then(|plan| empty.withdraw(plan, moment.now)));
+            prop_assert_eq!(format!("{session:?}"), before);
+            retry(&mut session, &seen.outcome(), *moment);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::inputs::{headers, http_date, integer, moment, seen};
 use super::sound::{backoff, policy};
-use super::{a_thousand_cases, delay_of, plan};
+use super::{a_thousand_cases, retry};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_retry::policy::{DelaySource, Moment, ServerDelay};
 use http_retry::{Backoff, Outcome, RequestFacts, RetryPolicy};
@@ -106,9 +106,9 @@ proptest! {
         let moment = Moment::new(Duration::from_secs(now))
             .with_wall(Duration::from_secs(wall))
             .with_random(random);
-        let plan = plan(&mut policy.session(facts, Duration::ZERO), &outcome, moment).unwrap();
+        let paid = retry(&mut policy.session(facts, Duration::ZERO), &outcome, moment).unwrap();
         let (asked, own) = (Duration::from_secs(seconds), Duration::from_millis(millis));
-        let delay = delay_of(plan);
+        let delay = paid.delay();
         prop_assert!(delay >= asked, "{delay:?} for {asked:?}");
         prop_assert!(delay <= asked.max(own) + longest_spread(asked), "{delay:?} for {asked:?}");
     }
@@ -124,12 +124,12 @@ proptest! {
         let (mut previous, mut n) = (Duration::ZERO, 0);
         for (seen, moment) in &attempts {
             let outcome = seen.outcome();
-            let Some(plan) = plan(&mut session, &outcome, *moment) else { continue };
+            let Some(paid) = retry(&mut session, &outcome, *moment) else { continue };
             n += 1;
             let own = backoff.delay_after(previous, n, moment.random);
             let asked = outcome.server_delay(moment.wall).delay().unwrap_or_default();
-            let by_server = plan.source() == DelaySource::Server;
-            let delay = delay_of(plan);
+            let by_server = paid.source() == DelaySource::Server;
+            let delay = paid.delay();
             prop_assert!(delay >= asked.max(own));
             prop_assert!(delay <= asked.max(own).saturating_add(longest_spread(asked)));
             prop_assert_eq!(by_server, asked > own);
@@ -147,9 +147,9 @@ proptest! {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let status = StatusCode::TOO_MANY_REQUESTS;
         let asked = ServerDelay::read(status, &headers, moment.wall).delay();
-        let mut session = policy.session(facts, moment.now);
-        let planned = plan(&mut session, &Outcome::response(status, &headers), moment);
-        prop_assert_eq!(planned.is_some(), asked.unwrap_or_default() <= most);
+        let session = policy.session(facts, moment.now);
+        let planned = session.plan(&Outcome::response(status, &headers), moment);
+        prop_assert_eq!(planned.is_ok(), asked.unwrap_or_default() <= most);
     }
 
     #[test]
@@ -162,8 +162,8 @@ proptest! {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let mut session = policy.session(facts, Duration::ZERO).with_override(&own);
         for (seen, moment) in &attempts {
-            if let Some(plan) = plan(&mut session, &seen.outcome(), *moment) {
-                prop_assert!(moment.now.saturating_add(delay_of(plan)) < deadline);
+            if let Some(paid) = retry(&mut session, &seen.outcome(), *moment) {
+                prop_assert!(moment.now.saturating_add(paid.delay()) < deadline);
             }
         }
     }

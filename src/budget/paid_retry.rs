@@ -1,0 +1,72 @@
+//! Plans that were paid for.
+
+use super::RetryBudget;
+use crate::policy::{DelaySource, RetryPlan, RetrySession};
+use std::time::Duration;
+
+/// A retry that a budget has granted: count it by [`RetrySession::apply`], wait for [`PaidRetry::delay`], then
+/// [`PaidRetry::commit`] and send.
+///
+/// Dropped without a commit, it puts its tokens back.
+#[derive(Debug)]
+#[must_use]
+pub struct PaidRetry {
+    budget: RetryBudget,
+    price: u64,
+    plan: RetryPlan,
+}
+
+impl PaidRetry {
+    pub(super) fn new(budget: RetryBudget, price: u64, plan: RetryPlan) -> Self {
+        Self {
+            budget,
+            price,
+            plan,
+        }
+    }
+
+    /// How long to wait before the retry.
+    #[must_use]
+    pub fn delay(&self) -> Duration {
+        self.plan.delay
+    }
+
+    /// Which retry this is: 1, 2, and so on.
+    #[must_use]
+    pub fn retry(&self) -> u32 {
+        self.plan.retry()
+    }
+
+    /// The plan that was paid for.
+    pub(crate) fn plan(&self) -> &RetryPlan {
+        &self.plan
+    }
+
+    /// Who set the delay.
+    #[must_use]
+    pub fn source(&self) -> DelaySource {
+        self.plan.source
+    }
+
+    /// The retry is sent: its tokens are spent.
+    pub fn commit(mut self) {
+        self.price = 0;
+    }
+}
+
+impl Drop for PaidRetry {
+    fn drop(&mut self) {
+        if self.price > 0 {
+            self.budget.refund(self.price);
+        }
+    }
+}
+
+impl RetrySession {
+    /// Counts a retry that a budget has granted; only what is counted here counts. Applied twice, it counts once.
+    ///
+    /// It takes the plan of this session that was paid for last.
+    pub fn apply(&mut self, paid: &PaidRetry) {
+        self.count(&paid.plan);
+    }
+}
