@@ -1,5 +1,6 @@
 //! Reading the maps of a document: every key is asked for by name, and what nobody asked for is an error.
 
+use super::shown;
 use super::value::Value;
 use crate::error::ConfigError;
 use std::cell::RefCell;
@@ -49,8 +50,9 @@ pub(super) struct Path(String);
 
 impl Path {
     pub(super) fn key(&self, key: &str) -> Self {
+        let key = shown::name(key);
         match self.0.is_empty() {
-            true => Self(key.to_owned()),
+            true => Self(key.into_owned()),
             false => Self(format!("{}.{key}", self.0)),
         }
     }
@@ -202,6 +204,16 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// A text that names something.
+    pub(super) fn name(&self) -> Option<&'a str> {
+        let name = self.text()?;
+        let why_not = shown::not_a_name(name);
+        if let Some(cause) = why_not {
+            self.problems.add(&self.path, &"", cause);
+        }
+        why_not.is_none().then_some(name)
+    }
+
     pub(super) fn truth(&self) -> Option<bool> {
         match self.value {
             Value::Bool(value) => Some(*value),
@@ -341,7 +353,8 @@ impl<'a> Block<'a> {
     pub(super) fn end(self) {
         for key in self.left.keys() {
             let cause = format!("is not a known key: {}", hint(key, &self.known));
-            self.problems.add(&self.path.key(key), &key, cause);
+            let shown = shown::key(key);
+            self.problems.add(&self.path.key(&shown), &shown, cause);
         }
     }
 }

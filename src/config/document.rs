@@ -5,6 +5,7 @@ use super::matching::Matching;
 use super::retry::{Given, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
 use super::scalar::{decimal, duration, words};
+use super::shown;
 use super::value::Value;
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;
@@ -110,7 +111,13 @@ fn named<T>(node: Option<Node<'_>>, read: fn(Node<'_>) -> T) -> BTreeMap<String,
     let entries = node.map(|node| node.entries()).unwrap_or_default();
     entries
         .into_iter()
-        .map(|(name, node)| (name.to_owned(), read(node)))
+        .filter_map(|(name, node)| {
+            let why_not = shown::not_a_name(name);
+            if let Some(cause) = why_not {
+                node.problems.add(&node.path, &"", cause);
+            }
+            why_not.is_none().then(|| (name.to_owned(), read(node)))
+        })
         .collect()
 }
 
@@ -141,7 +148,7 @@ impl ServiceSpec {
             if own.is_some() {
                 budget.wrong("retry.budget is set too: give one of the two");
             }
-            *own = budget.text().map(|name| Given {
+            *own = budget.name().map(|name| Given {
                 value: name.to_owned(),
                 text: name.to_owned(),
                 from: budget.path.as_str().into(),
@@ -213,12 +220,15 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         let Some(mut block) = node.clone().block() else {
             continue;
         };
-        let name = block.take("name").and_then(|node| node.text());
-        if name.is_none() {
+        let given = block.take("name");
+        let name = given.as_ref().and_then(Node::name);
+        if given.is_none() {
             block.key("name").wrong(&"", "is missing: write name: NAME");
         }
-        let matching = block.take("match").and_then(Matching::of_route);
-        if matching.is_none() {
+        let given = block.take("match");
+        let is_missing = given.is_none();
+        let matching = given.and_then(Matching::of_route);
+        if is_missing {
             block.key("match").wrong(
                 &"",
                 "is missing: write match: {method: METHOD, path: \"/PATH\"}",

@@ -10,10 +10,11 @@ pub(super) fn headers(node: &Node<'_>) -> Option<HeaderMap> {
     if !is_map(node) {
         return None;
     }
-    for (name, node) in node.entries() {
-        let Some(name) = name_of(name, &node) else {
+    for (name, entry) in node.entries() {
+        let Some(name) = name_of(name, node) else {
             continue;
         };
+        let node = entry;
         for node in node.one_or_more() {
             match value_of(&node) {
                 Ok(value) => {
@@ -27,7 +28,7 @@ pub(super) fn headers(node: &Node<'_>) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// Whether a place for headers holds a map; if not, what it holds instead may be a secret.
+/// Whether a place for headers or a response holds a map; if not, what it holds instead may be a secret.
 pub(super) fn is_map(node: &Node<'_>) -> bool {
     let is_map = matches!(node.value, Value::Map(_));
     if !is_map {
@@ -49,11 +50,15 @@ fn value_of(node: &Node<'_>) -> Result<HeaderValue, String> {
     }
 }
 
-pub(super) fn name_of(name: &str, node: &Node<'_>) -> Option<HeaderName> {
+/// The name, which may be a secret where it is none: the problem is told of the place that holds it.
+pub(super) fn name_of(name: &str, place: &Node<'_>) -> Option<HeaderName> {
     let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
     if parsed.is_none() {
-        node.problems
-            .add(&node.path, &name, format!("\"{name}\" is no header name"));
+        let cause = match name.contains(':') {
+            true => "holds a header name with a colon: write the value as the value of the key",
+            false => "holds what is no header name: write letters, digits and hyphens",
+        };
+        place.problems.add(&place.path, &"", cause);
     }
     parsed
 }

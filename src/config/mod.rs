@@ -51,6 +51,7 @@ mod resolve;
 mod retry;
 mod rule;
 mod scalar;
+mod shown;
 mod summary;
 mod value;
 mod when;
@@ -70,7 +71,7 @@ use std::time::Duration;
 use value::Value;
 
 /// A document as a serde reader gives it, not yet checked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Document(Value);
 
 impl<'de> Deserialize<'de> for Document {
@@ -230,6 +231,15 @@ impl<'de> Deserialize<'de> for RetryConfig {
 impl Choose for Shared {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
         self.live.load().choose(head, service)
+    }
+}
+
+/// Its keys alone, since a value may be a secret: a header, a body, the user info of a URL.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("keys", &self.0.shown_keys())
+            .finish_non_exhaustive()
     }
 }
 

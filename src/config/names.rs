@@ -1,5 +1,6 @@
 //! What a document can name that only code can give: observers of dead letters, and schedules.
 
+use super::shown;
 use super::value::Value;
 use crate::observe::DeadLetters;
 use serde::de::DeserializeOwned;
@@ -27,7 +28,11 @@ impl Names {
         F: Fn(u32) -> Duration + Send + Sync + 'static,
     {
         let make = move |args: &Value| {
-            let args = serde_json::from_value(args.to_json()).map_err(|error| error.to_string())?;
+            let read = serde_json::from_value(args.to_json());
+            let args = read.map_err(|error| match args.is_public() {
+                true => shown::sentence(&error.to_string()),
+                false => "are not what this backoff takes".to_owned(),
+            })?;
             Ok(Arc::new(make(args)) as Ceiling)
         };
         self.backoffs.insert(name, Arc::new(make));

@@ -85,7 +85,7 @@ enum ThenWord {
 
 fn rule(node: Node<'_>) -> Option<RuleSpec> {
     let mut block = node.block()?;
-    let name = block.take("name").and_then(|node| node.text());
+    let name = block.take("name").and_then(|node| node.name());
     let path = block.path().clone();
     let name = name.map_or_else(|| path.as_str().into(), Arc::from);
     let when = block.take("when").map(when::read).unwrap_or_default();
@@ -124,7 +124,7 @@ fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
     });
     let failover = block
         .take_either("failover", "jump")
-        .map(|node| Some(ThenSpec::Failover(node.text()?.to_owned(), node.path)));
+        .map(|node| Some(ThenSpec::Failover(node.name()?.to_owned(), node.path)));
     let all = [word, retry, wait, failover];
     let mut found: Vec<Option<ThenSpec>> = all.into_iter().flatten().collect();
     if found.len() != 1 {

@@ -1,11 +1,13 @@
 //! A document as any serde reader gives it, before anybody knows what it means.
 
+use super::shown::{self, Quoted};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// One value of a document. It is kept as it was written, so that an error can say where it stands and what it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Value {
     Null,
     Bool(bool),
@@ -31,6 +33,26 @@ impl Value {
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
             Self::Map(_) => "a map",
+        }
+    }
+
+    /// Whether none of its texts and keys may be a secret.
+    pub(super) fn is_public(&self) -> bool {
+        match self {
+            Self::Text(text) => shown::is_public(text),
+            Self::List(list) => list.iter().all(Self::is_public),
+            Self::Map(map) => map
+                .iter()
+                .all(|(key, value)| shown::is_public(key) && value.is_public()),
+            Self::Null | Self::Bool(_) | Self::Integer(_) | Self::Float(_) => true,
+        }
+    }
+
+    /// The keys of a map, as an error shows them.
+    pub(super) fn shown_keys(&self) -> Vec<Cow<'_, str>> {
+        match self {
+            Self::Map(map) => map.keys().map(|key| shown::name(key)).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -106,24 +128,26 @@ impl Value {
     }
 }
 
-/// Short enough for an error message.
+/// Short enough for an error message, and without a secret.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 60;
         match self {
             Self::Null => f.write_str("nothing"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
             // So that 1.0 does not look like 1.
             Self::Float(value) => write!(f, "{value:?}"),
-            Self::Text(text) if text.chars().count() > LONGEST => {
-                let start: String = text.chars().take(LONGEST).collect();
-                write!(f, "\"{start}...\"")
-            }
-            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Text(text) => Quoted(text).fmt(f),
             Self::List(_) => f.write_str("a list"),
             Self::Map(_) => f.write_str("a map"),
         }
+    }
+}
+
+/// No more than an error says.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -199,7 +223,10 @@ impl<'de> Visitor<'de> for AnyValue {
         while let Some(Key(key)) = access.next_key()? {
             let value = access.next_value()?;
             if map.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("{key}: is there twice")));
+                return Err(A::Error::custom(format!(
+                    "{}: is there twice",
+                    shown::key(&key)
+                )));
             }
         }
         Ok(Value::Map(map))

@@ -85,8 +85,9 @@ fn header_tests(node: &Node<'_>) -> Vec<HeaderTest> {
         }
         let entries = node.entries().into_iter();
         return entries
-            .filter_map(|(name, node)| {
-                let name = name_of(name, &node)?;
+            .filter_map(|(name, entry)| {
+                let name = name_of(name, node)?;
+                let node = entry;
                 let values = match node.value {
                     Value::Bool(true) => None,
                     _ => Some(texts(&node)),

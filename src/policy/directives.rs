@@ -4,6 +4,7 @@
 use super::when::{Seen, When, all, any};
 use super::{Class, RetryPolicy};
 use http::{HeaderMap, StatusCode};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ pub(crate) enum OnExhausted {
 }
 
 /// A response that no server has sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct CannedResponse {
     pub(crate) status: StatusCode,
@@ -159,6 +160,15 @@ pub(super) enum Judged<'a> {
     Retry(&'a RetryPolicy),
     Wait(&'a Wait),
     Failover(&'a Arc<str>),
+}
+
+/// Without headers and body, which may hold a secret.
+impl fmt::Debug for CannedResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CannedResponse")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Ruling<'_> {

@@ -9,6 +9,7 @@ mod properties;
 mod refused;
 mod replaced;
 mod rules;
+mod secrets;
 
 use http_retry::config::{ConfigErrors, Document, RetryConfig};
 use http_retry::{RetryPolicy, RetryReport};

@@ -2,7 +2,7 @@
 
 use super::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
 use crate::config::block::{Block, Node};
-use crate::config::headers::headers;
+use crate::config::headers::{headers, is_map};
 use crate::config::scalar::{decimal, duration, duration_or_none, percent};
 use crate::config::value::Value;
 use crate::config::when;
@@ -15,9 +15,9 @@ const MOST_PART: u32 = 1_000;
 impl RetryBlock {
     /// The block, or the name of another one that stands for it.
     pub(in crate::config) fn read(node: Node<'_>) -> Self {
-        if let Value::Text(name) = node.value {
+        if let Value::Text(_) = node.value {
             return Self {
-                uses: here(&node, name.clone()),
+                uses: node.name().and_then(|name| here(&node, name.to_owned())),
                 own: Retry::default(),
             };
         }
@@ -25,7 +25,7 @@ impl RetryBlock {
             return Self::default();
         };
         let read = Self {
-            uses: take(&mut block, "use", |node| Some(node.text()?.to_owned())),
+            uses: take(&mut block, "use", |node| Some(node.name()?.to_owned())),
             own: read_fields(&mut block),
         };
         block.end();
@@ -76,7 +76,7 @@ fn read_fields(block: &mut Block<'_>) -> Retry {
         counter: take(block, "counter", |node| {
             node.word(&[("request", Counter::Request), ("rule", Counter::Rule)])
         }),
-        budget: take(block, "budget", |node| Some(node.text()?.to_owned())),
+        budget: take(block, "budget", |node| Some(node.name()?.to_owned())),
         ..Retry::default()
     };
     if let Some(node) = block.take("backoff") {
@@ -170,7 +170,7 @@ fn read_custom(retry: &mut Retry, node: Node<'_>) {
     let Some(mut block) = node.block() else {
         return;
     };
-    let name = take(&mut block, "custom", |node| Some(node.text()?.to_owned()));
+    let name = take(&mut block, "custom", |node| Some(node.name()?.to_owned()));
     retry.args = take(&mut block, "args", |node| Some(node.value.clone()));
     let nothing = name.is_none() && retry.args.is_none();
     retry.growth = name.map(|name| Given {
@@ -261,14 +261,14 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
         let Some(mut block) = node.block() else {
             return;
         };
-        let text = |node: &Node<'_>| Some(node.text()?.to_owned());
-        let failover = take(&mut block, "failover", text).map(|given| {
+        let name = |node: &Node<'_>| Some(node.name()?.to_owned());
+        let failover = take(&mut block, "failover", name).map(|given| {
             (
                 format!("failover {}", given.value),
                 Exhausted::Failover(given.value),
             )
         });
-        let dead_letter = take(&mut block, "dead_letter", text).map(|given| {
+        let dead_letter = take(&mut block, "dead_letter", name).map(|given| {
             (
                 format!("dead_letter {}", given.value),
                 Exhausted::DeadLetter(given.value),
@@ -297,6 +297,9 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
 }
 
 fn read_respond(retry: &mut Retry, node: Node<'_>) {
+    if !is_map(&node) {
+        return;
+    }
     let Some(mut block) = node.block() else {
         return;
     };
@@ -304,7 +307,26 @@ fn read_respond(retry: &mut Retry, node: Node<'_>) {
         let number = node.count(200, 599)?;
         StatusCode::from_u16(u16::try_from(number).ok()?).ok()
     });
-    retry.respond_headers = take(&mut block, "headers", headers);
-    retry.respond_body = take(&mut block, "body", |node| Some(node.text()?.to_owned()));
+    retry.respond_headers = take(&mut block, "headers", headers).map(untold);
+    retry.respond_body = take(&mut block, "body", body).map(untold);
     block.end();
+}
+
+/// An explanation says that it is given, and no more.
+fn untold<T>(given: Given<T>) -> Given<T> {
+    Given {
+        text: "given".into(),
+        ..given
+    }
+}
+
+fn body(node: &Node<'_>) -> Option<String> {
+    match node.value {
+        Value::Text(text) => Some(text.clone()),
+        other => {
+            let cause = format!("{} is not a text", other.kind());
+            node.problems.add(&node.path, &"", cause);
+            None
+        }
+    }
 }

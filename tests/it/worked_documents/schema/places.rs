@@ -40,46 +40,52 @@ pub(super) fn objects(schema: &Value) -> Vec<Object<'_>> {
 /// Where the loader meets a map of each kind.
 fn places() -> Vec<(&'static str, Value)> {
     let root = |key: &str, value: Value| json!({"version": 1, key: value});
-    let retry = |key: &str| root("retry", json!({key: {"?": 1}}));
-    let rule = |key: &str| root("rules", json!([{key: {"?": 1}}]));
+    let retry = |key: &str| root("retry", json!({key: {"zzz": 1}}));
+    let rule = |key: &str| root("rules", json!([{key: {"zzz": 1}}]));
     let service = |key: &str, value: Value| root("services", json!({"s": {key: value}}));
     vec![
-        ("", json!({"version": 1, "?": 1})),
-        ("/$defs/budget", root("budgets", json!({"b": {"?": 1}}))),
-        ("/$defs/retry_map", root("policies", json!({"p": {"?": 1}}))),
+        ("", json!({"version": 1, "zzz": 1})),
+        ("/$defs/budget", root("budgets", json!({"b": {"zzz": 1}}))),
+        (
+            "/$defs/retry_map",
+            root("policies", json!({"p": {"zzz": 1}})),
+        ),
         ("/$defs/custom_backoff", retry("backoff")),
         ("/$defs/jitter_interval", retry("jitter")),
         ("/$defs/server_delays", retry("retry_after")),
         ("/$defs/exhausted", retry("on_exhausted")),
         (
             "/$defs/response",
-            root("retry", json!({"on_exhausted": {"respond": {"?": 1}}})),
+            root("retry", json!({"on_exhausted": {"respond": {"zzz": 1}}})),
         ),
-        ("/$defs/rule", root("rules", json!([{"?": 1}]))),
+        ("/$defs/rule", root("rules", json!([{"zzz": 1}]))),
         ("/$defs/when_map", rule("when")),
         ("/$defs/wait", rule("wait")),
         ("/$defs/set", rule("set")),
-        ("/$defs/otherwise_retry", root("otherwise", json!({"?": 1}))),
-        ("/$defs/service", root("services", json!({"s": {"?": 1}}))),
-        ("/$defs/match_service", service("match", json!({"?": 1}))),
+        (
+            "/$defs/otherwise_retry",
+            root("otherwise", json!({"zzz": 1})),
+        ),
+        ("/$defs/service", root("services", json!({"s": {"zzz": 1}}))),
+        ("/$defs/match_service", service("match", json!({"zzz": 1}))),
         (
             "/$defs/service/properties/gate/anyOf/1",
-            service("gate", json!({"?": 1})),
+            service("gate", json!({"zzz": 1})),
         ),
-        ("/$defs/route", service("routes", json!([{"?": 1}]))),
+        ("/$defs/route", service("routes", json!([{"zzz": 1}]))),
         (
             "/$defs/match_route",
-            service("routes", json!([{"name": "r", "match": {"?": 1}}])),
+            service("routes", json!([{"name": "r", "match": {"zzz": 1}}])),
         ),
     ]
 }
 
-/// The keys that the loader knows where the document holds the key `?`, as it lists them itself.
+/// The keys that the loader knows where the document holds the key `zzz`, as it lists them itself.
 fn known(document: &Value) -> BTreeSet<String> {
     let errors = load(document).unwrap_err();
     let listed = errors
         .lines()
-        .find_map(|line| line.split_once("?: is not a known key: known are "));
+        .find_map(|line| line.split_once("zzz: is not a known key: known are "));
     let (_, listed) = listed.unwrap_or_else(|| panic!("{errors}"));
     listed.split(", ").map(str::to_owned).collect()
 }
@@ -152,10 +158,12 @@ fn the_words_of_the_schema_are_those_of_the_loader() {
 
 /// A document with a word that nobody knows at a place.
 fn document_with(place: &str) -> Value {
-    let value = place.rsplit('.').fold(json!("?"), |value, key| match key {
-        "0" => json!([value]),
-        key => json!({key: value}),
-    });
+    let value = place
+        .rsplit('.')
+        .fold(json!("zzz"), |value, key| match key {
+            "0" => json!([value]),
+            key => json!({key: value}),
+        });
     let mut document = json!({"version": 1});
     for (key, value) in value.as_object().unwrap() {
         document[key] = value.clone();

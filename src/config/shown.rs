@@ -1,0 +1,159 @@
+//! What of a document may stand in an error: names and plain values, never user info, a query, a header's value or a
+//! body.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// The most bytes of a name.
+const LONGEST_NAME: usize = 128;
+/// The most characters of a value in a message.
+const LONGEST_VALUE: usize = 60;
+/// The most characters of another's error.
+const LONGEST_SENTENCE: usize = 200;
+/// The most characters of a key that is too long for a name.
+const LONGEST_KEY: usize = 32;
+
+/// A text in quotes, shortened; `this text` where it may be a secret.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        match is_public(text) {
+            true => write!(f, "\"{}\"", shortened(text, LONGEST_VALUE)),
+            false => f.write_str("this text"),
+        }
+    }
+}
+
+/// A key that nobody knows; `<hidden>` where it may be a secret.
+pub(super) fn key(key: &str) -> Cow<'_, str> {
+    match is_public(key) {
+        true => shortened(key, LONGEST_KEY),
+        false => "<hidden>".into(),
+    }
+}
+
+/// A key that is a name, or should be one.
+pub(super) fn name(name: &str) -> Cow<'_, str> {
+    match not_a_name(name) {
+        None => name.into(),
+        Some(_) => key(name),
+    }
+}
+
+/// Why a text cannot be a name of the document.
+pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
+    let forbidden =
+        |text: &str| text.contains(['@', '?', '=']) || text.contains("://") || text.contains(": ");
+    if text.is_empty() {
+        Some("is empty: give a name")
+    } else if text.len() > LONGEST_NAME {
+        Some("is too long: a name has at most 128 bytes")
+    } else if forbidden(text) || holds_credentials(text) {
+        Some(
+            "is no name: a name holds no @, ?, =, \"://\" or \": \", no control character and no credentials",
+        )
+    } else {
+        None
+    }
+}
+
+/// Whether a value holds nothing that may be a secret: no user info, query, fragment, header or cookie.
+pub(super) fn is_public(text: &str) -> bool {
+    let after_scheme = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    // An equals sign stands in a comparison.
+    let after_sign = text.trim_start_matches(['<', '>', '=']);
+    !after_scheme.unwrap_or(text).contains(':')
+        && !after_sign.contains(['@', '?', '&', '#', ';', '='])
+        && !holds_credentials(text)
+}
+
+/// Control characters, or the value of an `Authorization` header.
+fn holds_credentials(text: &str) -> bool {
+    const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "negotiate", "token"];
+    let (first, rest) = text.trim_start().split_once(' ').unwrap_or_default();
+    let is_header = !rest.is_empty()
+        && SCHEMES
+            .iter()
+            .any(|scheme| scheme.eq_ignore_ascii_case(first));
+    is_header || text.chars().any(char::is_control)
+}
+
+/// What another's error says, of which it is known that it holds no secret.
+pub(super) fn sentence(text: &str) -> String {
+    shortened(text, LONGEST_SENTENCE).into_owned()
+}
+
+fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    match text
+        .char_indices()
+        .nth(longest)
+        .and_then(|(end, _)| text.get(..end))
+    {
+        Some(start) => format!("{start}...").into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write_by_mistake_is_shown_to_them() {
+        for text in [
+            "soon",
+            "5 parsecs",
+            "5xx",
+            ">=5000",
+            "<0",
+            "a*.com",
+            "/v1",
+            "http://h",
+            "20%",
+            "token",
+            "",
+        ] {
+            assert_eq!(Quoted(text).to_string(), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_not_shown() {
+        for text in [
+            "u:p@h",
+            "u:p",
+            "/p?k=v",
+            "k=v",
+            "h#f",
+            "a: b",
+            "BEARER x",
+            "a\nb",
+            "http://u:p",
+        ] {
+            assert_eq!(Quoted(text).to_string(), "this text");
+        }
+    }
+
+    #[test]
+    fn a_key_is_shown_where_it_could_be_a_name() {
+        let long = "x".repeat(129);
+        for (text, as_key, as_name) in [
+            ("orders", "orders", "orders"),
+            ("not yet", "not yet", "not yet"),
+            ("llama3:8b", "<hidden>", "llama3:8b"),
+            ("http://u:p@h", "<hidden>", "<hidden>"),
+            ("Authorization: x", "<hidden>", "<hidden>"),
+            (
+                &long,
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...",
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...",
+            ),
+        ] {
+            assert_eq!((&*key(text), &*name(text)), (as_key, as_name));
+        }
+    }
+}
