@@ -139,8 +139,7 @@ impl Engine {
 
     /// Gives a request a key of idempotency that no other has.
     pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
-        let random = || self.runtime.moment().random;
-        let key = uuid(random(), random());
+        let key = uuid(self.runtime.key_entropy());
         // Hexadecimal digits and hyphens are a header's value.
         if let Ok(key) = HeaderValue::from_str(&key) {
             headers.insert("idempotency-key", key);
@@ -149,11 +148,11 @@ impl Engine {
 }
 
 /// A version 4 UUID: 122 random bits.
-fn uuid(high: u64, low: u64) -> String {
-    let high = (high & !0xf000) | 0x4000;
-    let low = (low & !(0b11 << 62)) | (0b10 << 62);
-    let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
-    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
+fn uuid(bits: u128) -> String {
+    let bits = (bits & !(0xf << 76)) | (0x4 << 76);
+    let bits = (bits & !(0b11 << 62)) | (0b10 << 62);
+    let (a, b, c) = (bits >> 96, (bits >> 80) & 0xffff, (bits >> 64) & 0xffff);
+    let (d, e) = ((bits >> 48) & 0xffff, bits & 0xffff_ffff_ffff);
     format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
 }
 
@@ -252,6 +251,8 @@ macro_rules! http_engine_settings {
 
         /// Gives every request that is not idempotent, and has no such header yet, an `idempotency-key` of its own: a
         /// random UUID, the same on every attempt (a request that `truncate` has cut is another one, with a key of its own).
+        /// Its bits come from [`Runtime::key_entropy`](crate::runtime::Runtime::key_entropy), which is the operating
+        /// system's randomness whatever else the runtime draws.
         /// Such a request counts as idempotent from then on, so switch it on only where the server keeps the promise.
         /// Default off.
         ///
@@ -291,9 +292,9 @@ mod tests {
 
     #[test]
     fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
-        assert_eq!(uuid(0, 0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(uuid(0), "00000000-0000-4000-8000-000000000000");
         assert_eq!(
-            uuid(u64::MAX, u64::MAX),
+            uuid(u128::MAX),
             "ffffffff-ffff-4fff-bfff-ffffffffffff"
         );
     }

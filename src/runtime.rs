@@ -44,6 +44,15 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// A wait of this length from its first poll or from now, as the runtime likes.
     fn sleep(&self, duration: Duration) -> Sleep;
+
+    /// 128 bits that no other call gives, in this process or in another, from which an idempotency key is made.
+    ///
+    /// The default takes them from the operating system, whatever [`Runtime::moment`] draws: two requests with one key
+    /// are one to the server, and the second is never processed. Whoever writes another one, for keys that a test can
+    /// foretell, keeps that promise.
+    fn key_entropy(&self) -> u128 {
+        entropy::fresh()
+    }
 }
 
 impl<R: Runtime + ?Sized> Runtime for Arc<R> {
@@ -57,6 +66,10 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         (**self).sleep(duration)
+    }
+
+    fn key_entropy(&self) -> u128 {
+        (**self).key_entropy()
     }
 }
 
@@ -112,6 +125,43 @@ mod tokio_runtime {
     }
 }
 
+/// Bits that never come twice.
+mod entropy {
+    use std::hash::{BuildHasher, RandomState};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// The operating system's randomness, or [`hashed`] where there is none to be had.
+    pub(super) fn fresh() -> u128 {
+        of_the_system().unwrap_or_else(hashed)
+    }
+
+    #[cfg(feature = "tokio")]
+    fn of_the_system() -> Option<u128> {
+        use rand::{TryRng, rngs::SysRng};
+        let (high, low) = (SysRng.try_next_u64().ok()?, SysRng.try_next_u64().ok()?);
+        Some(joined(high, low))
+    }
+
+    /// Without the crate `rand` nothing asks for keys but a caller of the trait.
+    #[cfg(not(feature = "tokio"))]
+    fn of_the_system() -> Option<u128> {
+        None
+    }
+
+    /// A count that no call shares, hashed with two keys of std's hash maps: those are random in each process, and kept
+    /// secret from it.
+    pub(super) fn hashed() -> u128 {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let half = || RandomState::new().hash_one(count);
+        joined(half(), half())
+    }
+
+    fn joined(high: u64, low: u64) -> u128 {
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
 /// What the future gives, unless the limit passes first.
 pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
     let (mut future, mut limit) = (pin!(future), limit);
@@ -120,4 +170,18 @@ pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Outp
         Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entropy::{fresh, hashed};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn entropy_never_comes_twice_from_either_source() {
+        for source in [fresh, hashed] {
+            let different: BTreeSet<u128> = (0..1_000).map(|_| source()).collect();
+            assert_eq!(different.len(), 1_000);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::policy::{Moment, second};
 use crate::runtime::{Runtime, Sleep};
 use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -11,6 +12,9 @@ use std::time::Duration;
 ///
 /// By default a wait moves the clock by its length as soon as it is polled, so a test runs through in one go.
 /// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock.
+///
+/// The keys of [`Runtime::key_entropy`] follow from the seed, from which runtime of the process it is, and from which key
+/// of that runtime it is: a test that runs by itself gets the same ones each time, and no two requests share one.
 ///
 /// ```
 /// use http_retry::runtime::Runtime;
@@ -31,6 +35,10 @@ struct World {
     now: Duration,
     wall: Duration,
     random: Random,
+    /// How many runtimes the process had before this one.
+    number: u64,
+    seed: u64,
+    keys: u64,
     paused: bool,
     sleeps: Vec<Duration>,
     waiting: Vec<Waker>,
@@ -44,10 +52,14 @@ enum Random {
 
 impl Default for World {
     fn default() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
         Self {
             now: Duration::ZERO,
             wall: Duration::ZERO,
             random: Random::Seeded(0),
+            number: MADE.fetch_add(1, Ordering::Relaxed),
+            seed: 0,
+            keys: 0,
             paused: false,
             sleeps: Vec::new(),
             waiting: Vec::new(),
@@ -73,7 +85,9 @@ impl ManualRuntime {
     /// The same runtime with randomness from another seed.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
-        self.world().random = Random::Seeded(seed);
+        let mut world = self.world();
+        (world.random, world.seed) = (Random::Seeded(seed), seed);
+        drop(world);
         self
     }
 
@@ -127,6 +141,14 @@ impl World {
         }
     }
 
+    /// The number of the runtime in the upper half and that of the key in the lower one, each behind a one-to-one mix.
+    fn next_key(&mut self) -> u128 {
+        self.keys = self.keys.wrapping_add(1);
+        let upper = second(self.number.wrapping_add(second(self.seed)));
+        let lower = second(self.keys.wrapping_add(upper));
+        u128::from(upper) << 64 | u128::from(lower)
+    }
+
     /// Whether a wait of `duration` that ends at `until` is over, now that it is polled.
     fn poll(&mut self, duration: Duration, until: Duration, waker: &Waker) -> Poll<()> {
         if !self.paused && self.now < until {
@@ -159,6 +181,10 @@ impl Runtime for ManualRuntime {
         let until = self.now().saturating_add(duration);
         Box::pin(wait(runtime, duration, until))
     }
+
+    fn key_entropy(&self) -> u128 {
+        self.world().next_key()
+    }
 }
 
 fn wait(
@@ -173,6 +199,7 @@ fn wait(
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+    use std::collections::BTreeSet;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -201,5 +228,21 @@ mod tests {
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));
+    }
+
+    #[test]
+    fn keys_follow_from_the_seed_the_runtime_and_the_count() {
+        let keys = |number, seed| {
+            let mut world = World {
+                number,
+                seed,
+                ..World::default()
+            };
+            [(); 3].map(|()| world.next_key())
+        };
+        assert_eq!(keys(1, 7), keys(1, 7));
+        let all = [keys(1, 7), keys(2, 7), keys(1, 8)].concat();
+        let different: BTreeSet<u128> = all.iter().copied().collect();
+        assert_eq!(different.len(), all.len());
     }
 }
