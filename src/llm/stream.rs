@@ -9,6 +9,7 @@ mod json;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use frame::Frame;
 use reader::{Piece, Reader};
@@ -102,8 +103,14 @@ impl Peek {
 
     fn look(&mut self, piece: &Piece) -> Option<Seen> {
         let frame = match piece {
-            Piece::Event { name, data } => frame::judge(name, data),
-            Piece::Json(body) => frame::judge_body(body),
+            Piece::Event { name, data } => {
+                work::add(data.as_bytes());
+                frame::judge(name, data)
+            }
+            Piece::Json(body) => {
+                work::add(body.as_bytes());
+                frame::judge_body(body)
+            }
             Piece::Alien => Frame::Output,
         };
         self.event |= !matches!(frame, Frame::KeepAlive);

@@ -1,6 +1,7 @@
 //! Bytes in, events out: the line format of server-sent events, one byte at a time.
 
 use super::json::Json;
+use super::work;
 use serde::de::IgnoredAny;
 
 /// What a stream is made of.
@@ -22,8 +23,16 @@ pub(super) struct Reader {
     begun: bool,
     after_return: bool,
     name: String,
-    data: Option<String>,
+    data: Option<Data>,
     json: Option<Json>,
+}
+
+/// The data of an event so far.
+struct Data {
+    text: String,
+    /// Whether it is a whole object in one line, once somebody has asked. A second line settles it, so that no line makes
+    /// those before it be read again.
+    object: Option<bool>,
 }
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -121,28 +130,46 @@ impl Reader {
     /// The event before, where the field that comes next must belong to another: some servers forget the blank line
     /// between events. A whole object is followed by no more data, and an event has one name.
     fn forgotten(&mut self, other: bool) -> Option<Piece> {
-        let complete = other && self.data.as_deref().is_some_and(is_object_in_a_line);
+        let complete = other && self.data.as_mut().is_some_and(Data::is_object);
         if complete { self.dispatch() } else { None }
     }
 
     fn add_data(&mut self, value: &str) {
         match &mut self.data {
-            Some(data) => {
-                data.push('\n');
-                data.push_str(value);
-            }
-            None => self.data = Some(value.to_owned()),
+            Some(data) => data.add_line(value),
+            None => self.data = Some(Data::of_line(value)),
         }
     }
 
     fn dispatch(&mut self) -> Option<Piece> {
         let name = std::mem::take(&mut self.name);
-        let data = self.data.take()?;
+        let data = self.data.take()?.text;
         Some(Piece::Event { name, data })
     }
 }
 
+impl Data {
+    fn of_line(line: &str) -> Self {
+        Self {
+            text: line.to_owned(),
+            object: None,
+        }
+    }
+
+    fn add_line(&mut self, line: &str) {
+        self.text.push('\n');
+        self.text.push_str(line);
+        self.object = Some(false);
+    }
+
+    fn is_object(&mut self) -> bool {
+        let text = &self.text;
+        *self.object.get_or_insert_with(|| is_object(text))
+    }
+}
+
 fn text(bytes: Vec<u8>) -> Option<String> {
+    work::add(&bytes);
     String::from_utf8(bytes).ok()
 }
 
@@ -156,11 +183,13 @@ fn is_whole(piece: &Piece) -> bool {
     !begun || is_json(data)
 }
 
-fn is_object_in_a_line(data: &str) -> bool {
-    let data = data.trim_ascii_end();
-    data.starts_with('{') && data.ends_with('}') && !data.contains('\n') && is_json(data)
+fn is_object(line: &str) -> bool {
+    work::add(line.as_bytes());
+    let line = line.trim_ascii_end();
+    line.starts_with('{') && line.ends_with('}') && is_json(line)
 }
 
 fn is_json(data: &str) -> bool {
+    work::add(data.as_bytes());
     serde_json::from_str::<IgnoredAny>(data).is_ok()
 }

@@ -1,4 +1,5 @@
 mod frames;
+mod linear;
 mod properties;
 
 use super::*;

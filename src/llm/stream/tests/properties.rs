@@ -27,7 +27,7 @@ fn a_part() -> impl Strategy<Value = String> {
     prop_oneof![4 => fixed.prop_map(str::to_owned), 1 => "[a-z:{}\\[\\]\" ]{0,8}"]
 }
 
-fn a_stream() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn a_stream() -> impl Strategy<Value = Vec<u8>> {
     let end = prop::sample::select(vec!["\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r", ""]);
     prop::collection::vec((a_part(), end), 0..8)
         .prop_map(|parts| {
