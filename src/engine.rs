@@ -293,9 +293,6 @@ mod tests {
     #[test]
     fn a_uuid_has_its_version_and_variant_whatever_the_random_bits() {
         assert_eq!(uuid(0), "00000000-0000-4000-8000-000000000000");
-        assert_eq!(
-            uuid(u128::MAX),
-            "ffffffff-ffff-4fff-bfff-ffffffffffff"
-        );
+        assert_eq!(uuid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
     }
 }

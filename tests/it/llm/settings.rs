@@ -94,10 +94,7 @@ impl Middleware for Notes {
 }
 
 /// The keys of two requests, one through each stack, on this runtime.
-fn keys_of_both_stacks<R: Runtime + Clone>(
-    client: &reqwest::Client,
-    runtime: &R,
-) -> Vec<String> {
+fn keys_of_both_stacks<R: Runtime + Clone>(client: &reqwest::Client, runtime: &R) -> Vec<String> {
     let policy = RetryPolicy::never();
     let layer = RetryLayer::new(policy.clone()).runtime(runtime.clone());
     let sent = sent(&layer.idempotency_keys(), post(String::new()).0);
@@ -122,7 +119,10 @@ fn no_two_requests_have_one_key_whatever_the_randomness() {
     let shared = Arc::new(ManualRuntime::paused());
     let each = || ManualRuntime::new().seeded(7);
     for (name, keys) in [
-        ("constant", thousand(|| keys_of_both_stacks(&client, &Constant))),
+        (
+            "constant",
+            thousand(|| keys_of_both_stacks(&client, &Constant)),
+        ),
         ("fixed", thousand(|| keys_of_both_stacks(&client, &fixed))),
         ("shared", thousand(|| keys_of_both_stacks(&client, &shared))),
         ("each", thousand(|| keys_of_both_stacks(&client, &each()))),
