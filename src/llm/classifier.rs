@@ -12,8 +12,10 @@ use crate::policy::{Class, Classify, Evidence, Outcome, Verdict};
 /// in a header, in the body or in its prose.
 ///
 /// In this order: `x-should-retry: false`; codes that are permanent at any status (quota and billing, context length,
-/// content policy); `Limit N, Requested M` with M above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and
-/// 5xx but 501 and 505; throttling codes at 400; `x-should-retry: true`.
+/// content policy), and a throttle that names a limit of a day or longer, or money, in a code, in `limit_source` or in its
+/// message (unless the message itself says when to try again); `Limit N, Requested M` with M above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and
+/// 5xx but 501 and 505; throttling codes at 400; `x-should-retry: true`. A problem type that ends in `quota-exceeded`
+/// (RateLimit draft) is a rate limit, unlike the code `quota_exceeded`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LlmClassifier {
     inspect_success: bool,

@@ -35,8 +35,12 @@ pub(crate) enum Meaning {
 /// What a token means, where it is a known one.
 ///
 /// A token is compared whole, in lower case and without `_`, `-` and blanks; AWS may put a namespace before it and an
-/// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are known by the words in the token.
+/// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are
+/// known by the words in the token.
 pub(crate) fn meaning(token: &str) -> Option<Meaning> {
+    if is_quota_problem(token) {
+        return Some(Meaning::RateLimit);
+    }
     let plain = plain(token);
     let name = ["exception", "error"]
         .iter()
@@ -48,6 +52,17 @@ pub(crate) fn meaning(token: &str) -> Option<Meaning> {
 /// What `1113` and the other numbers of Zhipu mean; numbers mean this only beside a 429.
 pub(crate) fn is_spent_by_number(token: &str) -> bool {
     matches!(token, "1113" | "1304" | "1308" | "1309" | "1310")
+}
+
+/// Whether a token is the problem type of a request over its quota, which is one of requests in a time and not of money,
+/// as `quota_exceeded` alone is.
+///
+/// # Source
+///
+/// draft-ietf-httpapi-ratelimit-headers, "Problem Types": `https://iana.org/assignments/http-problem-types#quota-exceeded`.
+fn is_quota_problem(token: &str) -> bool {
+    let end = token.trim_end_matches('/').rsplit(['/', '#']).next();
+    token.contains('/') && end.is_some_and(|end| end.eq_ignore_ascii_case("quota-exceeded"))
 }
 
 fn plain(token: &str) -> String {
@@ -62,11 +77,11 @@ fn exact(name: &str) -> Option<Meaning> {
     Some(match name {
         "accountoverdue"
         | "arrearage"
-        | "dailylimitexceeded"
         | "exceededcurrentquota"
         | "nocredits"
         | "notenoughcredits"
         | "openroutercredits"
+        | "outofcredit"
         | "outofcredits"
         | "paymentrequired"
         | "quotaexceeded"
@@ -138,7 +153,7 @@ fn refused(name: &str) -> Option<Meaning> {
 
 /// Tokens that providers vary; the words are long enough to mean one thing.
 fn family(name: &str) -> Option<Meaning> {
-    const FAMILIES: [(&str, Meaning); 26] = [
+    const FAMILIES: [(&str, Meaning); 29] = [
         ("insufficientquota", Meaning::Quota),
         ("insufficientcredit", Meaning::Quota),
         ("insufficientbalance", Meaning::Quota),
@@ -148,7 +163,10 @@ fn family(name: &str) -> Option<Meaning> {
         ("spendlimit", Meaning::Quota),
         ("spendinglimit", Meaning::Quota),
         ("billing", Meaning::Quota),
+        ("budgetexceeded", Meaning::Quota),
+        ("creditsexhausted", Meaning::Quota),
         ("perday", Meaning::Quota),
+        ("perweek", Meaning::Quota),
         ("permonth", Meaning::Quota),
         ("contextlength", Meaning::Context),
         ("contextwindow", Meaning::Context),
@@ -167,11 +185,22 @@ fn family(name: &str) -> Option<Meaning> {
         ("unsupported", Meaning::Invalid),
     ];
     let insufficient = name.starts_with("insufficient") && name.contains("credit");
-    if insufficient {
+    if insufficient || is_of_a_day(name) {
         return Some(Meaning::Quota);
     }
     let found = FAMILIES.iter().find(|(words, _)| name.contains(words));
     found.map(|(_, meaning)| *meaning)
+}
+
+/// Whether a token names a limit of a day, a week or a month, as `openrouterfreetierdaily` does; not everything that is
+/// called daily is a limit.
+fn is_of_a_day(name: &str) -> bool {
+    const LIMITS: [&str; 8] = [
+        "cap", "exceed", "free", "limit", "quota", "request", "token", "usage",
+    ];
+    let long = ["daily", "weekly", "monthly"];
+    let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    holds(&long) && holds(&LIMITS)
 }
 
 #[cfg(test)]
@@ -217,6 +246,38 @@ mod tests {
         let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
         assert_eq!(meaning(minute), None);
         assert_eq!(meaning("token_quota_exceeded"), None);
+        for day in [
+            "free-models-per-day",
+            "openrouter_free_tier_daily",
+            "dailyLimitExceeded",
+            "MonthlyQuotaExceeded",
+            "weekly_usage",
+            "rate_limit_per_week",
+        ] {
+            assert_eq!(meaning(day), Some(Meaning::Quota), "{day}");
+        }
+        assert_eq!(meaning("daily-digest"), None);
+    }
+
+    #[test]
+    fn a_problem_of_quota_is_one_of_rate_and_the_bare_code_one_of_money() {
+        for problem in [
+            "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            "https://api.example/problems/quota-exceeded",
+            "HTTPS://api.example/Quota-Exceeded/",
+            "/quota-exceeded",
+        ] {
+            assert_eq!(meaning(problem), Some(Meaning::RateLimit), "{problem}");
+        }
+        for money in [
+            "quota_exceeded",
+            "quota-exceeded",
+            "QuotaExceeded",
+            "com.amazonaws#QuotaExceededException",
+            "https://api.example/problems/monthly-quota-exceeded",
+        ] {
+            assert_eq!(meaning(money), Some(Meaning::Quota), "{money}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::codes::{Meaning, is_spent_by_number, meaning};
 use super::context::overflows;
 use super::counts::{has_zero_limit, limit_and_requested};
+use super::window;
 use crate::policy::{Class, Evidence, Reach, Reason, ServerDelay, Verdict};
 use http::{HeaderMap, StatusCode};
 
@@ -116,11 +117,22 @@ impl<'a> Answer<'a> {
         Some(failure(reason, Reach::Answered))
     }
 
-    /// A throttle whose limit is zero, or whose number stands for an account without money.
+    /// A throttle whose limit is zero, counts over a day or longer, or is one of money; or whose number stands for an
+    /// account without money.
     fn has_nothing_left(&self) -> bool {
         let zero = || self.body.has_zero_quota || has_zero_limit(&self.body.prose);
         let number = || self.body.labels.iter().any(|code| is_spent_by_number(code));
-        (self.is_throttle() && zero()) || (self.status == 429 && number())
+        let nothing = || zero() || self.is_spent_by_prose();
+        (self.is_throttle() && nothing()) || (self.status == 429 && number())
+    }
+
+    /// What no retry within minutes helps, told in words. Where the same prose says when to come back, that counts: a
+    /// quota of a day that is counted over the last 24 hours opens again bit by bit.
+    fn is_spent_by_prose(&self) -> bool {
+        let prose = &self.body.prose;
+        let unpaid = || self.is_unpaid() && !window::is_short(prose);
+        let in_a_label = || self.body.labels.iter().any(|label| window::is_long(label));
+        in_a_label() || !self.body.names_a_time() && (window::is_long(prose) || unpaid())
     }
 
     /// Prose counts only where no code speaks of something else: "too many tokens" is also a throttle's.
@@ -237,10 +249,19 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// An account without money that is told in prose alone: nothing to retry either way, but another reason.
+    /// An account without money that is told in prose alone.
     fn is_unpaid(&self) -> bool {
+        const WORDS: [&str; 7] = [
+            "credit balance",
+            "insufficient balance",
+            "insufficient credit",
+            "insufficient fund",
+            "not enough credit",
+            "out of credit",
+            "all available credits",
+        ];
         let prose = self.body.prose.to_lowercase();
-        prose.contains("credit balance") || prose.contains("insufficient balance")
+        WORDS.iter().any(|words| prose.contains(words))
     }
 
     fn should_retry(&self) -> Option<bool> {

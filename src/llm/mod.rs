@@ -26,6 +26,7 @@ mod stream;
 mod tests;
 mod truncate;
 mod truncation;
+mod window;
 
 pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;

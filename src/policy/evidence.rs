@@ -25,9 +25,17 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// The longest delay that a field or the prose asks for.
+    /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
+    /// hide what the headers say.
     pub(crate) fn delay(&self) -> Option<Duration> {
-        self.retry_delay.max(delay_in_prose(&self.prose))
+        let asked = self.retry_delay.max(delay_in_prose(&self.prose));
+        asked.filter(|delay| !delay.is_zero())
+    }
+
+    /// Whether the prose itself says when to come back.
+    #[cfg(feature = "llm")]
+    pub(crate) fn names_a_time(&self) -> bool {
+        delay_in_prose(&self.prose).is_some_and(|delay| !delay.is_zero())
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Reason {
     /// The caller's own rate limit is reached; it opens again by itself.
     RateLimited,
-    /// Money, credits or a daily quota are used up; waiting for seconds does not help.
+    /// Money, credits, or a quota of a day or longer are used up; waiting for minutes does not help.
     QuotaExhausted,
     /// The provider has no capacity at the moment.
     Overloaded,

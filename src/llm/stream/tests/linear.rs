@@ -63,7 +63,7 @@ fn lines_that_add_to_one_event_are_not_read_again() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn no_mix_of_lines_makes_the_work_grow_faster_than_the_stream(

@@ -1,0 +1,174 @@
+//! Over how long a time the limit counts that an error's prose names.
+
+/// Whether a sentence says that a limit of a day, a week or a month is reached, and none speaks of a shorter one.
+///
+/// A sentence counts that names the window and says that it is used up, as in `Rate limit exceeded: free-models-per-day`
+/// and `You have hit your weekly limit`; what a larger plan would allow (`upgrade for 1000 requests per day`) does not.
+/// Where a minute or an hour is named as well, nobody knows which of the two was reached.
+pub(crate) fn is_long(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let windows = windows(&text);
+    windows.long_is_reached && !windows.short
+}
+
+/// Whether the prose names a limit of an hour or less, which opens again soon.
+pub(crate) fn is_short(text: &str) -> bool {
+    windows(&text.to_lowercase()).short
+}
+
+#[derive(Default)]
+struct Windows {
+    short: bool,
+    long_is_reached: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Window {
+    Short,
+    Long,
+}
+
+fn windows(text: &str) -> Windows {
+    let mut found = Windows::default();
+    for clause in clauses(text) {
+        let mut earlier = Earlier::default();
+        let (mut long, mut reached) = (false, false);
+        for word in words(clause) {
+            match earlier.window(word) {
+                Some(Window::Short) => found.short = true,
+                Some(Window::Long) => long = true,
+                None => {}
+            }
+            reached |= REACHED.iter().any(|start| word.starts_with(start));
+            earlier.push(word);
+        }
+        found.long_is_reached |= long && reached;
+    }
+    found
+}
+
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.split(['\n', ';', '?', '!']);
+    let sentences = lines.flat_map(|line| line.split(". "));
+    sentences.flat_map(|sentence| sentence.split(", "))
+}
+
+/// The words of a clause and the strokes between them; an address says nothing.
+fn words(clause: &str) -> impl Iterator<Item = &str> {
+    let said = clause
+        .split_whitespace()
+        .filter(|part| !part.contains("://"));
+    said.flat_map(|part| part.split_inclusive('/'))
+        .flat_map(|part| {
+            let (part, stroke) = match part.strip_suffix('/') {
+                Some(part) => (part, Some("/")),
+                None => (part, None),
+            };
+            let words = part.split(|c: char| !c.is_alphanumeric());
+            words.filter(|word| !word.is_empty()).chain(stroke)
+        })
+}
+
+/// How the words begin that say of a limit that it is used up.
+const REACHED: [&str; 8] = [
+    "deplet", "exceed", "exhaust", "hit", "limited", "many", "past", "reach",
+];
+
+/// The words before one: the last, and whether it is a number behind a `per`.
+#[derive(Default)]
+struct Earlier<'a> {
+    last: &'a str,
+    /// The number behind `per`, as in `per 24 hours`.
+    number: Option<u32>,
+}
+
+impl<'a> Earlier<'a> {
+    fn push(&mut self, word: &'a str) {
+        self.number = word.parse().ok().filter(|_| self.joins());
+        self.last = word;
+    }
+
+    /// Whether a window follows.
+    fn joins(&self) -> bool {
+        matches!(self.last, "per" | "/" | "a" | "an" | "each" | "every") || self.number.is_some()
+    }
+
+    /// The window that this word names.
+    fn window(&self, word: &str) -> Option<Window> {
+        match word {
+            "daily" | "weekly" | "monthly" | "rpd" | "tpd" => return Some(Window::Long),
+            "hourly" | "rpm" | "tpm" | "rps" | "tps" | "rph" | "tph" => return Some(Window::Short),
+            "today" if self.last == "for" => return Some(Window::Long),
+            _ if !self.joins() => return None,
+            _ => {}
+        }
+        let hours = self.number.unwrap_or(1);
+        match word.strip_suffix('s').unwrap_or(word) {
+            "day" | "week" | "month" => Some(Window::Long),
+            "hour" | "hr" | "h" if hours >= 24 => Some(Window::Long),
+            "hour" | "hr" | "h" | "minute" | "min" | "second" | "sec" => Some(Window::Short),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_a_day_is_told_from_a_shorter_one() {
+        for text in [
+            "Rate limit exceeded: free-models-per-day. Add 10 credits",
+            "Rate limit exceeded: limit_rpd/google/gemini",
+            "You have exceeded your daily quota",
+            "TOO MANY TOKENS PER DAY, please wait",
+            "limited to 1000 API calls / month",
+            "limited to 1000 calls/month.",
+            "50 requests per 24 hours exceeded",
+            "no more for today: limit reached",
+            "requests every 2 days: exhausted",
+            "you have reached your limit of 50 messages a day",
+        ] {
+            assert!(is_long(text) && !is_short(text), "{text}");
+        }
+        for text in [
+            "limited to 20 API calls / minute",
+            "Tokens per minute limit exceeded",
+            "exceeded 100 requests per 60 seconds",
+            "tokens per min (TPM): limit reached",
+            "hourly limit exceeded",
+            "daily limit reached: wait a minute",
+            "exceeded: 5 per minute, and 100 per day",
+        ] {
+            assert!(!is_long(text) && is_short(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_that_is_no_limit_that_was_reached_says_nothing() {
+        for text in [
+            "",
+            "Rate limit exceeded",
+            "Unlock 1000 free model requests per day",
+            "You have reached your rate limit, upgrade for 1000 requests per day",
+            "Rate limit reached. Upgrade to Dev Tier today",
+            "exceeded: see https://api.example/per/day",
+            "as per daybreak we have exceeded",
+            "you have exceeded the limit for 31 days of audio",
+            "have a good day, you are past it",
+            "/",
+            "per",
+        ] {
+            assert!(!is_long(text) && !is_short(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_gone_through_once() {
+        for part in ["per ", "/", "per 1 ", "-", ", ", "é", "day "] {
+            let text = part.repeat(200_000 / part.len());
+            assert!(!is_long(&text), "{part}");
+        }
+    }
+}
