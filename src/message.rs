@@ -265,9 +265,9 @@ impl<B: Replay + Send> Resend for http::Request<B> {
     }
 
     fn amend(spare: &mut Self, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        if let Some(uri) = way.and_then(|way| way.of(spare.uri())) {
-            *spare.uri_mut() = uri;
-            spare.headers_mut().remove(http::header::HOST);
+        if let Some((way, uri)) = way.and_then(|way| Some((way, way.of(spare.uri())?))) {
+            let before = std::mem::replace(spare.uri_mut(), uri);
+            way.leave_behind(spare.headers_mut(), &before);
         }
         set(spare.headers_mut(), headers);
     }

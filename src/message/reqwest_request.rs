@@ -4,7 +4,7 @@ use super::{ReplayBody, Resend, is_told_length, set};
 use crate::policy::RewriteWith;
 use crate::route::Move;
 use ::reqwest::{Body, Request, Url};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Uri};
 use std::borrow::Cow;
 
 /// What later attempts of a `reqwest::Request` are made of.
@@ -113,10 +113,9 @@ impl Resend for Request {
 
     fn amend(spare: &mut SpareRequest, headers: Option<&HeaderMap>, way: Option<&Move>) {
         let request = &mut spare.request;
-        let moved = way.and_then(|way| way.of(&request.url().as_str().parse().ok()?));
-        if let Some(url) = moved.and_then(|uri| Url::parse(&uri.to_string()).ok()) {
+        if let Some((way, at, url)) = way.and_then(|way| moved(request.url(), way)) {
             *request.url_mut() = url;
-            request.headers_mut().remove(http::header::HOST);
+            way.leave_behind(request.headers_mut(), &at);
         }
         set(request.headers_mut(), headers);
     }
@@ -142,4 +141,11 @@ impl Resend for Request {
         }
         changed
     }
+}
+
+/// The way that a request goes, where it is and where it comes to.
+fn moved<'a>(url: &Url, way: &'a Move) -> Option<(&'a Move, Uri, Url)> {
+    let at: Uri = url.as_str().parse().ok()?;
+    let to = Url::parse(&way.of(&at)?.to_string()).ok()?;
+    Some((way, at, to))
 }

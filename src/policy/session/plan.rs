@@ -77,7 +77,10 @@ impl RetrySession {
         match self.on_exhausted(stop) {
             OnExhausted::Failover(service) => {
                 let case = self.case(stop.by, outcome, moment);
-                self.plan_failover(service, &case).map_err(|_| stop)
+                let plan = self.plan_failover(service, &case);
+                // What a rule sets is for the attempt that it asked for.
+                let plan = plan.map(|plan| RetryPlan { set: None, ..plan });
+                plan.map_err(|_| stop)
             }
             _ => Err(stop),
         }

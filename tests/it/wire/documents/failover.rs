@@ -1,5 +1,6 @@
 //! Requests that go on at another service.
 
+mod credentials;
 mod there;
 
 use super::super::connections::client::Speaks;
