@@ -2,7 +2,7 @@
 
 mod failover;
 
-pub(crate) use failover::Move;
+pub(crate) use failover::{Move, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::DeadLetters;
@@ -99,6 +99,15 @@ impl Route {
         match &self.budget {
             Budgets::One(budget) => budget.clone(),
             Budgets::PerService(budgets) => budgets.get(&service()),
+        }
+    }
+
+    /// The way from this service to another one.
+    pub(crate) fn way_to(&self, there: &Destination) -> Move {
+        Move {
+            from: self.base.clone(),
+            to: there.base.clone(),
+            credentials: Vec::new(),
         }
     }
 

@@ -165,9 +165,10 @@ fn head<Q: Resend>(request: &Q) -> Box<RequestHead> {
     let uri = request.uri().into_owned();
     Box::new(RequestHead {
         method: request.method().clone(),
-        at: uri.parse().unwrap_or_default(),
+        at: uri.parse().ok(),
         uri,
         headers: request.headers().clone(),
+        credentials: Vec::new(),
     })
 }
 

@@ -128,10 +128,10 @@ impl Resolver<'_> {
                 }
                 Then::Wait(wait.clone())
             }
-            ThenSpec::Failover(service, path) => {
+            ThenSpec::Failover(to, path) => {
                 let from = path.as_str().into();
-                place.failovers.push((service.clone(), from));
-                Then::Failover(service.as_str().into())
+                place.failovers.push((to.service.to_string(), from));
+                Then::Failover(to.clone())
             }
         };
         Rule {
@@ -196,6 +196,7 @@ impl Resolver<'_> {
             },
             budget: budget.map(Arc::from),
             on_exhausted: self.on_exhausted(retry, place),
+            credentials: value(&retry.credentials).unwrap_or_default(),
             origins: origins
                 .map(|(field, value, from)| Origin { field, value, from })
                 .collect(),
@@ -210,10 +211,10 @@ impl Resolver<'_> {
         match &given.value {
             Exhausted::Last => OnExhausted::Last,
             Exhausted::Fail => OnExhausted::Fail,
-            Exhausted::Failover(service) => {
+            Exhausted::Failover(to, set) => {
                 let from = Arc::clone(&given.from);
-                place.failovers.push((service.clone(), from));
-                OnExhausted::Failover(service.as_str().into())
+                place.failovers.push((to.service.to_string(), from));
+                OnExhausted::Failover(to.clone(), set.clone())
             }
             Exhausted::DeadLetter(name) => {
                 self.check_dead_letter(given, name);

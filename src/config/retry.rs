@@ -4,8 +4,8 @@ mod read;
 
 use super::scalar::words;
 use super::value::Value;
-use crate::policy::{Cap, Counter, Decimal, Methods, Preset, When};
-use http::{HeaderMap, StatusCode};
+use crate::policy::{Cap, Counter, Decimal, Failover, Methods, Preset, When};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(super) enum Exhausted {
     Last,
     Fail,
     Respond,
-    Failover(String),
+    Failover(Failover, Option<Arc<HeaderMap>>),
     DeadLetter(String),
 }
 
@@ -63,10 +63,11 @@ macro_rules! fields {
             /// This layer above another one, field by field.
             pub(super) fn over(self, below: &Self) -> Self {
                 let args = merged_args(self.args.as_ref(), below.args.as_ref());
+                let credentials = both(self.credentials.as_ref(), below.credentials.as_ref());
                 Self {
                     $($field: self.$field.or_else(|| below.$field.clone()),)*
                 }
-                .with_args(args)
+                .with(args, credentials)
             }
 
             /// Every field that is given: its name, how it was written, and where.
@@ -109,6 +110,7 @@ fields! {
     respond_status "on_exhausted.respond.status": StatusCode,
     respond_headers "on_exhausted.respond.headers": HeaderMap,
     respond_body "on_exhausted.respond.body": String,
+    credentials "credentials": Arc<[HeaderName]>,
 }
 
 /// A layer as it stands in the document: what it uses lies below it.
@@ -119,8 +121,17 @@ pub(super) struct RetryBlock {
 }
 
 impl Retry {
-    fn with_args(self, args: Option<Given<Value>>) -> Self {
-        Self { args, ..self }
+    /// The fields that add up where others replace each other.
+    fn with(
+        self,
+        args: Option<Given<Value>>,
+        credentials: Option<Given<Arc<[HeaderName]>>>,
+    ) -> Self {
+        Self {
+            args,
+            credentials,
+            ..self
+        }
     }
 
     /// A preset as a layer.
@@ -188,4 +199,26 @@ fn merged_args(above: Option<&Given<Value>>, below: Option<&Given<Value>>) -> Op
         }
         (above, below) => above.or(below).cloned(),
     }
+}
+
+/// No layer makes public what another one calls a credential.
+fn both(
+    above: Option<&Given<Arc<[HeaderName]>>>,
+    below: Option<&Given<Arc<[HeaderName]>>>,
+) -> Option<Given<Arc<[HeaderName]>>> {
+    let (Some(above), Some(below)) = (above, below) else {
+        return above.or(below).cloned();
+    };
+    let new = |name: &&HeaderName| !above.value.contains(*name);
+    let more: Vec<HeaderName> = below.value.iter().filter(new).cloned().collect();
+    if more.is_empty() {
+        return Some(above.clone());
+    }
+    let all: Arc<[HeaderName]> = above.value.iter().cloned().chain(more).collect();
+    let names: Vec<&str> = all.iter().map(HeaderName::as_str).collect();
+    Some(Given {
+        text: names.join(", "),
+        from: Arc::clone(&above.from),
+        value: all,
+    })
 }

@@ -6,7 +6,7 @@ use super::retry::RetryBlock;
 use super::scalar::duration;
 use super::value::Value;
 use super::when;
-use crate::policy::{Wait, When};
+use crate::policy::{Failover, Wait, When};
 use http::HeaderMap;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) enum ThenSpec {
     Stop,
     Retry(Box<RetryBlock>),
     Wait(Wait, Path),
-    Failover(String, Path),
+    Failover(Failover, Path),
 }
 
 /// What decides where no rule does.
@@ -90,7 +90,12 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
     let name = name.map_or_else(|| path.as_str().into(), Arc::from);
     let when = block.take("when").map(when::read).unwrap_or_default();
     let set = block.take("set").and_then(read_set);
-    let then = read_then(&mut block);
+    let same_keys = block.take("same_keys").and_then(|node| node.truth());
+    let then = read_then(&mut block, same_keys);
+    if same_keys.is_some() && !matches!(then, None | Some(ThenSpec::Failover(..))) {
+        let cause = "same_keys has no effect: this rule does not fail over";
+        block.key("same_keys").wrong(&"", cause);
+    }
     if set.is_some() && then.as_ref().is_some_and(|then| !then.sends_again()) {
         let cause = "set has no effect: this rule sends nothing again";
         block.key("set").wrong(&"", cause);
@@ -105,7 +110,7 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
     })
 }
 
-fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
+fn read_then(block: &mut Block<'_>, same_keys: Option<bool>) -> Option<ThenSpec> {
     let word = block.take("do").map(|node| {
         let word = node.word_or(&WORDS, &OTHERS)?;
         Some(match word {
@@ -122,9 +127,13 @@ fn read_then(block: &mut Block<'_>) -> Option<ThenSpec> {
         let path = node.path.clone();
         Some(ThenSpec::Wait(read_wait(node)?, path))
     });
-    let failover = block
-        .take_either("failover", "jump")
-        .map(|node| Some(ThenSpec::Failover(node.name()?.to_owned(), node.path)));
+    let failover = block.take_either("failover", "jump").map(|node| {
+        let to = Failover {
+            service: node.name()?.into(),
+            same_keys: same_keys.unwrap_or_default(),
+        };
+        Some(ThenSpec::Failover(to, node.path))
+    });
     let all = [word, retry, wait, failover];
     let mut found: Vec<Option<ThenSpec>> = all.into_iter().flatten().collect();
     if found.len() != 1 {
@@ -141,7 +150,7 @@ impl ThenSpec {
     }
 }
 
-fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
+pub(super) fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
     if !is_map(&node) {
         return None;
     }

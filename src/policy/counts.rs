@@ -12,6 +12,8 @@ pub(crate) struct Counts {
     pub(super) previous: Duration,
     /// How long it has waited at the gate.
     pub(super) gate_waited: Duration,
+    /// A server may have processed one of the attempts that were followed by another.
+    pub(super) in_doubt: bool,
 }
 
 /// What a request has done so far by one rule.

@@ -190,7 +190,7 @@ impl StopReason {
             }
             Self::NotIdempotent => {
                 "The server may have processed the request already; an Idempotency-Key header or \
-                 RetryOverride::idempotent says that twice does no harm."
+                 RetryOverride::idempotent says that twice does no harm, for another server only with same_keys."
             }
             Self::ServerDelayTooLong => {
                 "The server asks for a longer wait than the policy allows (max_server_delay)."

@@ -3,7 +3,7 @@
 
 use super::when::{Seen, When, all, any};
 use super::{Class, RetryPolicy};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(crate) struct Directives {
     /// The budget that pays, instead of the service's own.
     pub(crate) budget: Option<Arc<str>>,
     pub(crate) on_exhausted: OnExhausted,
+    /// Headers that a failover leaves out, besides those that it always does.
+    pub(crate) credentials: Arc<[HeaderName]>,
     /// Each effective field, its value and where it came from.
     pub(crate) origins: Arc<[Origin]>,
 }
@@ -50,7 +52,15 @@ pub(crate) enum Then {
     /// Another attempt that counts as no retry.
     Wait(Wait),
     /// The next attempt goes to another service.
-    Failover(Arc<str>),
+    Failover(Failover),
+}
+
+/// Another service that a request goes on at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failover {
+    pub(crate) service: Arc<str>,
+    /// What makes a request the same to one of the two servers makes it the same to the other.
+    pub(crate) same_keys: bool,
 }
 
 /// What decides where no rule does.
@@ -109,8 +119,8 @@ pub(crate) enum OnExhausted {
     Fail,
     /// The caller gets this response.
     Respond(Arc<CannedResponse>),
-    /// The request goes to another service.
-    Failover(Arc<str>),
+    /// The request goes to another service, with these headers there.
+    Failover(Failover, Option<Arc<HeaderMap>>),
     /// An observer gets the request's head and the report, and the caller the last outcome.
     DeadLetter(Arc<str>),
 }
@@ -159,7 +169,7 @@ pub(super) enum Judged<'a> {
     /// By another policy than the request's.
     Retry(&'a RetryPolicy),
     Wait(&'a Wait),
-    Failover(&'a Arc<str>),
+    Failover(&'a Failover),
 }
 
 /// Without headers and body, which may hold a secret.
@@ -184,7 +194,7 @@ impl Directives {
     pub(super) fn resend_beyond_the_limit(&self) -> bool {
         !self.rules.is_empty()
             || matches!(self.otherwise, Otherwise::Retry(_))
-            || matches!(self.on_exhausted, OnExhausted::Failover(_))
+            || matches!(self.on_exhausted, OnExhausted::Failover(..))
     }
 
     /// The first rule's word; nothing where that depends on what has not been read yet.
@@ -262,7 +272,7 @@ impl Then {
             Self::Stop => Judged::Stop,
             Self::Retry(policy) => Judged::Retry(policy),
             Self::Wait(wait) => Judged::Wait(wait),
-            Self::Failover(service) => Judged::Failover(service),
+            Self::Failover(to) => Judged::Failover(to),
         }
     }
 }

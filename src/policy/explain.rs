@@ -183,7 +183,10 @@ impl fmt::Display for Then {
             Self::Stop => f.write_str("stop"),
             Self::Retry(policy) => policy.0.fmt_retry(f),
             Self::Wait(wait) => wait.fmt(f),
-            Self::Failover(service) => write!(f, "failover to {service}"),
+            Self::Failover(to) => {
+                write!(f, "failover to {}", to.service)?;
+                f.write_str(if to.same_keys { ", same keys" } else { "" })
+            }
         }
     }
 }

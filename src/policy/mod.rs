@@ -41,13 +41,14 @@ pub use reason::Reason;
 pub use request_override::RetryOverride;
 pub use rewrite::TextCut;
 pub use session::RetrySession;
+pub(crate) use session::Server;
 pub use verdict::{Classify, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use decision::{Cost, Stop};
 pub(crate) use directives::{
-    By, CannedResponse, Counter, Directives, OnExhausted, Origin, Otherwise, Rule, ServerDelays,
-    Then, Wait,
+    By, CannedResponse, Counter, Directives, Failover, OnExhausted, Origin, Otherwise, Rule,
+    ServerDelays, Then, Wait,
 };
 pub(crate) use evidence::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
@@ -93,7 +94,7 @@ pub struct RetryPolicy(Arc<Settings>);
 pub enum Methods {
     /// Those that do no more twice than once, by RFC 9110 section 9.2.2, and requests with an idempotency key.
     Idempotent,
-    /// Every method: only where processing twice does no harm.
+    /// Every method: only where processing twice does no harm, be it by two servers (a document may fail over).
     All,
 }
 

@@ -226,6 +226,7 @@ fn at_least(got: Option<Reach>, said: Reach) -> Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFacts {
     idempotent: bool,
+    by_method: bool,
     replayable: bool,
 }
 
@@ -243,6 +244,7 @@ impl RequestFacts {
         let by_method = method.is_idempotent() || method.as_str() == "QUERY";
         Self {
             idempotent: by_method || has_idempotency_key(headers),
+            by_method,
             replayable: true,
         }
     }
@@ -252,6 +254,7 @@ impl RequestFacts {
     pub fn operation() -> Self {
         Self {
             idempotent: false,
+            by_method: false,
             replayable: true,
         }
     }
@@ -272,6 +275,11 @@ impl RequestFacts {
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
+    }
+
+    /// Whether its method alone says so, and with it every server.
+    pub(crate) fn is_idempotent_by_method(&self) -> bool {
+        self.idempotent && self.by_method
     }
 
     /// Whether the request can be sent again, body and all.

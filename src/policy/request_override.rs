@@ -57,6 +57,9 @@ impl RetryOverride {
     }
 
     /// Whether processing this request twice does no more harm than once, whatever its method.
+    ///
+    /// It is a word about the server that is called, as an idempotency key is: a failover to another server, which
+    /// documents know, relies on it only with `same_keys`.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {

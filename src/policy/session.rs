@@ -1,9 +1,11 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
+mod failover;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use failover::Server;
 pub(super) use plan::{GATED_LEAST, longest_spread};
 
 use super::counts::{Counts, Tally};
@@ -64,6 +66,8 @@ pub struct RetrySession {
     counts: Counts,
     /// What each rule has done so far.
     tallies: Vec<Tally>,
+    /// The services that the request can go on at, and where they are; none before that was asked.
+    servers: Option<Vec<(Arc<str>, Server)>>,
 }
 
 impl RetrySession {
@@ -79,6 +83,7 @@ impl RetrySession {
             standing_aside: None,
             counts: Counts::default(),
             tallies: Vec::new(),
+            servers: None,
         }
     }
 
@@ -124,6 +129,7 @@ impl RetrySession {
             },
             counts: Counts {
                 resends: self.counts.resends,
+                in_doubt: self.counts.in_doubt,
                 ..Counts::default()
             },
             method: self.method.clone(),

@@ -9,11 +9,11 @@ use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
-    RetryPlan, RetrySession, Stop, StopReason,
+    RetryPlan, RetrySession, Server, Stop, StopReason,
 };
-use crate::route::{Head, Move, Route, public_authority};
+use crate::route::{Head, Move, Route, is_same_server, public_authority};
 use crate::runtime::within;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
@@ -39,9 +39,11 @@ pub(crate) struct Progress {
 pub(crate) struct RequestHead {
     pub(crate) method: Method,
     pub(crate) uri: String,
-    /// Where the request goes now.
-    pub(crate) at: Uri,
+    /// Where the request goes now, if that is a URI.
+    pub(crate) at: Option<Uri>,
     pub(crate) headers: HeaderMap,
+    /// What the policies call a credential by which it has gone so far.
+    pub(crate) credentials: Vec<HeaderName>,
 }
 
 /// What the caller gets instead of the last outcome.
@@ -173,6 +175,7 @@ impl Progress {
         let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
+        self.look_around();
         let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
                 self.tell(&timeout, at, planned.by(), false);
@@ -203,6 +206,7 @@ impl Progress {
         self.session.set_replayable(whole);
         let outcome = self.outcome(transport, &result, &found, spare.as_ref());
         let at = self.engine.runtime.moment();
+        self.look_around();
         let decided = self.decide(&outcome, at);
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);
@@ -278,20 +282,23 @@ impl Progress {
         let service = plan.failover.as_ref()?;
         let destination = self.route.destinations.get(service)?.clone();
         let head = self.head.as_mut()?;
+        head.credentials
+            .extend_from_slice(self.session.credentials());
         let way = Move {
-            from: self.route.base.clone(),
-            to: destination.base,
+            credentials: head.credentials.clone(),
+            ..self.route.way_to(&destination)
         };
-        head.at = way.of(&head.at).unwrap_or_default();
+        let at = way.of(head.at.as_ref()?)?;
         let route = destination.service.choose(
             &Head {
                 method: Some(&head.method),
-                scheme: head.at.scheme_str(),
-                authority: head.at.authority().map(|at| Cow::Borrowed(at.as_str())),
-                path: head.at.path(),
+                scheme: at.scheme_str(),
+                authority: at.authority().map(|at| Cow::Borrowed(at.as_str())),
+                path: at.path(),
             },
             None,
         );
+        head.at = Some(at);
         let now = self.engine.runtime.now();
         self.session = self.session.moved_to(route.policy.clone(), now);
         let name = route.service.clone().unwrap_or_default();
@@ -303,15 +310,40 @@ impl Progress {
         Some(way)
     }
 
+    /// Tells the session where the services are that it may send the request to.
+    fn look_around(&mut self) {
+        if !self.route.destinations.is_empty() && !self.session.knows_servers() {
+            self.session.set_servers(self.servers());
+        }
+    }
+
+    /// Where the services are that the request can go on at.
+    fn servers(&self) -> Vec<(Arc<str>, Server)> {
+        let head = self.head.as_ref();
+        let Some(at) = head.and_then(|head| head.at.as_ref()) else {
+            return Vec::new();
+        };
+        let found = self.route.destinations.iter().filter_map(|(name, there)| {
+            self.route.way_to(there).of(at)?;
+            let server = match is_same_server(at, &there.base) {
+                true => Server::Same,
+                false => Server::Other,
+            };
+            Some((Arc::clone(name), server))
+        });
+        found.collect()
+    }
+
     /// Who shares a rate limit with the request where it goes now, with these headers in place of its own.
     fn gate_key_at(&self, route: &Route, set: Option<&HeaderMap>) -> Option<Arc<str>> {
         route.policy.max_gate_wait()?;
         let head = self.head.as_ref()?;
-        let authority = public_authority(&head.at, || None)?;
+        let at = head.at.as_ref()?;
+        let authority = public_authority(at, || None)?;
         let mut headers = head.headers.clone();
         headers.extend(set.cloned().unwrap_or_default());
         let with = (&headers, None);
-        let call = GatedCall::new(&authority, &head.method, head.at.path(), with);
+        let call = GatedCall::new(&authority, &head.method, at.path(), with);
         Some(self.engine.gate.key(&call))
     }
 

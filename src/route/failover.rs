@@ -25,6 +25,8 @@ const CREDENTIALS: [&str; 9] = [
 pub struct Move {
     pub(crate) from: Option<Uri>,
     pub(crate) to: Uri,
+    /// What the policy calls a credential.
+    pub(crate) credentials: Vec<HeaderName>,
 }
 
 impl Move {
@@ -40,6 +42,9 @@ impl Move {
             return;
         }
         for name in CREDENTIALS {
+            headers.remove(name);
+        }
+        for name in &self.credentials {
             headers.remove(name);
         }
         // The caller has called these a secret.
@@ -81,7 +86,7 @@ impl Move {
 /// # Source
 ///
 /// RFC 6454 section 5.
-fn is_same_server(one: &Uri, other: &Uri) -> bool {
+pub(crate) fn is_same_server(one: &Uri, other: &Uri) -> bool {
     let authorities = [one, other].map(|uri| public_authority(uri, || None));
     match (one.scheme(), other.scheme(), authorities) {
         (Some(one), Some(other), [Some(here), Some(there)]) => one == other && here == there,
@@ -99,6 +104,7 @@ mod tests {
             let of = Move {
                 from: from.map(|from| from.parse().unwrap()),
                 to: to.parse().unwrap(),
+                credentials: Vec::new(),
             };
             of.of(&target.parse().unwrap()).unwrap().to_string()
         };

@@ -3,6 +3,7 @@
 mod time_limits;
 
 use futures_util::FutureExt;
+use http_retry::config::RetryConfig;
 use http_retry::observe::{RetryEvent, RetryEventKind};
 use http_retry::run::Runner;
 use http_retry::runtime::Runtime;
@@ -12,6 +13,7 @@ use http_retry::{
     Attempt, Backoff, Class, Jitter, Reach, RetryBudget, RetryPolicy, RetryPolicyBuilder,
     RetryReport, ServiceBudgets, StopReason,
 };
+use serde_json::json;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
@@ -394,4 +396,27 @@ async fn a_run_can_be_spawned() {
     });
     assert_eq!(run.await.unwrap(), Err(Failed(3)));
     assert_eq!(record.numbers(), [1, 2, 3]);
+}
+
+/// An operation has no place that it could be taken away from.
+#[tokio::test(start_paused = true)]
+async fn an_operation_does_not_fail_over() {
+    for service in [
+        json!({"retry": {"max_retries": 1, "on_exhausted": {"failover": "other"}}}),
+        json!({"rules": [{"when": {"error": "any"}, "failover": "other"}]}),
+    ] {
+        let expected = if service["rules"].is_null() { 2 } else { 1 };
+        let services = json!({"own": service, "other": {"base_url": "http://other.example"}});
+        let document = serde_json::from_value(json!({"version": 1, "services": services})).unwrap();
+        let config = RetryConfig::load(&document).unwrap();
+        let runner = Runner::from_config(&config).service("own").idempotent(true);
+        let failed = runner.run(transient, |attempt| async move {
+            // A run without an end would not fail by itself.
+            match attempt.number() < 50 {
+                true => Err(Failed(attempt.number())),
+                false => Ok(()),
+            }
+        });
+        assert_eq!(failed.await, Err(Failed(expected)));
+    }
 }

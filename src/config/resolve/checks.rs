@@ -22,8 +22,8 @@ impl Resolver<'_> {
             return;
         };
         match &given.value {
-            Exhausted::Failover(service) => {
-                let _ = self.destination(service, &given.from);
+            Exhausted::Failover(to, _) => {
+                let _ = self.destination(&to.service, &given.from);
             }
             Exhausted::DeadLetter(name) => self.check_dead_letter(given, name),
             Exhausted::Last | Exhausted::Fail | Exhausted::Respond => {}

@@ -2,15 +2,17 @@
 
 use super::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
 use crate::config::block::{Block, Node};
-use crate::config::headers::{headers, is_map};
+use crate::config::headers::{headers, is_map, name_of};
+use crate::config::rule::read_set;
 use crate::config::scalar::{decimal, duration, duration_or_none, percent};
 use crate::config::value::Value;
 use crate::config::when;
-use crate::policy::{Cap, Counter, Decimal, Methods};
-use http::StatusCode;
+use crate::policy::{Cap, Counter, Decimal, Failover, Methods};
+use http::{HeaderName, StatusCode};
 use std::sync::Arc;
 
 const MOST_PART: u32 = 1_000;
+const MOST_CREDENTIALS: usize = 100;
 
 impl RetryBlock {
     /// The block, or the name of another one that stands for it.
@@ -77,6 +79,7 @@ fn read_fields(block: &mut Block<'_>) -> Retry {
             node.word(&[("request", Counter::Request), ("rule", Counter::Rule)])
         }),
         budget: take(block, "budget", |node| Some(node.name()?.to_owned())),
+        credentials: take(block, "credentials", header_names).map(in_words),
         ..Retry::default()
     };
     if let Some(node) = block.take("backoff") {
@@ -92,6 +95,30 @@ fn read_fields(block: &mut Block<'_>) -> Retry {
         read_on_exhausted(&mut retry, node);
     }
     retry
+}
+
+fn header_names(node: &Node<'_>) -> Option<Arc<[HeaderName]>> {
+    let items = node.one_or_more();
+    if items.len() > MOST_CREDENTIALS {
+        node.problems.add(
+            &node.path,
+            &items.len(),
+            format!("has more than {MOST_CREDENTIALS} names"),
+        );
+        return None;
+    }
+    let names = items.iter().map(|node| name_of(node.text()?, node));
+    // Every name that is none is a problem of its own.
+    let names: Vec<Option<HeaderName>> = names.collect();
+    names.into_iter().collect()
+}
+
+fn in_words(names: Given<Arc<[HeaderName]>>) -> Given<Arc<[HeaderName]>> {
+    let words: Vec<&str> = names.value.iter().map(HeaderName::as_str).collect();
+    Given {
+        text: words.join(", "),
+        ..names
+    }
 }
 
 fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
@@ -262,12 +289,7 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
             return;
         };
         let name = |node: &Node<'_>| Some(node.name()?.to_owned());
-        let failover = take(&mut block, "failover", name).map(|given| {
-            (
-                format!("failover {}", given.value),
-                Exhausted::Failover(given.value),
-            )
-        });
+        let failover = read_failover(&mut block);
         let dead_letter = take(&mut block, "dead_letter", name).map(|given| {
             (
                 format!("dead_letter {}", given.value),
@@ -294,6 +316,27 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
     ];
     let word = node.word_or(&words, &others);
     retry.exhausted = word.and_then(|word| here(&node, word));
+}
+
+/// What the explanation calls it, and what it is. The headers may be secret.
+fn read_failover(block: &mut Block<'_>) -> Option<(String, Exhausted)> {
+    let service = block.take("failover").map(|node| node.name());
+    let same_keys = block.take("same_keys").map(|node| node.truth());
+    let set = block.take("set").map(read_set);
+    for (key, given) in [("same_keys", same_keys.is_some()), ("set", set.is_some())] {
+        if given && service.is_none() {
+            let cause = format!("{key} has no effect without failover");
+            block.key(key).wrong(&"", cause);
+        }
+    }
+    let same_keys = same_keys.flatten().unwrap_or_default();
+    let to = Failover {
+        service: service??.into(),
+        same_keys,
+    };
+    let more = if same_keys { ", same keys" } else { "" };
+    let text = format!("failover {}{more}", to.service);
+    Some((text, Exhausted::Failover(to, set.flatten())))
 }
 
 fn read_respond(retry: &mut Retry, node: Node<'_>) {

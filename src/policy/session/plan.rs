@@ -11,7 +11,6 @@ use crate::policy::outcome::Outcome;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
 use crate::server_hints::ServerDelay;
 use http::StatusCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How far a spread goes at most beyond what the server asked for.
@@ -27,12 +26,12 @@ type Delay = (Duration, DelaySource);
 
 /// One outcome, and by what it is judged.
 #[derive(Clone, Copy)]
-struct Case<'a> {
-    outcome: &'a Outcome<'a>,
-    moment: Moment,
-    by: By,
+pub(super) struct Case<'a> {
+    pub(super) outcome: &'a Outcome<'a>,
+    pub(super) moment: Moment,
+    pub(super) by: By,
     /// The policy in charge.
-    policy: &'a RetryPolicy,
+    pub(super) policy: &'a RetryPolicy,
 }
 
 impl Case<'_> {
@@ -55,7 +54,10 @@ impl RetrySession {
             Judged::Stop => Err(StopReason::Stopped),
             Judged::ByClass | Judged::Retry(_) => self.plan_retry(&case),
             Judged::Wait(wait) => self.plan_wait(wait, &case),
-            Judged::Failover(service) => self.plan_failover(service, &case),
+            Judged::Failover(to) => {
+                let rule = self.matched_rule(by);
+                self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &case)
+            }
         };
         let stop = |why| Stop {
             why,
@@ -75,11 +77,10 @@ impl RetrySession {
         moment: Moment,
     ) -> Result<RetryPlan, Stop> {
         match self.on_exhausted(stop) {
-            OnExhausted::Failover(service) => {
+            // What a rule sets is for the attempt that it asked for.
+            OnExhausted::Failover(to, set) => {
                 let case = self.case(stop.by, outcome, moment);
-                let plan = self.plan_failover(service, &case);
-                // What a rule sets is for the attempt that it asked for.
-                let plan = plan.map(|plan| RetryPlan { set: None, ..plan });
+                let plan = self.plan_failover(to, set.as_ref(), &case);
                 plan.map_err(|_| stop)
             }
             _ => Err(stop),
@@ -286,22 +287,14 @@ impl RetrySession {
         })
     }
 
-    fn plan_failover(&self, service: &Arc<str>, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
-        self.check_resend(case)?;
-        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
-        Ok(RetryPlan {
-            failover: Some(Arc::clone(service)),
-            ..self.resend(delay, Cost::Nothing, case)
-        })
-    }
-
     /// One more attempt, which so far counts as nothing else.
-    fn resend(&self, (delay, source): Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
+    pub(super) fn resend(&self, (delay, source): Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
         let rule = self.matched_rule(case.by);
         RetryPlan {
             by: case.by,
             after: Counts {
                 resends: self.counts.resends.saturating_add(1),
+                in_doubt: self.is_in_doubt(case.outcome),
                 ..self.counts
             },
             tally: self.tally(case.by),
@@ -317,7 +310,7 @@ impl RetrySession {
     }
 
     /// Whether the request can be sent again at all, and does no harm by it.
-    fn check_resend(&self, case: &Case<'_>) -> Result<(), StopReason> {
+    pub(super) fn check_resend(&self, case: &Case<'_>) -> Result<(), StopReason> {
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
         }
@@ -346,7 +339,7 @@ impl RetrySession {
         self.in_time((delay, source), case)
     }
 
-    fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
+    pub(super) fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
         let due = case.moment.now.saturating_add(delay.0);
         let deadline = self.deadline_by(case.policy);
         match deadline.is_some_and(|deadline| due >= deadline) {

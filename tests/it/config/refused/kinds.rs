@@ -117,6 +117,24 @@ const KINDS: &[Case] = &[
         &["retry.on_exhausted: must hold exactly one of respond, failover and dead_letter"],
     ),
     (
+        "retry: {on_exhausted: {respond: {status: 503}, same_keys: true, set: {headers: {a: b}}}}",
+        &[
+            "retry.on_exhausted.same_keys: same_keys has no effect without failover",
+            "retry.on_exhausted.set: set has no effect without failover",
+        ],
+    ),
+    (
+        "rules: [{when: 500, do: retry, same_keys: true}]",
+        &["rules[0].same_keys: same_keys has no effect: this rule does not fail over"],
+    ),
+    (
+        "retry: {credentials: [a b, 5]}",
+        &[
+            "retry.credentials[0]: holds what is no header name: write letters, digits and hyphens",
+            "retry.credentials[1]: 5 is not a text",
+        ],
+    ),
+    (
         "retry: {on_exhausted: {failover: 5}}",
         &["retry.on_exhausted.failover: 5 is not a text"],
     ),

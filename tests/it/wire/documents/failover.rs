@@ -1,6 +1,7 @@
 //! Requests that go on at another service.
 
 mod credentials;
+mod keys;
 mod there;
 
 use super::super::connections::client::Speaks;

@@ -127,9 +127,15 @@ fn retry_keys() -> Keys {
         ("counter", one_of(json!(["request", "rule"]))),
         ("budget", one_of(json!(["shared"]))),
         (
+            "credentials",
+            one_of(json!(["x-a", ["X-Vendor-Key", "x-a"], null])),
+        ),
+        (
             "on_exhausted",
             one_of(json!([
                 "last", "fail", {"failover": "backup"}, {"dead_letter": "failed"},
+                {"failover": "backup", "same_keys": true, "set": {"headers": {"authorization": "b"}}},
+                {"dead_letter": "failed", "same_keys": null, "set": null},
                 {"respond": {"status": 503}},
                 {"respond": {"status": 200, "headers": {"a": ["b", "c\u{e9}\t"]}, "body": ""}}
             ])),
@@ -199,11 +205,15 @@ fn rules() -> Values {
         ("failover", one_of(json!(["backup"]))),
         ("jump", one_of(json!(["backup"]))),
     ];
+    let same_keys = || ("same_keys", one_of(json!([true, false, null])));
     let head = || vec![("name", one_of(json!(["n", "", null])))];
     let stays = stays.map(|then| with(vec![then, ("when", when())], some_of(head(), 0.5)));
     let goes = goes.map(|then| {
         let mut rest = head();
         rest.push(("set", set()));
+        if matches!(then.0, "failover" | "jump") {
+            rest.push(same_keys());
+        }
         with(vec![then, ("when", when())], some_of(rest, 0.3))
     });
     let all: Vec<Values> = stays.into_iter().chain(goes).collect();

@@ -208,3 +208,67 @@ async fn a_retrys_headers_are_not_those_of_the_new_place() {
         assert_eq!(header(&received, "x-again"), ["yes"], "{stack:?}");
     }
 }
+
+#[tokio::test]
+async fn what_any_layer_of_the_document_lists_stays_too() {
+    let listed = ["document", "service", "rule"].map(|layer| format!("x-of-{layer}"));
+    let secret = |url: &str| {
+        let mut request = trusting(url);
+        for name in &listed {
+            let name = http::HeaderName::from_bytes(name.as_bytes()).unwrap();
+            let value = HeaderValue::from_static("secret");
+            request.headers_mut().insert(name, value);
+        }
+        request
+    };
+    for stack in STACKS {
+        let pair = Pair::start([Act::status(503)], []).await;
+        let mut document = pair.document(Way::Attempts, &never());
+        document["retry"] = json!({"credentials": ["X-Of-Document", "x-vendor-key"]});
+        document["services"]["first"]["retry"]["credentials"] = json!("x-of-service");
+        document["services"]["first"]["rules"] = json!([{"when": 503, "retry": {
+            "max_retries": 0, "credentials": ["x-of-rule"], "on_exhausted": {"failover": "second"},
+        }}]);
+        Kit::new(document)
+            .send(stack, secret(&pair.first.url("/")))
+            .await;
+        let received = pair.second.received().remove(0);
+        assert_eq!(secrets(&received), [""; 0], "{stack:?}");
+        assert_eq!(header(&received, "x-order"), ["7"], "{stack:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_services_list_holds_on_the_whole_way() {
+    let retry = |to: &str, more: Value| {
+        let mut retry =
+            json!({"max_retries": 0, "on_exhausted": {"failover": to, "set": {"headers": more}}});
+        retry["credentials"] = json!(["x-vendor-key"]);
+        retry
+    };
+    for stack in STACKS {
+        let [first, second, third] = [
+            FaultServer::start([Act::status(503)]).await,
+            FaultServer::start([Act::status(503)]).await,
+            FaultServer::start([]).await,
+        ];
+        let second_key = json!({"x-vendor-key": "secret", "x-for-all": "yes"});
+        let mut to_third = retry("third", json!({"authorization": "Bearer of-the-third"}));
+        to_third.as_object_mut().unwrap().remove("credentials");
+        let kit = Kit::new(json!({"version": 1, "services": {
+            "first": {
+                "match": {"host": first.address().to_string()},
+                "retry": retry("second", second_key),
+            },
+            "second": {"base_url": second.url(""), "retry": to_third},
+            "third": {"base_url": third.url("")},
+        }}));
+        kit.send(stack, trusting(&first.url("/"))).await;
+        let [given, last] = [second, third].map(|server| server.received().remove(0));
+        assert_eq!(secrets(&given), ["x-vendor-key"], "{stack:?}");
+        assert_eq!(header(&given, "x-for-all"), ["yes"], "{stack:?}");
+        assert_eq!(secrets(&last), [""; 0], "{stack:?}");
+        let own = header(&last, "authorization");
+        assert_eq!(own, ["Bearer of-the-third"], "{stack:?}");
+    }
+}
