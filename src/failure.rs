@@ -20,10 +20,9 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
     }
 }
 
-/// What an error says, all along its chain, for rules that look there; nobody else sees it.
-pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any) -> String {
+/// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
+pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const LONGEST: usize = 4 * 1024;
-    let kind = outcome_of(policy, error).error_kind();
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
     let known = policy.own_error(error).or_else(|| known(error));
     for link in known.into_iter().flat_map(links) {

@@ -10,11 +10,14 @@ use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith, Stop, StopReason};
+use crate::policy::{
+    Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith, Stop, StopReason,
+    Verdict,
+};
 use crate::policy::{Look, Looked};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use progress::{LastWord, Planned, Sent, Step};
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
@@ -80,8 +83,11 @@ pub(crate) trait Transport: Send {
         time: Sleep,
     ) -> impl Future<Output = (Self::Response, Looked)> + Send;
 
-    /// What an error says.
-    fn words(policy: &RetryPolicy, error: &Self::Error) -> String;
+    /// The head of a response, where there is one.
+    fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)>;
+
+    /// What an error of this kind says.
+    fn words(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String;
 
     fn attach(response: &mut Self::Response, report: RetryReport);
 
@@ -124,6 +130,8 @@ pub(crate) enum Start<T: Transport> {
     Request(T::Request),
     Ended {
         result: Outcomes<T>,
+        /// What the policy's own classifier has said of it.
+        said: Option<Verdict>,
         spare: Option<T::Spare>,
         started: Duration,
     },
@@ -153,11 +161,12 @@ impl<T: Transport> Call<T> {
             }
             Start::Ended {
                 result,
+                said,
                 spare,
                 started,
             } => {
                 self.progress.attempt_starts(started);
-                self.judge(result, spare).await
+                self.judge(result, said, spare).await
             }
         };
         loop {
@@ -210,24 +219,32 @@ impl<T: Transport> Call<T> {
         let repeats = progress.session.repeats();
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
-            Sent::Done(result, spare) => self.judge(result, spare).await,
+            Sent::Done(result, spare) => self.judge(result, None, spare).await,
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
             Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
         }
     }
 
-    /// What follows from a result, which is looked into only where a rule needs that.
-    async fn judge(&mut self, result: Outcomes<T>, spare: Option<T::Spare>) -> Step<T> {
+    /// What follows from a result, which is looked into only where a rule needs that. What the policy's own classifier has
+    /// said of it counts, until there is more to see.
+    async fn judge(
+        &mut self,
+        result: Outcomes<T>,
+        said: Option<Verdict>,
+        spare: Option<T::Spare>,
+    ) -> Step<T> {
         let Self {
             transport,
             progress,
         } = &mut *self;
-        let seen = match progress.needs(transport, &result, spare.as_ref()) {
+        let outcome = transport.outcome(&progress.judging(spare.as_ref()), &result);
+        let (known, needs) = progress.needs(outcome, said);
+        let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
-            Needs::Evidence => progress.read::<T>(result).await,
+            Needs::Evidence => progress.read::<T>(result, known.error_kind()).await,
             Needs::Stream(look) => progress.hold::<T>(result, look).await,
         };
-        self.progress.step(&self.transport, seen, spare)
+        progress.step(known, seen, spare)
     }
 
     /// Lets go of the last attempt, waits, and makes sure that the client can take another request.

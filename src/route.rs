@@ -6,7 +6,7 @@ pub(crate) use failover::{Move, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::observe::DeadLetters;
-use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy, is_standard_success};
+use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy, Verdict, is_standard_success};
 use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
@@ -118,18 +118,39 @@ impl Route {
         }
     }
 
+    /// Whether a first attempt's head is that of a success.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, what the policy's own classifier has said of it, so that it is asked no second time.
     #[inline]
-    pub(crate) fn is_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
-        match self.policy.has_own_classifier() {
-            true => self.is_judged_success(status, headers),
-            false => is_standard_success(status.as_u16()),
+    pub(crate) fn succeeds(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), Option<Verdict>> {
+        match is_standard_success(status.as_u16()) {
+            false => Err(None),
+            true if self.policy.has_own_classifier() => {
+                self.succeeds_by_classifier(status, headers)
+            }
+            true => Ok(()),
         }
     }
 
-    fn is_judged_success(&self, status: StatusCode, headers: &HeaderMap) -> bool {
+    fn succeeds_by_classifier(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), Option<Verdict>> {
         let outcome = Outcome::response(status, headers);
-        let judged = self.policy.classify(outcome);
-        judged.class() == Class::Success && !self.policy.reads_body(&outcome)
+        if self.policy.reads_body(&outcome) {
+            return Err(None);
+        }
+        match self.policy.own_verdict(&outcome) {
+            Some(own) if own.class != Class::Success => Err(Some(own)),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a success needs neither a clock nor a rule, and is counted in one place.

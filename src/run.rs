@@ -12,7 +12,7 @@ use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -279,7 +279,11 @@ where
         (response, Looked::AtTheEnd)
     }
 
-    fn words(_: &RetryPolicy, _: &E) -> String {
+    fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {
+        None
+    }
+
+    fn words(_: &RetryPolicy, _: &E, _: Option<ErrorKind>) -> String {
         String::new()
     }
 

@@ -106,6 +106,8 @@ impl RetryPolicyBuilder {
     /// error. It sees what `classify_error` made of an error and has the last word; called again, it replaces the rule
     /// before. It must not panic.
     ///
+    /// It is asked once for each attempt; a second time only with new evidence ([`Classify`] says which).
+    ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
     ///

@@ -136,11 +136,15 @@ impl RetryPolicy {
     /// The outcome as this policy sees it: by its own classifier where that has an opinion, else as it stands.
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
-        let own = self.0.classify.as_ref();
-        let own = own.and_then(|classifier| classifier.classify(&outcome));
-        // There is nothing to hand over as a success where there is no response.
-        let own = own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none());
+        let own = self.own_verdict(&outcome);
         own.map_or(outcome, |own| outcome.judged(own))
+    }
+
+    /// What the policy's own classifier says of an outcome.
+    pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let own = self.0.classify.as_ref()?.classify(outcome);
+        // There is nothing to hand over as a success where there is no response.
+        own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none())
     }
 
     /// Whether anything but the standard tables judges an outcome.

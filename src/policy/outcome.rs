@@ -154,6 +154,27 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// The same outcome without what it borrows, while its head is elsewhere.
+    pub(crate) fn without_head(self) -> Outcome<'static> {
+        Outcome {
+            what: match self.what {
+                What::Done | What::Response(..) => What::Done,
+                What::Error(kind) => What::Error(kind),
+            },
+            evidence: None,
+            ..self
+        }
+    }
+
+    /// The same outcome with its head back, if it had one.
+    pub(crate) fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
+        let response = head.map(|(status, headers)| What::Response(status, headers));
+        Self {
+            what: response.unwrap_or(self.what),
+            ..self
+        }
+    }
+
     pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
         self.evidence
     }

@@ -64,6 +64,10 @@ impl From<(Class, Reach)> for Verdict {
 
 /// Judges outcomes in front of the standard tables; a policy has at most one.
 ///
+/// It is asked once for each attempt, and once more only with new evidence: where a rule of the policy had the body of the
+/// answer read, or the words of the error, and where an attempt that ran out of time could not be cut and ended after
+/// all.
+///
 /// A closure is one by [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify).
 pub trait Classify: Send + Sync + 'static {
     /// What the outcome means; `None` leaves it as the standard tables have it. It must not panic.
@@ -71,7 +75,8 @@ pub trait Classify: Send + Sync + 'static {
 
     /// Whether it must see the start of the answer's body to judge this outcome. Default no.
     ///
-    /// Where it must, up to 64 KiB are read, for at most 2 s; whoever gets the answer gets all of it all the same.
+    /// Where it must, up to 64 KiB are read, for at most 2 s; whoever gets the answer gets all of it all the same. It judges
+    /// only then.
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         let _ = outcome;
         false

@@ -6,14 +6,16 @@ use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RequestFacts, RetryPolicy, RewriteWith};
+use crate::policy::{
+    Attempt, CannedResponse, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, Verdict,
+};
 use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Start, Transport};
 use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
 use crate::wishes::{Wishes, facts, give_key, http_outcome, number};
 use ::reqwest::{Request, Response};
-use http::{Extensions, HeaderMap, HeaderName};
+use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -76,6 +78,8 @@ struct Rest {
     spare: Option<<Request as Resend>::Spare>,
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
+    /// What the classifier has said of the first attempt.
+    said: Option<Verdict>,
     /// What the extensions held before the first attempt.
     before: Extensions,
     started: Duration,
@@ -122,9 +126,10 @@ impl Middleware for RetryMiddleware {
                 })
                 .await
             };
-            if rest.is_success(&result) {
+            let Err(said) = rest.succeeds(&result) else {
                 return result;
-            }
+            };
+            rest.said = said;
             self.later_attempts(next, extensions, rest, result).await
         })
     }
@@ -147,21 +152,20 @@ impl Rest {
             repeats,
             spare: None,
             unkept: None,
+            said: None,
             before,
             started,
         }
     }
 
-    /// Counts the result if it is a success that needs nothing more.
-    fn is_success(&self, result: &Result<Response>) -> bool {
-        let Ok(response) = result else {
-            return false;
-        };
-        let success = self.route.is_success(response.status(), response.headers());
-        if success && self.repeats {
+    /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
+    fn succeeds(&self, result: &Result<Response>) -> std::result::Result<(), Option<Verdict>> {
+        let response = result.as_ref().map_err(|_| None)?;
+        self.route.succeeds(response.status(), response.headers())?;
+        if self.repeats {
             self.route.deposit(self.started);
         }
-        success
+        Ok(())
     }
 }
 
@@ -199,6 +203,7 @@ impl RetryMiddleware {
             route,
             spare,
             unkept,
+            said,
             before,
             started,
             ..
@@ -214,6 +219,7 @@ impl RetryMiddleware {
         };
         Box::pin(call.run(Start::Ended {
             result,
+            said,
             spare,
             started,
         }))
@@ -321,8 +327,12 @@ impl Transport for Chain<'_> {
         <Response as Answer>::look(response, look, time)
     }
 
-    fn words(policy: &RetryPolicy, error: &Error) -> String {
-        words(policy, error)
+    fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((response.status(), response.headers()))
+    }
+
+    fn words(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
+        words(policy, error, kind)
     }
 
     fn attach(response: &mut Response, report: RetryReport) {

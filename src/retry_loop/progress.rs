@@ -196,7 +196,7 @@ impl Progress {
 
     pub(super) fn step<T: Transport>(
         &mut self,
-        transport: &T,
+        known: Outcome<'static>,
         (result, found): (Result<T::Response, T::Error>, Found),
         spare: Option<T::Spare>,
     ) -> Step<T> {
@@ -204,7 +204,8 @@ impl Progress {
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, result.is_ok()));
         self.session.set_replayable(whole);
-        let outcome = self.outcome(transport, &result, &found, spare.as_ref());
+        let head = result.as_ref().ok().and_then(T::head);
+        let outcome = self.judged(known.with_head(head), &found);
         let at = self.engine.runtime.moment();
         self.look_around();
         let decided = self.decide(&outcome, at);

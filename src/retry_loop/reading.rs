@@ -2,7 +2,7 @@
 
 use super::{Judging, Progress, Transport};
 use crate::evidence;
-use crate::policy::{Evidence, HoldStreams, Look, LookAtStream, Outcome, Verdict};
+use crate::policy::{ErrorKind, Evidence, HoldStreams, Look, LookAtStream, Outcome, Verdict};
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,29 +42,32 @@ impl Look for Noting {
 }
 
 impl Progress {
-    /// What must be read of an outcome before it can be judged.
-    pub(super) fn needs<T: Transport>(
+    /// What must be read of an outcome before it can be judged, and what is known of it until then: what it is judged to be
+    /// if nothing must be read.
+    pub(super) fn needs(
         &self,
-        transport: &T,
-        result: &Result<T::Response, T::Error>,
-        spare: Option<&T::Spare>,
-    ) -> Needs {
+        outcome: Outcome<'_>,
+        said: Option<Verdict>,
+    ) -> (Outcome<'static>, Needs) {
         let policy = self.session.policy();
-        let outcome = transport.outcome(&self.judging(spare), result);
-        if policy.reads_body(&outcome) {
-            return Needs::Evidence;
-        }
-        let outcome = policy.classify(outcome);
-        if self.session.needs_evidence(&outcome) {
-            return Needs::Evidence;
+        let judged = match said {
+            Some(said) => outcome.judged(said),
+            None if policy.reads_body(&outcome) => {
+                return (outcome.without_head(), Needs::Evidence);
+            }
+            None => policy.classify(outcome),
+        };
+        if self.session.needs_evidence(&judged) {
+            return (outcome.without_head(), Needs::Evidence);
         }
         let streams = policy
             .streams()
             .filter(|_| self.session.may_retry_a_success());
-        match streams.and_then(|streams| streams.hold(&outcome)) {
+        let needs = match streams.and_then(|streams| streams.hold(&judged)) {
             Some(look) => Needs::Stream(look),
             None => Needs::Nothing,
-        }
+        };
+        (judged.without_head(), needs)
     }
 
     /// Holds a streamed answer back until its first output, or until it turns out to be a failure.
@@ -100,6 +103,7 @@ impl Progress {
     pub(super) async fn read<T: Transport>(
         &self,
         result: Result<T::Response, T::Error>,
+        kind: Option<ErrorKind>,
     ) -> (Result<T::Response, T::Error>, Found) {
         match result {
             Ok(response) => {
@@ -110,13 +114,13 @@ impl Progress {
                 (Ok(response), Found::Evidence(Evidence::read(start.bytes())))
             }
             Err(error) => {
-                let words = T::words(self.session.policy(), &error);
+                let words = T::words(self.session.policy(), &error, kind);
                 (Err(error), Found::Evidence(Evidence::of_words(&words)))
             }
         }
     }
 
-    fn judging<'a, S>(&'a self, spare: Option<&'a S>) -> Judging<'a, S> {
+    pub(super) fn judging<'a, S>(&'a self, spare: Option<&'a S>) -> Judging<'a, S> {
         Judging {
             policy: self.session.policy(),
             idempotent: self.session.is_idempotent(),
@@ -124,19 +128,13 @@ impl Progress {
         }
     }
 
-    pub(super) fn outcome<'a, T: Transport>(
-        &self,
-        transport: &T,
-        result: &'a Result<T::Response, T::Error>,
-        found: &'a Found,
-        spare: Option<&T::Spare>,
-    ) -> Outcome<'a> {
-        let outcome = transport.outcome(&self.judging(spare), result);
+    /// The outcome with what was found. Only evidence makes the policy's own classifier judge once more.
+    pub(super) fn judged<'a>(&self, known: Outcome<'a>, found: &'a Found) -> Outcome<'a> {
         let policy = self.session.policy();
         match found {
-            Found::Nothing => policy.classify(outcome),
-            Found::Evidence(evidence) => policy.classify(outcome.with_evidence(evidence)),
-            Found::Verdict(verdict) => outcome.judged(*verdict),
+            Found::Nothing => known,
+            Found::Evidence(evidence) => policy.classify(known.with_evidence(evidence)),
+            Found::Verdict(verdict) => known.judged(*verdict),
         }
     }
 }

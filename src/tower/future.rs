@@ -4,7 +4,7 @@ use super::service::{Errors, ServiceTransport};
 use crate::engine::Engine;
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
-use crate::policy::RequestFacts;
+use crate::policy::{RequestFacts, Verdict};
 use crate::retry_loop::{Call, Start};
 use crate::route::Route;
 use crate::wishes::{Wishes, facts, give_key};
@@ -161,22 +161,24 @@ where
     S: Service<Q> + Clone,
     S::Response: Answer,
 {
-    /// Counts the result if it is a success that needs nothing more.
-    fn is_success(&self, result: &Result<S::Response, S::Error>) -> bool {
-        let Ok(response) = result else {
-            return false;
-        };
-        let success = self.route.is_success(response.status(), response.headers());
-        if success && self.repeats {
+    /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
+    fn succeeds(&self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
+        let response = result.as_ref().map_err(|_| None)?;
+        self.route.succeeds(response.status(), response.headers())?;
+        if self.repeats {
             self.route.deposit(self.started);
         }
-        success
+        Ok(())
     }
 
     /// The loop, with a first attempt that was not a success.
     #[cold]
     #[inline(never)]
-    fn into_loop<X>(self, result: Result<S::Response, S::Error>) -> Loop<S, Q, X>
+    fn into_loop<X>(
+        self,
+        result: Result<S::Response, S::Error>,
+        said: Option<Verdict>,
+    ) -> Loop<S, Q, X>
     where
         Q: Send + 'static,
         S: Send + 'static,
@@ -208,6 +210,7 @@ where
         };
         Box::pin(call.run(Start::Ended {
             result: result.map(Answer::keep).map_err(X::from_inner),
+            said,
             spare,
             started,
         }))
@@ -240,14 +243,14 @@ where
             let _mark = Mark::of(first.repeats);
             ready!(attempt.poll(cx))
         };
-        if first.is_success(&result) {
+        let Err(said) = first.succeeds(&result) else {
             *rest = None;
             return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));
-        }
+        };
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
-        let attempts = first.into_loop::<X>(result);
+        let attempts = first.into_loop::<X>(result, said);
         state.set(State::Loop { attempts });
         self.poll(cx)
     }

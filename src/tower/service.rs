@@ -6,13 +6,13 @@ use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::message::{Answer, Resend};
 use crate::observe::{RequestFailed, RetryReport};
-use crate::policy::{Attempt, CannedResponse, Outcome, RetryPolicy, RewriteWith};
+use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
 use crate::retry_loop::{Judging, Transport};
 use crate::route::Move;
 use crate::runtime::Sleep;
 use crate::wishes::{http_outcome, number};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -259,8 +259,12 @@ where
         S::Response::look(response, look, time)
     }
 
-    fn words(policy: &RetryPolicy, error: &X::Error) -> String {
-        words(policy, error)
+    fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some(S::Response::head_of(response))
+    }
+
+    fn words(policy: &RetryPolicy, error: &X::Error, kind: Option<ErrorKind>) -> String {
+        words(policy, error, kind)
     }
 
     fn attach(response: &mut Self::Response, report: RetryReport) {

@@ -3,6 +3,7 @@
 mod counters;
 mod events;
 mod journal;
+mod judged_once;
 mod reports;
 mod secrets;
 mod spans;
