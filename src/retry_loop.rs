@@ -11,14 +11,14 @@ use crate::gate::Kind;
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith, Stop, StopReason,
-    Verdict,
+    Attempt, CannedResponse, ErrorKind, Outcome, RetryPlan, RetryPolicy, RewriteWith, Stop,
+    StopReason, Verdict,
 };
 use crate::policy::{Look, Looked};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
-use http::{HeaderMap, StatusCode};
-use progress::{LastWord, Planned, Sent, Step};
+use http::{Extensions, HeaderMap, StatusCode};
+use progress::{LastWord, Place, Planned, Sent, Step};
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -51,6 +51,10 @@ pub(crate) trait Transport: Send {
 
     /// A retry will be made of this spare, and attempts before it are over.
     fn next_in_turn(spare: &mut Self::Spare);
+
+    /// Shows the headers of the request, and its extensions where they are public; nothing of an operation that is not
+    /// HTTP.
+    fn show_head(spare: &Self::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>));
 
     /// The same request with other headers, or for another place.
     fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
@@ -260,8 +264,7 @@ impl<T: Transport> Call<T> {
         if paid.plan().gated.is_none() {
             runtime.sleep(due.saturating_sub(runtime.now())).await;
         }
-        // Another service has a gate of its own.
-        let way = self.progress.moves_to(paid.plan());
+        let before = self.change(paid.plan(), &mut spare);
         let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
             true => self.ready_in_time().await,
             false => None,
@@ -270,15 +273,18 @@ impl<T: Transport> Call<T> {
             Some(ready) => (ready, kept),
             None => match self.out_of_time(kept) {
                 Some(result) => {
+                    self.progress.stays_at(before);
                     return Waited::GiveBack(result, StopReason::DeadlineExceeded);
                 }
                 None => (self.transport.ready().await, None),
             },
         };
         match ready {
-            Err(error) => Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady),
+            Err(error) => {
+                self.progress.stays_at(before);
+                Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady)
+            }
             Ok(()) => {
-                T::amend(&mut spare, paid.plan().set.as_deref(), way.as_ref());
                 paid.commit();
                 self.progress.story.retry_sent();
                 let last = !self.progress.session.may_retry();
@@ -286,6 +292,19 @@ impl<T: Transport> Call<T> {
                 Waited::Send(request, spare)
             }
         }
+    }
+
+    /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another
+    /// service, which has a gate of its own: it has moved when that has let it through.
+    fn change(&mut self, plan: &RetryPlan, spare: &mut T::Spare) -> Option<Place> {
+        let moved = self.progress.moves_to(plan);
+        let way = moved.as_ref().map(|(way, _)| way);
+        T::amend(spare, plan.set.as_deref(), way);
+        let (_, before) = moved?;
+        T::show_head(spare, |headers, extensions| {
+            self.progress.comes_to_the_gate(headers, extensions);
+        });
+        Some(before)
     }
 
     /// Waits for the client until the deadline; nothing if that passes first.

@@ -12,7 +12,7 @@ use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};
-use http::{HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, StatusCode};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -253,6 +253,8 @@ where
     }
 
     fn next_in_turn((): &mut ()) {}
+
+    fn show_head((): &(), _: impl FnOnce(&HeaderMap, Option<&Extensions>)) {}
 
     fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Move>) {}
 

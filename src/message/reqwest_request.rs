@@ -6,13 +6,22 @@ use crate::route::Move;
 use ::reqwest::{Body, Request, Url};
 use http::{HeaderMap, Method, Uri};
 use std::borrow::Cow;
+use std::fmt;
 
 /// What later attempts of a `reqwest::Request` are made of.
-#[derive(Debug)]
 pub struct SpareRequest {
     /// The request, with its body if that can be cloned.
     request: Request,
     stream: Option<ReplayBody<Body>>,
+}
+
+/// Without what may be secret.
+impl fmt::Debug for SpareRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpareRequest")
+            .field("method", self.request.method())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Resend for Request {

@@ -91,10 +91,19 @@ impl Story {
         Arc::clone(&self.subject.service)
     }
 
-    /// From now on the request goes to another service, at this place.
-    pub(crate) fn moved_to(&mut self, service: Arc<str>, base: &Uri) {
-        self.subject.service = service;
-        self.subject.authority = base.authority().map_or("", Authority::as_str).into();
+    /// From now on the request goes to another service, at this place; gives whom the story was about so far.
+    pub(crate) fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
+        let subject = Subject {
+            service,
+            authority: base.authority().map_or("", Authority::as_str).into(),
+            method: self.subject.method.clone(),
+        };
+        std::mem::replace(&mut self.subject, subject)
+    }
+
+    /// The request was not sent there.
+    pub(crate) fn goes_back_to(&mut self, subject: Subject) {
+        self.subject = subject;
     }
 
     pub(crate) fn attempt_ended(

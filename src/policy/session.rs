@@ -130,6 +130,7 @@ impl RetrySession {
             counts: Counts {
                 resends: self.counts.resends,
                 in_doubt: self.counts.in_doubt,
+                gate_waited: self.counts.gate_waited,
                 ..Counts::default()
             },
             method: self.method.clone(),

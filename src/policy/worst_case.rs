@@ -147,10 +147,11 @@ impl WorstCase {
 }
 
 impl AtGate {
+    /// What was waited at one gate is not waited at the next.
     fn and_then(self, next: Self) -> Self {
         Self {
-            attempts: self.attempts.saturating_add(next.attempts),
-            waits: self.waits.saturating_add(next.waits),
+            attempts: self.attempts.max(next.attempts),
+            waits: self.waits.max(next.waits),
             sending: sum(self.sending, next.sending),
         }
     }

@@ -285,6 +285,11 @@ impl Transport for Chain<'_> {
         <Request as Resend>::next_in_turn(spare);
     }
 
+    fn show_head(spare: &Self::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
+        let head = <Request as Resend>::head(spare);
+        see(head.headers(), None);
+    }
+
     fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {
         <Request as Resend>::amend(spare, headers, way);
     }

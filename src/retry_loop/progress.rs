@@ -6,14 +6,14 @@ use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
-use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story};
+use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
     RetryPlan, RetrySession, Server, Stop, StopReason,
 };
 use crate::route::{Head, Move, Route, is_same_server, public_authority};
 use crate::runtime::within;
-use http::{HeaderMap, HeaderName, Method, Uri};
+use http::{Extensions, HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
@@ -44,6 +44,14 @@ pub(crate) struct RequestHead {
     pub(crate) headers: HeaderMap,
     /// What the policies call a credential by which it has gone so far.
     pub(crate) credentials: Vec<HeaderName>,
+}
+
+/// The place that a request comes from.
+pub(super) struct Place {
+    route: Arc<Route>,
+    session: RetrySession,
+    budget: RetryBudget,
+    subject: Subject,
 }
 
 /// What the caller gets instead of the last outcome.
@@ -278,8 +286,8 @@ impl Progress {
         named.unwrap_or(&self.budget).clone()
     }
 
-    /// Goes on at another service, if the plan names one; gives the way there.
-    pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<Move> {
+    /// Goes on at another service, if the plan names one; gives the way there, and where it comes from.
+    pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<(Move, Place)> {
         let service = plan.failover.as_ref()?;
         let destination = self.route.destinations.get(service)?.clone();
         let head = self.head.as_mut()?;
@@ -301,14 +309,27 @@ impl Progress {
         );
         head.at = Some(at);
         let now = self.engine.runtime.now();
-        self.session = self.session.moved_to(route.policy.clone(), now);
+        let session = self.session.moved_to(route.policy.clone(), now);
         let name = route.service.clone().unwrap_or_default();
-        self.budget = route.budget_of(|| Arc::clone(&name));
-        self.story.moved_to(name, &way.to);
-        let key = self.gate_key_at(&route, plan.set.as_deref());
-        self.gate_key = key.unwrap_or_default();
-        self.route = route;
-        Some(way)
+        let budget = route.budget_of(|| Arc::clone(&name));
+        let before = Place {
+            session: std::mem::replace(&mut self.session, session),
+            budget: std::mem::replace(&mut self.budget, budget),
+            subject: self.story.moved_to(name, &way.to),
+            route: std::mem::replace(&mut self.route, route),
+        };
+        Some((way, before))
+    }
+
+    /// A request that was not sent elsewhere ends where it was.
+    pub(super) fn stays_at(&mut self, place: Option<Place>) {
+        let Some(place) = place else {
+            return;
+        };
+        self.session = place.session;
+        self.budget = place.budget;
+        self.story.goes_back_to(place.subject);
+        self.route = place.route;
     }
 
     /// Tells the session where the services are that it may send the request to.
@@ -335,15 +356,21 @@ impl Progress {
         found.collect()
     }
 
-    /// Who shares a rate limit with the request where it goes now, with these headers in place of its own.
-    fn gate_key_at(&self, route: &Route, set: Option<&HeaderMap>) -> Option<Arc<str>> {
-        route.policy.max_gate_wait()?;
+    /// Finds out who shares a rate limit with the request where it goes now.
+    pub(super) fn comes_to_the_gate(
+        &mut self,
+        headers: &HeaderMap,
+        extensions: Option<&Extensions>,
+    ) {
+        let key = self.gate_key_with((headers, extensions));
+        self.gate_key = key.unwrap_or_default();
+    }
+
+    fn gate_key_with(&self, with: (&HeaderMap, Option<&Extensions>)) -> Option<Arc<str>> {
+        self.route.policy.max_gate_wait()?;
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;
         let authority = public_authority(at, || None)?;
-        let mut headers = head.headers.clone();
-        headers.extend(set.cloned().unwrap_or_default());
-        let with = (&headers, None);
         let call = GatedCall::new(&authority, &head.method, at.path(), with);
         Some(self.engine.gate.key(&call))
     }

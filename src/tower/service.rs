@@ -12,7 +12,7 @@ use crate::retry_loop::{Judging, Transport};
 use crate::route::Move;
 use crate::runtime::Sleep;
 use crate::wishes::{http_outcome, number};
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -210,6 +210,11 @@ where
 
     fn next_in_turn(spare: &mut Q::Spare) {
         Q::next_in_turn(spare);
+    }
+
+    fn show_head(spare: &Q::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
+        let head = Q::head(spare);
+        see(head.headers(), head.extensions());
     }
 
     fn amend(spare: &mut Q::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {

@@ -2,6 +2,7 @@
 
 mod counters;
 mod events;
+mod failover_secrets;
 mod journal;
 mod judged_once;
 mod reports;

@@ -1,6 +1,7 @@
 //! What the rules of a document decide.
 
 mod conditions;
+mod elsewhere;
 mod resend;
 mod waits;
 

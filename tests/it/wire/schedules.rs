@@ -17,8 +17,8 @@ pub(crate) enum InVain {
     StillOpen,
 }
 
-/// Plays as many schedules as this, side by side, and adds up what was seen; only the one that `HTTP_RETRY_SEED` names,
-/// and nothing to add up, where that is set.
+/// Plays as many schedules as this, or as `HTTP_RETRY_SCHEDULES` says, side by side, and adds up what was seen; only the
+/// one that `HTTP_RETRY_SEED` names, and nothing to add up, where that is set.
 pub(crate) async fn play_all<S, F>(schedules: usize, play: fn(usize) -> F) -> Option<S>
 where
     S: Default + AddAssign + Send + 'static,
@@ -28,6 +28,8 @@ where
         play(seed.parse().unwrap()).await;
         return None;
     }
+    let more = std::env::var("HTTP_RETRY_SCHEDULES");
+    let schedules = more.map_or(schedules, |number| number.parse().unwrap());
     let mut players = JoinSet::new();
     for first in 0..AT_ONCE {
         players.spawn(async move {

@@ -1,0 +1,186 @@
+//! At the gate of the service that a request fails over to.
+
+use super::super::config;
+use futures_util::FutureExt;
+use http::Request;
+use http_retry::config::RetryConfig;
+use http_retry::gate::Gate;
+use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::testing::{ManualRuntime, Script};
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryOverride, RetryReport, StopReason};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tower::{Layer, ServiceExt};
+
+/// The second service refuses everybody for a minute, and answers 203 in its own place.
+fn two() -> RetryConfig {
+    config(
+        "
+version: 1
+services:
+  first:
+    match: {host: first.example}
+    retry: {max_retries: 0, deadline: 30s, on_exhausted: {failover: second}}
+  second:
+    base_url: http://second.example
+    gate: {max_wait: 10m}
+    retry: {max_retries: 0, on_exhausted: {respond: {status: 203}}}
+",
+    )
+}
+
+type Lines = Arc<Mutex<Vec<String>>>;
+
+fn seen_by(lines: &Lines) -> impl Fn(&RetryEvent<'_>) + Send + Sync + 'static {
+    let lines = Arc::clone(lines);
+    move |event| {
+        let what = match event.kind {
+            RetryEventKind::AttemptStarted { .. } => "starts".to_owned(),
+            RetryEventKind::WaitedAtGate { waited, .. } => format!("waited {waited:?}"),
+            RetryEventKind::Stopped(report) => report.stop().to_string(),
+            _ => return,
+        };
+        let line = format!("{} {what}", event.service);
+        lines.lock().unwrap().push(line);
+    }
+}
+
+#[test]
+fn a_request_has_moved_when_the_other_gate_lets_it_through() {
+    let lines = Lines::default();
+    let server = Script::new().status(429).header("retry-after", "60");
+    let server = server.status(503).status(200);
+    let layer = RetryLayer::from_config(&two())
+        .runtime(ManualRuntime::new())
+        .observe(seen_by(&lines));
+    let service = layer.layer(server.clone());
+
+    let mut refused = Request::get("http://second.example/")
+        .body(String::new())
+        .unwrap();
+    let own = RetryOverride::new().service("second");
+    refused.extensions_mut().insert(own);
+    let answer = service.clone().oneshot(refused).now_or_never().unwrap();
+    assert_eq!(answer.unwrap().status(), 203);
+    lines.lock().unwrap().clear();
+
+    let request = Request::get("http://first.example/")
+        .body(String::new())
+        .unwrap();
+    let answer = service.oneshot(request).now_or_never().unwrap().unwrap();
+    assert_eq!(answer.status(), 503, "the first service's last word");
+    let report = answer.extensions().get::<RetryReport>().unwrap();
+    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+    assert_eq!(server.calls().len(), 2);
+    let told = lines.lock().unwrap().clone();
+    let expected = [
+        "first starts",
+        "second waited 30s",
+        "first deadline_exceeded",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn the_other_gate_sees_the_request_as_it_comes_there() {
+    let text = "
+version: 1
+services:
+  first:
+    match: {host: first.example}
+    gate: on
+    rules:
+      - when: 503
+        failover: second
+        set: {headers: {x-tenant: two}}
+  second: {base_url: \"http://second.example/v2\", gate: on}
+";
+    let calls = Lines::default();
+    let own = Arc::clone(&calls);
+    let gate = Gate::new().key_by(move |call| {
+        let header = |name| {
+            call.headers
+                .get(name)
+                .map_or("none", |value| value.to_str().unwrap())
+        };
+        let tenant = call.extensions.and_then(|all| all.get::<u8>());
+        let line = format!(
+            "{}{} {tenant:?} {} {}",
+            call.authority,
+            call.path,
+            header("authorization"),
+            header("x-tenant")
+        );
+        own.lock().unwrap().push(line.clone());
+        line
+    });
+    let layer = RetryLayer::from_config(&config(text))
+        .runtime(ManualRuntime::new())
+        .gate(gate);
+    let service = layer.layer(Script::new().status(503).status(200));
+    let request = Request::get("http://first.example/a")
+        .header("authorization", "mine")
+        .header("x-tenant", "one")
+        .extension(7_u8)
+        .body(String::new())
+        .unwrap();
+    let answer = service.oneshot(request).now_or_never().unwrap();
+    assert_eq!(answer.unwrap().status(), 200);
+    let expected = [
+        "first.example/a Some(7) mine one",
+        "second.example/v2/a Some(7) none two",
+    ];
+    assert_eq!(*calls.lock().unwrap(), expected);
+}
+
+#[test]
+fn what_was_waited_at_one_gate_is_not_waited_at_the_next() {
+    // 40 s at the first gate; of the 50 s that the second allows, 10 are left.
+    let text = "
+version: 1
+services:
+  first:
+    match: {host: first.example}
+    gate: {max_wait: 10m}
+    retry: {max_retries: 1, backoff: none, on_exhausted: {failover: second}}
+  second:
+    base_url: http://second.example
+    gate: {max_wait: 50s}
+    retry: {max_retries: 0}
+";
+    let lines = Lines::default();
+    let server = Script::new()
+        .status(429)
+        .header("retry-after", "100")
+        .status(429)
+        .header("retry-after", "40");
+    let server = server.status(503).status(503).status(200);
+    let layer = RetryLayer::from_config(&config(text))
+        .runtime(ManualRuntime::new())
+        .observe(seen_by(&lines));
+    let service = layer.layer(server);
+    let mut refused = Request::get("http://second.example/")
+        .body(String::new())
+        .unwrap();
+    let own = RetryOverride::new().service("second");
+    refused.extensions_mut().insert(own);
+    service
+        .clone()
+        .oneshot(refused)
+        .now_or_never()
+        .unwrap()
+        .unwrap();
+
+    let request = Request::get("http://first.example/")
+        .body(String::new())
+        .unwrap();
+    let answer = service.oneshot(request).now_or_never().unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+    let report = answer.extensions().get::<RetryReport>().unwrap();
+    let waited = report.waited();
+    // Who has waited as long as it may goes within the next seconds.
+    let most = Duration::from_secs(55);
+    assert!(waited <= most, "{waited:?} {:?}", lines.lock().unwrap());
+    assert!(waited >= Duration::from_secs(40), "{waited:?}");
+}
