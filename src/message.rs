@@ -2,6 +2,7 @@
 
 mod answer;
 mod http_request;
+mod measure;
 mod replay_body;
 #[cfg(feature = "reqwest")]
 mod reqwest_request;
@@ -14,17 +15,26 @@ pub use retry_body::RetryBody;
 use crate::policy::{ErrorKind, Outcome, Reach, RewriteWith};
 use crate::route::Move;
 use http::{Extensions, HeaderMap, Method};
+use measure::Measure;
 use std::any::Any;
 use std::borrow::Cow;
 
 /// A body that can be copied for a later attempt, perhaps not every time.
 ///
-/// Every `Clone` body has it; wrap any other in a [`ReplayBody`].
+/// Every `http_body::Body` that is `Clone` has it; wrap any other in a [`ReplayBody`].
+///
+/// A clone may share what it is made of, and then lacks what the first attempt has sent. So a clone is sent only if it
+/// measures what the body measured before the first attempt: the same exact length by
+/// [`size_hint`](http_body::Body::size_hint), and at its end or not as before. A clone that measures something else is not
+/// sent, and neither is one of unknown length, such as a stream: the last outcome comes back, and its report says
+/// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The clone is measured when the retry is decided and again
+/// before it is sent. An attempt that was cut short can read on between that and the sending of the retry, or at any time
+/// where nothing is left of the last outcome that could come back; so give the layer no body that shares.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent a second time",
-    label = "this body is not `Clone`",
-    note = "use a body that is `Clone` (`Bytes`, `String`, `Full<Bytes>`), or wrap it in \
-            `http_retry::ReplayBody`, which is then part of the inner service's body type"
+    label = "this body is not `Clone + http_body::Body`",
+    note = "use a body that is both (`String`, `Full<Bytes>`), or wrap it in `http_retry::ReplayBody`, which is then \
+            part of the inner service's body type"
 )]
 pub trait Replay: Sized {
     /// A copy of the body as it was before anything of it was read; none if there cannot be one.
@@ -54,6 +64,12 @@ pub trait Replay: Sized {
         None
     }
 
+    /// What this copy must measure for as long as it is whole.
+    #[doc(hidden)]
+    fn measure(&self) -> Measure {
+        Measure::NotAsked
+    }
+
     /// Says that this copy is sent next: attempts before it are over, whatever their client still does with them.
     fn next_in_turn(&mut self) {}
 
@@ -65,9 +81,14 @@ pub trait Replay: Sized {
     }
 }
 
-impl<B: Clone + 'static> Replay for B {
+impl<B: Clone + http_body::Body + 'static> Replay for B {
     fn replay(&self) -> Option<Self> {
         Some(self.clone())
+    }
+
+    #[inline]
+    fn measure(&self) -> Measure {
+        Measure::of(self)
     }
 
     fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
@@ -117,8 +138,8 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 /// cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request that can be sent a second time",
-    note = "the retry layer takes `http::Request<B>` where `B` is `Clone` or a `http_retry::ReplayBody`, and \
-            `reqwest::Request` with the feature `reqwest`"
+    note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
+            `http_retry::ReplayBody`, and `reqwest::Request` with the feature `reqwest`"
 )]
 pub trait Resend: Sized + sealed::Sealed {
     /// What later attempts are made of.

@@ -225,7 +225,9 @@ impl<T: Transport> Call<T> {
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
             Sent::Done(result, spare) => self.judge(result, None, spare).await,
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
-            Sent::CutForRetry(planned, spare) => progress.retry(planned, None, spare),
+            Sent::CutForRetry(planned, timeout, spare) => {
+                progress.retry(planned, timeout.map(Err), spare)
+            }
         }
     }
 
@@ -284,14 +286,25 @@ impl<T: Transport> Call<T> {
                 self.progress.stays_at(before);
                 Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady)
             }
-            Ok(()) => {
-                paid.commit();
-                self.progress.story.retry_sent();
-                let last = !self.progress.session.may_retry();
-                let (request, spare) = T::again(spare, last);
-                Waited::Send(request, spare)
-            }
+            // What shares its body with earlier attempts may have lost it to them by now.
+            Ok(()) => match kept.filter(|_| !T::can_resend(&spare, false)) {
+                Some(last) => {
+                    self.progress.stays_at(before);
+                    Waited::GiveBack(last, StopReason::BodyNotReplayable)
+                }
+                None => {
+                    paid.commit();
+                    self.next_attempt(spare)
+                }
+            },
         }
+    }
+
+    fn next_attempt(&mut self, spare: T::Spare) -> Waited<T> {
+        self.progress.story.retry_sent();
+        let last = !self.progress.session.may_retry();
+        let (request, spare) = T::again(spare, last);
+        Waited::Send(request, spare)
     }
 
     /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another

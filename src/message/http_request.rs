@@ -1,13 +1,20 @@
 //! Requests of `http`, whose bodies say how they can be copied.
 
-use super::{Replay, Resend, is_told_length, set};
+use super::{Measure, Replay, Resend, is_told_length, set};
 use crate::policy::RewriteWith;
 use crate::route::{Move, public_authority};
 use http::{Extensions, HeaderMap, Method};
 use std::borrow::Cow;
 
+/// What later attempts of an `http::Request` are made of.
+pub struct SpareRequest<B> {
+    request: http::Request<B>,
+    /// What the body measured before the first attempt.
+    first: Measure,
+}
+
 impl<B: Replay + Send> Resend for http::Request<B> {
-    type Spare = Self;
+    type Spare = SpareRequest<B>;
 
     fn method(&self) -> &Method {
         self.method()
@@ -46,42 +53,54 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         Some(self.extensions_mut())
     }
 
-    fn keep_spare(&mut self, _: usize) -> Option<Self> {
-        B::replay_request(self)
+    fn keep_spare(&mut self, _: usize) -> Option<SpareRequest<B>> {
+        let first = self.body().measure();
+        let request = B::replay_request(self)?;
+        Some(SpareRequest { request, first })
     }
 
-    fn again(spare: Self, last: bool) -> (Self, Option<Self>) {
-        if last { (spare, None) } else { spare.spare(0) }
+    fn again(spare: SpareRequest<B>, last: bool) -> (Self, Option<SpareRequest<B>>) {
+        let SpareRequest { request, first } = spare;
+        let later = match last {
+            true => None,
+            false => B::replay_request(&request),
+        };
+        let later = later.map(|request| SpareRequest { request, first });
+        (request, later)
     }
 
-    fn head(spare: &Self) -> &Self {
-        spare
+    fn head(spare: &SpareRequest<B>) -> &Self {
+        &spare.request
     }
 
-    fn can_resend(spare: &Self, answered: bool) -> bool {
-        let body = spare.body();
-        body.can_replay(answered && !is_told_length(spare.headers(), body.bytes_read()))
+    fn can_resend(spare: &SpareRequest<B>, answered: bool) -> bool {
+        let SpareRequest { request, first } = spare;
+        let body = request.body();
+        first.is_still(body.measure())
+            && body.can_replay(answered && !is_told_length(request.headers(), body.bytes_read()))
     }
 
-    fn next_in_turn(spare: &mut Self) {
-        spare.body_mut().next_in_turn();
+    fn next_in_turn(spare: &mut SpareRequest<B>) {
+        spare.request.body_mut().next_in_turn();
     }
 
-    fn amend(spare: &mut Self, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        if let Some((way, uri)) = way.and_then(|way| Some((way, way.of(spare.uri())?))) {
-            let before = std::mem::replace(spare.uri_mut(), uri);
-            way.leave_behind(spare.headers_mut(), &before);
+    fn amend(spare: &mut SpareRequest<B>, headers: Option<&HeaderMap>, way: Option<&Move>) {
+        let request = &mut spare.request;
+        if let Some((way, uri)) = way.and_then(|way| Some((way, way.of(request.uri())?))) {
+            let before = std::mem::replace(request.uri_mut(), uri);
+            way.leave_behind(request.headers_mut(), &before);
         }
-        set(spare.headers_mut(), headers);
+        set(request.headers_mut(), headers);
     }
 
-    fn rewrite(spare: &mut Self, with: &mut RewriteWith<'_>) -> bool {
-        let mut headers = spare.headers().clone();
-        let changed = spare
-            .body_mut()
-            .rewrite(&mut |body| with(&mut headers, body));
+    fn rewrite(spare: &mut SpareRequest<B>, with: &mut RewriteWith<'_>) -> bool {
+        let SpareRequest { request, first } = spare;
+        let mut headers = request.headers().clone();
+        let body = request.body_mut();
+        let changed = body.rewrite(&mut |body| with(&mut headers, body));
         if changed {
-            *spare.headers_mut() = headers;
+            *first = body.measure();
+            *request.headers_mut() = headers;
         }
         changed
     }
@@ -96,7 +115,7 @@ mod tests {
         if let Some(host) = host {
             request = request.header("host", host);
         }
-        let request = request.body(()).unwrap();
+        let request = request.body(String::new()).unwrap();
         request.authority().map(Cow::into_owned)
     }
 
@@ -125,11 +144,11 @@ mod tests {
     fn a_copy_has_the_whole_head_and_the_body() {
         let mut request = http::Request::put("http://h/a")
             .header("x", "1")
-            .body("b")
+            .body("b".to_owned())
             .unwrap();
         request.extensions_mut().insert(7_u8);
         let (request, copy) = request.spare(0);
-        let copy = copy.unwrap();
+        let copy = copy.unwrap().request;
         assert_eq!(
             (copy.method(), copy.uri()),
             (request.method(), request.uri())
@@ -143,10 +162,10 @@ mod tests {
 
     #[test]
     fn the_last_copy_is_the_spare_itself() {
-        let (_, spare) = http::Request::new("b").spare(0);
-        let (_, spare) = <http::Request<&str>>::again(spare.unwrap(), false);
-        let (request, spare) = <http::Request<&str>>::again(spare.unwrap(), true);
-        assert_eq!(*request.body(), "b");
+        let (_, spare) = http::Request::new("b".to_owned()).spare(0);
+        let (_, spare) = <http::Request<String>>::again(spare.unwrap(), false);
+        let (request, spare) = <http::Request<String>>::again(spare.unwrap(), true);
+        assert_eq!(request.body(), "b");
         assert!(spare.is_none());
     }
 }

@@ -186,7 +186,7 @@ impl StopReason {
                 "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
             }
             Self::BodyNotReplayable => {
-                "The body cannot be sent twice; a body that can be cloned can (Bytes, String, Full)."
+                "The body cannot be sent twice; a body of text or bytes can (String, Full)."
             }
             Self::NotIdempotent => {
                 "The server may have processed the request already; an Idempotency-Key header or \

@@ -66,7 +66,7 @@ pub(super) enum LastWord {
 pub(super) enum Sent<T: Transport> {
     Done(Result<T::Response, T::Error>, Option<T::Spare>),
     Cut(T::Error, Stop),
-    CutForRetry(Planned, T::Spare),
+    CutForRetry(Planned, Option<T::Error>, T::Spare),
 }
 
 /// A retry that is paid for, and when it is due.
@@ -95,7 +95,7 @@ pub(super) enum Step<T: Transport> {
     Stop(Result<T::Response, T::Error>, Stop),
     Retry {
         planned: Planned,
-        /// Nothing where the attempt was cut short.
+        /// Nothing where the attempt was cut short and the client's error type cannot say that.
         last: Option<Result<T::Response, T::Error>>,
         spare: T::Spare,
     },
@@ -179,7 +179,8 @@ impl Progress {
             .is_some_and(|spare| T::can_resend(spare, false));
         self.session.set_replayable(whole);
         self.pass = None;
-        let words = Evidence::of_words(&format!("timeout: {}", AttemptTimeout::new(limit)));
+        let error = AttemptTimeout::new(limit);
+        let words = Evidence::of_words(&format!("timeout: {error}"));
         let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
@@ -187,11 +188,11 @@ impl Progress {
         let (decided, spare) = match (self.decide(&timeout, at), spare) {
             (Ok(planned), Some(spare)) => {
                 self.tell(&timeout, at, planned.by(), false);
-                return Sent::CutForRetry(planned, spare);
+                return Sent::CutForRetry(planned, T::cut(error), spare);
             }
             undecided => undecided,
         };
-        match T::cut(AttemptTimeout::new(limit)) {
+        match T::cut(error) {
             Some(error) => {
                 let stop = decided.map_or_else(|stop| stop, |planned| planned.without_a_body());
                 self.tell(&timeout, at, stop.by, false);

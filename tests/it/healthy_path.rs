@@ -2,15 +2,19 @@
 //! sees, and a small future.
 
 use allocation_counter::measure;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Extensions, StatusCode};
+use http_body::{Body, Frame, SizeHint};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryPolicy, RetryReport, StopReason};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 /// A body that counts its copies.
@@ -21,6 +25,22 @@ impl Clone for Counted {
     fn clone(&self) -> Self {
         self.0.fetch_add(1, Relaxed);
         Self(Arc::clone(&self.0))
+    }
+}
+
+impl Body for Counted {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(0)
     }
 }
 

@@ -11,5 +11,6 @@ mod readiness;
 mod reports;
 mod request_settings;
 mod server_delays;
+mod shared_bodies;
 mod stack;
 mod time_limits;

@@ -18,14 +18,6 @@ fn a_string_is_sent_whole_every_time() {
 }
 
 #[test]
-fn bytes_are_sent_whole_every_time() {
-    let received = received(Bytes::from("all of it"), |body| {
-        String::from_utf8(body.to_vec()).unwrap()
-    });
-    assert_eq!(received, ["all of it"; 3]);
-}
-
-#[test]
 fn a_full_body_is_sent_whole_every_time() {
     let received = received(Full::<Bytes>::from("all of it"), read_whole);
     assert_eq!(received, ["all of it"; 3]);

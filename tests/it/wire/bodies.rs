@@ -5,6 +5,7 @@ mod given_up;
 mod limits;
 mod over_http2;
 mod reqwest_bodies;
+mod shared_bodies;
 mod tower_bodies;
 
 use super::connections::client::{HyperClient, Speaks, bare_hyper, without_waits};

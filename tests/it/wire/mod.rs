@@ -12,6 +12,7 @@ mod proxies;
 mod schedules;
 mod self_test;
 mod server;
+pub(crate) mod shared_body;
 mod stacks;
 mod table;
 mod tls;
