@@ -2,7 +2,7 @@
 
 use crate::policy::{
     Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, ServerDelay, StopReason,
-    TextCut,
+    TextCut, UnreadableHeaders,
 };
 use http::StatusCode;
 use std::fmt;
@@ -150,6 +150,9 @@ pub struct AttemptReport {
     pub reach: Reach,
     /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
     pub asked: ServerDelay,
+    /// The headers of a failure that were passed over because what they ask for is not valid, whether another asked for
+    /// a delay or not.
+    pub unreadable: UnreadableHeaders,
     /// Why the outcome is of its class, where the policy's classifier knows that.
     pub reason: Option<Reason>,
     /// The rule of a document that judged the outcome, by its name or its place.
@@ -171,6 +174,7 @@ impl AttemptReport {
             class: outcome.class(),
             reach: outcome.reach(),
             asked: outcome.server_delay(wall),
+            unreadable: outcome.unreadable(wall),
             reason: outcome.reason(),
             rule: None,
             cut: None,
@@ -198,12 +202,11 @@ impl fmt::Display for AttemptReport {
         if let Some(reason) = self.reason {
             write!(f, ", {reason}")?;
         }
-        match self.asked {
-            ServerDelay::Asked(delay) => write!(f, ", the server asks for {}", Seconds(delay))?,
-            ServerDelay::Invalid(header) => {
-                write!(f, ", its {header} is not valid and was ignored")?;
-            }
-            ServerDelay::None => {}
+        if let ServerDelay::Asked(delay) = self.asked {
+            write!(f, ", the server asks for {}", Seconds(delay))?;
+        }
+        for header in self.unreadable.names() {
+            write!(f, ", its {header} is not valid and was ignored")?;
         }
         if let Some(rule) = &self.rule {
             write!(f, ", by the rule {rule}")?;
@@ -267,7 +270,7 @@ impl ReportSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderMap;
+    use http::{HeaderMap, HeaderValue};
 
     fn attempt(number: u32) -> AttemptReport {
         let headers = HeaderMap::new();
@@ -299,12 +302,13 @@ mod tests {
 
     #[test]
     fn a_report_reads_as_a_timeline() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", HeaderValue::from_static("soon"));
+        let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
         let mut report = RetryReport::new();
         report.push(AttemptReport {
             took: Duration::from_millis(12),
-            delay: Duration::ZERO,
-            asked: ServerDelay::Invalid("retry-after"),
-            ..attempt(1)
+            ..AttemptReport::new(1, &outcome, Duration::ZERO)
         });
         report.push(AttemptReport {
             started: Duration::from_millis(1_012),

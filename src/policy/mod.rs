@@ -26,7 +26,7 @@ mod verdict;
 mod when;
 mod worst_case;
 
-pub use crate::server_hints::ServerDelay;
+pub use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;

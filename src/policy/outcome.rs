@@ -5,7 +5,7 @@ use super::decision::StopReason;
 use super::evidence::Evidence;
 use super::reason::Reason;
 use super::verdict::Verdict;
-use crate::server_hints::ServerDelay;
+use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
 use http::{HeaderMap, Method, StatusCode};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub struct Outcome<'a> {
     shared: bool,
     /// How far the request got at least, whatever this outcome says of itself.
     got: Option<Reach>,
+    /// What the response's head says, where it has been read.
+    hints: Option<&'a ServerHints>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,7 @@ impl<'a> Outcome<'a> {
             asked: None,
             shared: true,
             got: None,
+            hints: None,
         }
     }
 
@@ -72,6 +75,7 @@ impl<'a> Outcome<'a> {
             asked: None,
             shared: true,
             got: None,
+            hints: None,
         }
     }
 
@@ -88,6 +92,7 @@ impl<'a> Outcome<'a> {
             asked: None,
             shared: true,
             got: None,
+            hints: None,
         }
     }
 
@@ -162,6 +167,7 @@ impl<'a> Outcome<'a> {
                 What::Error(kind) => What::Error(kind),
             },
             evidence: None,
+            hints: None,
             ..self
         }
     }
@@ -218,14 +224,48 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// The same outcome, with what its head says, so that nobody reads that again.
+    pub(crate) fn with_hints(self, hints: &'a ServerHints) -> Self {
+        Self {
+            hints: Some(hints),
+            ..self
+        }
+    }
+
+    /// What the response's head says about coming back, success or not; dates are measured against the wall clock
+    /// where they have to be. Nothing where there was no response.
+    #[must_use]
+    pub fn server_hints(&self, wall: Duration) -> ServerHints {
+        match (self.hints, self.what) {
+            (Some(hints), _) => *hints,
+            (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
+            (None, What::Done | What::Error(_)) => ServerHints::default(),
+        }
+    }
+
     /// What the server asks for, measured against the wall clock where it has to be; nothing on a success.
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {
         match self.what {
-            What::Response(status, headers) if self.class != Class::Success => {
-                ServerDelay::read_with(status, headers, self.asked, wall)
+            What::Response(..) if self.class != Class::Success => {
+                self.server_hints(wall).delay_with(self.asked)
             }
             _ => self.asked.map_or(ServerDelay::None, ServerDelay::Asked),
+        }
+    }
+
+    /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
+    pub(crate) fn quota(&self, wall: Duration) -> Option<Quota> {
+        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
+        let by_head = self.server_hints(wall).asked();
+        Some(quota.after(status, by_head.or(self.asked)))
+    }
+
+    /// Which headers of a failure ask for something that cannot be read.
+    pub(crate) fn unreadable(&self, wall: Duration) -> UnreadableHeaders {
+        match self.class {
+            Class::Success => UnreadableHeaders::default(),
+            _ => self.server_hints(wall).unreadable(),
         }
     }
 }
@@ -259,7 +299,7 @@ impl RequestFacts {
     ///
     /// # Source
     ///
-    /// RFC 9110 section 9.2.2; draft-ietf-httpapi-idempotency-key-header; draft-ietf-httpbis-safe-method-w-body.
+    /// RFC 9110 section 9.2.2; RFC 10008 (QUERY); draft-ietf-httpapi-idempotency-key-header.
     #[must_use]
     pub fn of(method: &Method, headers: &HeaderMap) -> Self {
         let by_method = method.is_idempotent() || method.as_str() == "QUERY";

@@ -142,8 +142,7 @@ impl Progress {
         let Some(pass) = self.pass.take() else {
             return;
         };
-        let headers = outcome.headers();
-        let quota = headers.and_then(|headers| Quota::read(headers, at.wall));
+        let quota = outcome.quota(at.wall).map(Quota::from);
         // A pause that no call would sit out helps nobody: the next one learns by itself that it is refused.
         let quota = quota.filter(|quota| self.session.would_wait(quota.reset));
         match self.session.asked_of_all(by, outcome, at) {
@@ -217,6 +216,8 @@ impl Progress {
         let outcome = self.judged(known.with_head(head), &found);
         let at = self.engine.runtime.moment();
         self.look_around();
+        let hints = outcome.server_hints(at.wall);
+        let outcome = outcome.with_hints(&hints);
         let decided = self.decide(&outcome, at);
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);

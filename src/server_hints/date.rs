@@ -1,9 +1,60 @@
-//! Times as RFC 3339 writes them.
+//! Points in time: how headers write them, and how long it is until then.
 
-use std::time::Duration;
+use super::duration::{bare_seconds, spaced_duration};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// When to come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    In(Duration),
+    /// At so long after 1970.
+    At(Duration),
+}
+
+/// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
+const UNIX_SECONDS: u64 = 1_000_000_000;
+/// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
+const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
+
+impl When {
+    /// When a quota is whole again: in seconds, or at a Unix time by its size; in a duration with units, with or without
+    /// blanks (`1m2.5s`, `1h 2m`); or at a date.
+    pub(super) fn reset(text: &str) -> Option<Self> {
+        if let Some(delay) = bare_seconds(text) {
+            return Some(match delay.as_secs() {
+                count @ UNIX_MILLISECONDS.. => Self::At(Duration::from_millis(count)),
+                UNIX_SECONDS.. => Self::At(delay),
+                _ => Self::In(delay),
+            });
+        }
+        let date = || rfc3339(text).or_else(|| http_date(text)).map(Self::At);
+        spaced_duration(text).map(Self::In).or_else(date)
+    }
+
+    /// How long that is; nothing where it is past.
+    pub(super) fn until(self, now: impl FnOnce() -> Duration) -> Option<Duration> {
+        match self {
+            Self::In(delay) => Some(delay),
+            Self::At(time) => time.checked_sub(now()),
+        }
+    }
+}
+
+/// An HTTP-date in any of its three forms, as time since 1970.
+pub(super) fn http_date(text: &str) -> Option<Duration> {
+    let time = httpdate::parse_http_date(text).ok()?;
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    names_its_weekday(text, time).then_some(since)
+}
+
+/// Whether a date's own weekday, which httpdate leaves unread in part, is the right one.
+fn names_its_weekday(text: &str, time: SystemTime) -> bool {
+    let right = httpdate::fmt_http_date(time);
+    matches!((text.get(..3), right.get(..3)), (Some(own), Some(right)) if own == right)
+}
 
 /// `2026-08-21T12:00:12Z`, with a fraction or an offset where it has one, as time since 1970; none before.
-pub(crate) fn rfc3339(text: &str) -> Option<Duration> {
+fn rfc3339(text: &str) -> Option<Duration> {
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
     let (clock, rest) = (rest.get(..9)?, rest.get(9..)?);
     let day = days(date)?;
@@ -73,7 +124,9 @@ fn offset(text: &str) -> Option<i64> {
         "-" => -1,
         _ => return None,
     };
-    let (hour, minute) = text.get(1..)?.split_once(':')?;
+    let zone = text.get(1..)?;
+    // RFC 3339 has the colon, ISO 8601 has not.
+    let (hour, minute) = zone.split_once(':').or_else(|| zone.split_at_checked(2))?;
     let (hour, minute) = (number(hour, 2)?, number(minute, 2)?);
     let seconds = i64::try_from(of_day(hour, minute)?).ok()?;
     (hour < 24 && minute < 60).then(|| seconds.saturating_mul(sign))
@@ -111,6 +164,7 @@ mod tests {
             ("2026-08-21t12:00:12.25z", 1_787_313_612_250),
             ("2026-08-21 14:00:12+02:00", 1_787_313_612_000),
             ("2026-08-21T06:30:12-05:30", 1_787_313_612_000),
+            ("2026-08-21T06:30:12-0530", 1_787_313_612_000),
             ("2000-02-29T00:00:00Z", 951_782_400_000),
             ("2100-03-01T00:00:00Z", 4_107_542_400_000),
             ("2016-12-31T23:59:60Z", 1_483_228_800_000),
@@ -138,6 +192,8 @@ mod tests {
             "2026-08-21T12:00:12.Z",
             "2026-08-21T12:00:12.5",
             "2026-08-21T12:00:12+2:00",
+            "2026-08-21T12:00:12+02",
+            "2026-08-21T12:00:12+02000",
             "2026-08-21T12:00:12+24:00",
             "2026-08-21T12:00:12ZZ",
             "1969-12-31T23:59:59Z",

@@ -13,16 +13,50 @@ const DAY: u128 = 86_400_000_000_000;
 /// millisecond; too large a one saturates.
 pub(crate) fn header_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
-    if let Some((seconds, "")) = Number::read(text) {
-        return Some(whole_millis(seconds.times(SECOND)));
+    bare_seconds(text).or_else(|| with_units(text, |rest| rest))
+}
+
+/// A duration with units, also with blanks around them: `1h 2m`.
+pub(super) fn spaced_duration(text: &str) -> Option<Duration> {
+    with_units(text, str::trim_ascii_start)
+}
+
+/// A number of seconds without its unit, with decimals or without.
+pub(super) fn bare_seconds(text: &str) -> Option<Duration> {
+    let (seconds, rest) = Number::read(text)?;
+    rest.is_empty().then(|| whole_millis(seconds.times(SECOND)))
+}
+
+/// Seconds as `Retry-After` has them: digits, or digits, a point and digits.
+pub(super) fn seconds(text: &str) -> Option<Duration> {
+    plain(text, Duration::from_secs, SECOND)
+}
+
+/// The same in milliseconds.
+pub(super) fn millis(text: &str) -> Option<Duration> {
+    plain(text, Duration::from_millis, MILLISECOND)
+}
+
+fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
+    match digits(text) {
+        ("", _) => None,
+        // Almost every header; dividing 128 bits takes several times as long.
+        (all, "") => Some(whole(all.parse().unwrap_or(u64::MAX))),
+        _ => {
+            let (number, rest) = Number::read(text)?;
+            rest.is_empty().then(|| whole_millis(number.times(unit)))
+        }
     }
+}
+
+fn with_units(text: &str, skip: fn(&str) -> &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, None);
     while !rest.is_empty() {
         let (number, after) = Number::read(rest)?;
-        let (name, after) = letters(after);
+        let (name, after) = letters(skip(after));
         let part = number.times(short_unit(name)?);
         total = Some(part.saturating_add(total.unwrap_or(0)));
-        rest = after;
+        rest = skip(after);
     }
     total.map(whole_millis)
 }
@@ -222,7 +256,8 @@ impl Number {
     }
 }
 
-fn digits(text: &str) -> (&str, &str) {
+/// The digits that a text begins with, and what follows them.
+pub(super) fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     text.split_at_checked(end.unwrap_or(text.len()))
         .unwrap_or((text, ""))

@@ -1,166 +1,163 @@
-//! When a spent quota is full again, by the headers that name it.
+//! What a head says of quotas, put together.
 
-use super::date::rfc3339;
-use super::duration::header_duration;
-use super::server_delay::{UNIX_MILLISECONDS, UNIX_SECONDS};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+mod named;
+mod structured;
+
+use super::duration::{digits, header_duration};
+use super::head::Head;
+use super::names::{Asked, Header};
+use http::StatusCode;
+use std::cmp::Reverse;
 use std::time::Duration;
 
-/// The longest time to a reset among the quotas of which nothing remains, from `x-ratelimit-reset-tokens`,
-/// `anthropic-ratelimit-requests-reset` and the like; none where no quota is spent.
-///
-/// The reset of a quota that is not spent is the time until it is full, and nothing to wait for. A 429 that does not say
-/// what remains of any quota means all those that it names.
-pub(super) fn quota_reset(
-    status: StatusCode,
-    headers: &HeaderMap,
-    now: Duration,
-) -> Option<Duration> {
-    headers.keys().find_map(reset_name)?;
-    let longest = |wanted: Level| {
-        let resets = headers.iter().filter_map(|(name, value)| {
-            let stem = reset_name(name)?;
-            (level(headers, stem) == wanted).then(|| until(value, now))?
-        });
-        resets.max()
-    };
-    longest(Level::Spent).or_else(|| {
-        let throttled = status == StatusCode::TOO_MANY_REQUESTS;
-        throttled.then(|| longest(Level::Unknown))?
-    })
+/// What is left of a quota of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Quota {
+    /// How many requests there are in a window; of several quotas the smallest number.
+    pub limit: Option<u64>,
+    /// How many of them remain.
+    pub remaining: u64,
+    /// The time until there are more.
+    pub reset: Duration,
+    /// How long the quota's window is.
+    pub window: Option<Duration>,
 }
 
-const RESET: &str = "reset";
+/// All the quotas of a head.
+pub(super) struct Quotas(Vec<Stated>);
+
+/// One quota, as far as it is stated.
+#[derive(Debug, Clone, Copy)]
+struct Stated {
+    unit: Unit,
+    level: Level,
+    limit: Option<u64>,
+    remaining: Option<u64>,
+    reset: Option<Duration>,
+    window: Option<Duration>,
+    /// Where its reset stands.
+    header: Header,
+}
+
+/// What a quota counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Requests,
+    /// Tokens or bytes: how many of them a call will take is not known before.
+    Amount,
+    /// Calls in flight, or what other calls may have nothing to do with: of use to the refused call alone.
+    Other,
+}
+
 /// What is left of a quota.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Spent,
     Left,
     Unknown,
 }
 
-fn reset_name(name: &HeaderName) -> Option<&str> {
-    const PREFIXES: [&str; 5] = [
-        "x-ratelimit-",
-        "x-rate-limit-",
-        "anthropic-ratelimit-",
-        "ratelimitbysize-",
-        "x-ratelimitbysize-",
-    ];
-    let name = name.as_str();
-    // The standard header is read as digits alone.
-    let is_quota =
-        name != "x-ratelimit-reset" && PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    (is_quota && name.split('-').any(|part| part == RESET)).then_some(name)
-}
+/// As many parameters of an item as are read.
+const MOST_PARAMETERS: usize = 16;
 
-/// What the headers beside a reset say: `...-remaining-...`, or `...-status-...` where a quota has no number.
-fn level(headers: &HeaderMap, reset: &str) -> Level {
-    let beside = |part: &str| {
-        let parts = reset
-            .split('-')
-            .map(|own| if own == RESET { part } else { own });
-        let name = parts.collect::<Vec<_>>().join("-");
-        let text = headers.get(name)?.to_str().ok()?;
-        Some(text.trim().to_ascii_lowercase())
-    };
-    let remaining = beside("remaining").filter(|text| !text.is_empty());
-    match (remaining, beside("status")) {
-        (Some(count), _) if count.bytes().all(|digit| digit == b'0') => Level::Spent,
-        (Some(_), _) => Level::Left,
-        (None, Some(status)) if status == "rejected" => Level::Spent,
-        (None, Some(status)) if status.starts_with("allowed") => Level::Left,
-        (None, _) => Level::Unknown,
-    }
-}
-
-/// The time to a reset; one that is past is none.
-fn until(value: &HeaderValue, now: Duration) -> Option<Duration> {
-    let text = std::str::from_utf8(value.as_bytes()).ok()?.trim();
-    if let Some(time) = rfc3339(text) {
-        return time.checked_sub(now);
-    }
-    let delay = header_duration(text)?;
-    let bare = text.bytes().all(|b| b == b'.' || b.is_ascii_digit());
-    match delay.as_secs() {
-        count @ UNIX_MILLISECONDS.. if bare => Duration::from_millis(count).checked_sub(now),
-        UNIX_SECONDS.. if bare => delay.checked_sub(now),
-        _ => Some(delay),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Duration = Duration::from_secs(1_787_313_600);
-
-    fn at(status: u16, lines: &[(&'static str, &'static str)]) -> Option<u128> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
+impl Quota {
+    /// The same quota after an answer that may ask for a delay by itself: on a refusal that goes before the reset.
+    pub(crate) fn after(self, status: StatusCode, asked: Option<Duration>) -> Self {
+        let refused = status.is_client_error() || status.is_server_error();
+        let meant = status == StatusCode::TOO_MANY_REQUESTS || self.remaining == 0;
+        let most = asked.filter(|_| refused && meant);
+        Self {
+            reset: self.reset.min(most.unwrap_or(Duration::MAX)),
+            ..self
         }
-        let status = StatusCode::from_u16(status).unwrap();
-        quota_reset(status, &headers, NOW).map(|delay| delay.as_millis())
+    }
+}
+
+impl Quotas {
+    pub(super) fn read(head: &mut Head<'_>) -> Self {
+        let mut all = Vec::new();
+        if head.has_quota() {
+            structured::read(head, &mut all);
+            named::read(head, &mut all);
+        }
+        Self(all)
     }
 
-    #[test]
-    fn only_spent_quotas_are_waited_for_and_of_these_the_last() {
-        let lines = [
-            ("x-ratelimit-remaining-requests", "0"),
-            ("x-ratelimit-reset-requests", "1s"),
-            ("x-ratelimit-remaining-tokens", "7"),
-            ("x-ratelimit-reset-tokens", "6m0s"),
-            ("x-ratelimit-remaining-requests-day", "00"),
-            ("x-ratelimit-reset-requests-day", "90"),
-        ];
-        assert_eq!(at(429, &lines), Some(90_000));
-        assert_eq!(at(503, &lines), Some(90_000));
+    /// The latest reset of the spent quotas; of an answer that was `throttled` and names no spent one, the latest of
+    /// those that do not say what remains.
+    pub(super) fn spent(&self, throttled: bool) -> Option<Asked> {
+        let latest = |level| {
+            let quotas = self.0.iter().filter(move |quota| quota.level == level);
+            quotas.filter_map(Stated::asked).max()
+        };
+        let unknown = || latest(Level::Unknown).filter(|asked| throttled && !asked.delay.is_zero());
+        latest(Level::Spent).or_else(unknown)
     }
 
-    #[test]
-    fn a_quota_that_does_not_say_what_remains_counts_on_a_429_alone() {
-        let unknown = ("x-rate-limit-reset-tokens", "55");
-        assert_eq!(at(429, &[unknown]), Some(55_000));
-        assert_eq!(at(503, &[unknown]), None);
-        let full = ("x-rate-limit-remaining-tokens", "-1");
-        assert_eq!(at(429, &[unknown, full]), None);
-        let spent = [
-            ("x-ratelimit-remaining-requests", "0"),
-            ("x-ratelimit-reset-requests", "2s"),
-        ];
-        assert_eq!(at(429, &[unknown, spent[0], spent[1]]), Some(2_000));
+    /// The quota that leaves the least.
+    pub(super) fn tightest(&self) -> Option<Quota> {
+        let requests = || self.0.iter().filter(|quota| quota.unit == Unit::Requests);
+        let known = requests().filter_map(Stated::quota);
+        let limit = known.clone().filter_map(|quota| quota.limit).min();
+        let closing = self.0.iter().filter(|quota| quota.unit != Unit::Other);
+        let spent = closing
+            .filter_map(Stated::quota)
+            .filter(|quota| quota.remaining == 0);
+        let least = || known.min_by_key(|quota| (quota.remaining, Reverse(quota.reset)));
+        let tightest = spent.max_by_key(|quota| quota.reset).or_else(least)?;
+        Some(Quota { limit, ..tightest })
+    }
+}
+
+impl Stated {
+    fn quota(&self) -> Option<Quota> {
+        Some(Quota {
+            limit: self.limit,
+            remaining: self.remaining?,
+            reset: self.asked()?.delay,
+            window: self.window,
+        })
     }
 
-    #[test]
-    fn a_status_speaks_where_no_number_does() {
-        let short = [
-            ("anthropic-ratelimit-unified-5h-status", "rejected"),
-            ("anthropic-ratelimit-unified-5h-reset", "1787313700"),
-        ];
-        let long = [
-            ("anthropic-ratelimit-unified-7d-status", "allowed_warning"),
-            ("anthropic-ratelimit-unified-7d-reset", "1787913600"),
-        ];
-        assert_eq!(
-            at(429, &[short[0], short[1], long[0], long[1]]),
-            Some(100_000)
-        );
-        assert_eq!(at(429, &long), None);
+    /// The time until it is back.
+    fn asked(&self) -> Option<Asked> {
+        let header = self.header;
+        self.reset.map(|delay| Asked { delay, header })
     }
+}
 
-    #[test]
-    fn a_reset_has_many_forms() {
-        let read = |text| at(429, &[("anthropic-ratelimit-tokens-reset", text)]);
-        assert_eq!(read("2026-08-21T12:00:12Z"), Some(12_000));
-        assert_eq!(read("2026-08-21T14:00:12.5+02:00"), Some(12_500));
-        assert_eq!(read("1787313607"), Some(7_000));
-        assert_eq!(read("1787313607.5"), Some(7_500));
-        assert_eq!(read("1787313607250"), Some(7_250));
-        assert_eq!(read("2m59.56s"), Some(179_560));
-        assert_eq!(read("2020-01-01T00:00:00Z"), None);
-        assert_eq!(read("1487313607"), None);
-        assert_eq!(read("soon"), None);
-        assert_eq!(read("-1"), None);
+impl Level {
+    fn of(remaining: Option<u64>) -> Self {
+        match remaining {
+            Some(0) => Self::Spent,
+            Some(_) => Self::Left,
+            None => Self::Unknown,
+        }
     }
+}
+
+/// A number of requests, tokens or bytes: digits, with decimals or without; what is left of one whole counts as none.
+fn count(text: &str) -> Option<u64> {
+    let (whole, rest) = digits(text);
+    let parts = rest.strip_prefix('.').map(digits);
+    let is_number = !whole.is_empty()
+        && (rest.is_empty()
+            || parts.is_some_and(|(parts, end)| !parts.is_empty() && end.is_empty()));
+    is_number.then(|| whole.parse().unwrap_or(u64::MAX))
+}
+
+/// The length of a quota's window, as the parameter of something else: `100;w=60`, `100;window=60`.
+fn window(parameters: &str) -> Option<Duration> {
+    let mut parameters = parameters.split(';').take(MOST_PARAMETERS);
+    parameters.find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        is_window(key.trim()).then(|| header_duration(value))?
+    })
+}
+
+fn is_window(key: &str) -> bool {
+    ["w", "window"]
+        .iter()
+        .any(|name| key.eq_ignore_ascii_case(name))
 }

@@ -253,10 +253,7 @@ impl RetrySession {
         }
         self.check_resend(case)?;
         // A poll's answer says when to come back, success or not.
-        let asked = match (outcome.status(), outcome.headers()) {
-            (Some(status), Some(headers)) => ServerDelay::read(status, headers, moment.wall),
-            _ => ServerDelay::None,
-        };
+        let asked = outcome.server_hints(moment.wall).delay_with(None);
         let n = tally.waits.saturating_add(1);
         let own = match (wait.delay, asked.delay()) {
             (Some(delay), _) => delay,

@@ -1,7 +1,7 @@
 //! The story of a whole call, as a value and as text.
 
 use super::*;
-use http_retry::policy::ErrorKind;
+use http_retry::policy::{ErrorKind, ServerDelay};
 use http_retry::{Reach, RetryBudget};
 use std::io;
 
@@ -30,6 +30,24 @@ fn a_report_prints_as_a_timeline() {
     ];
     let report = by_tower(&layer(), script).to_string();
     assert_eq!(report.lines().collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn what_was_passed_over_is_told_beside_what_is_asked() {
+    let script = Script::new()
+        .status(429)
+        .header("retry-after", "soon")
+        .header("x-ratelimit-remaining", "0")
+        .header("x-ratelimit-reset", "1m30s")
+        .status(200);
+    let report = by_tower(&layer(), script);
+    let first = &report.attempts()[0];
+    assert_eq!(first.asked, ServerDelay::Asked(SECOND * 90));
+    let passed_over: Vec<_> = first.unreadable.names().collect();
+    assert_eq!(passed_over, ["retry-after"]);
+    let wanted = "   0.000 s  attempt 1: 429 after 0.000 s (throttled, refused), the server asks for 90.000 s, its \
+        retry-after is not valid and was ignored";
+    assert_eq!(report.to_string().lines().next(), Some(wanted));
 }
 
 #[test]

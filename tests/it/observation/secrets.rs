@@ -61,7 +61,14 @@ fn url() -> String {
 fn refusal() -> Response<String> {
     let mut response = Response::new(SECRET.to_owned());
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
-    for name in ["set-cookie", "retry-after", "x-detail", "location"] {
+    for name in [
+        "set-cookie",
+        "retry-after",
+        "ratelimit",
+        "x-ratelimit-reset",
+        "x-detail",
+        "location",
+    ] {
         let value = HeaderValue::from_static(SECRET);
         response.headers_mut().insert(name, value);
     }

@@ -1,0 +1,128 @@
+//! The lines of a head that are read, and how many of them.
+
+use super::date::http_date;
+use super::names::{UnreadableHeaders, delay_place};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::time::Duration;
+
+/// As many lines of one header as are read, and of all the headers that name one quota of several together.
+pub(super) const MOST_LINES: usize = 64;
+/// As many bytes of a line as are read; a longer one is not readable.
+pub(super) const MOST_BYTES: usize = 1024;
+/// As many bytes of a quota header's name as are read; a header with a longer one is none.
+pub(super) const MOST_NAME: usize = 128;
+
+/// How the names of the headers begin that hold one number of a quota.
+pub(super) const QUOTA_PREFIXES: [&str; 6] = [
+    "ratelimit-",
+    "x-ratelimit-",
+    "x-rate-limit-",
+    "anthropic-ratelimit-",
+    "ratelimitbysize-",
+    "x-ratelimitbysize-",
+];
+
+/// A response's head, and what has been noted while it was read.
+pub(super) struct Head<'a> {
+    pub(super) clock: Clock<'a>,
+    pub(super) unreadable: UnreadableHeaders,
+    headers: &'a HeaderMap,
+    /// A bit for each header that names a delay, where it is there.
+    delays: u8,
+    has_quota: bool,
+}
+
+/// What a point in time is measured against.
+#[derive(Clone, Copy)]
+pub(super) struct Clock<'a> {
+    headers: &'a HeaderMap,
+    wall: Duration,
+}
+
+impl<'a> Head<'a> {
+    /// Looks at each name once, so that most heads are done with after it.
+    pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
+        let (mut delays, mut has_quota) = (0, false);
+        for name in headers.keys() {
+            match delay_place(name) {
+                Some(place) => delays |= bit(place),
+                None => has_quota = has_quota || names_a_quota(name.as_str()),
+            }
+        }
+        Self {
+            clock: Clock { headers, wall },
+            unreadable: UnreadableHeaders::default(),
+            headers,
+            delays,
+            has_quota,
+        }
+    }
+
+    /// Whether the header that names a delay in this place is there.
+    pub(super) fn has_delay(&self, place: usize) -> bool {
+        self.delays & bit(place) != 0
+    }
+
+    /// Whether any header is there that tells of a quota.
+    pub(super) fn has_quota(&self) -> bool {
+        self.has_quota
+    }
+
+    pub(super) fn has_hints(&self) -> bool {
+        self.delays != 0 || self.has_quota
+    }
+
+    /// The lines of one header; nothing in the place of one that is not readable.
+    pub(super) fn lines(&self, name: &HeaderName) -> impl Iterator<Item = Option<&'a str>> {
+        let lines = self.headers.get_all(name).iter();
+        lines.take(MOST_LINES).map(text)
+    }
+
+    /// The lines of the headers that hold one number of a quota, with their names.
+    pub(super) fn quota_lines(&self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
+        let lines = self.headers.iter();
+        let lines = lines.map(|(name, line)| (name.as_str(), line));
+        let lines = lines.filter(|(name, _)| after_prefix(name).is_some());
+        lines
+            .take(MOST_LINES)
+            .map(|(name, line)| (name, text(line)))
+    }
+}
+
+impl Clock<'_> {
+    /// The response's own `date` where that is valid, else the wall clock.
+    pub(super) fn now(&self) -> Duration {
+        let own = self.headers.get(http::header::DATE).and_then(text);
+        own.and_then(http_date).unwrap_or(self.wall)
+    }
+}
+
+/// The text of a line without the blanks around it.
+pub(super) fn text(line: &HeaderValue) -> Option<&str> {
+    let short = Some(line.as_bytes()).filter(|line| line.len() <= MOST_BYTES)?;
+    std::str::from_utf8(short).ok().map(str::trim_ascii)
+}
+
+/// The prefix of the name of a header that holds one number of a quota, and what follows it.
+pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
+    if !may_tell_of_a_quota(name) || name.len() > MOST_NAME {
+        return None;
+    }
+    let prefixes = QUOTA_PREFIXES.iter().enumerate();
+    let mut found =
+        prefixes.filter_map(|(place, prefix)| Some((place, name.strip_prefix(prefix)?)));
+    found.next()
+}
+
+fn names_a_quota(name: &str) -> bool {
+    may_tell_of_a_quota(name) && (name == "ratelimit" || after_prefix(name).is_some())
+}
+
+/// One look at the first letter is enough for most names.
+fn may_tell_of_a_quota(name: &str) -> bool {
+    name.starts_with(['r', 'x', 'a'])
+}
+
+fn bit(place: usize) -> u8 {
+    u32::try_from(place).map_or(0, |place| 1_u8.checked_shl(place).unwrap_or_default())
+}

@@ -1,0 +1,136 @@
+//! The headers that are read, and which of them could not be.
+
+use http::HeaderName;
+use std::fmt;
+use std::time::Duration;
+
+/// One of the headers that say something about coming back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Header(u8);
+
+/// A delay, and the header that asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Asked {
+    pub(super) delay: Duration,
+    pub(super) header: Header,
+}
+
+/// The headers that name a delay, first the one that counts first.
+pub(super) static DELAYS: [HeaderName; 4] = [
+    HeaderName::from_static("retry-after-ms"),
+    HeaderName::from_static("x-ms-retry-after-ms"),
+    HeaderName::from_static("x-amz-retry-after"),
+    http::header::RETRY_AFTER,
+];
+
+macro_rules! names {
+    ($($before:literal $after:literal,)*) => {
+        [
+            "retry-after-ms",
+            "x-ms-retry-after-ms",
+            "x-amz-retry-after",
+            "retry-after",
+            "ratelimit",
+            "ratelimit-policy",
+            $(
+                concat!($before, "limit", $after),
+                concat!($before, "remaining", $after),
+                concat!($before, "reset", $after),
+            )*
+            "ratelimit-*",
+            "x-ratelimit-*",
+            "x-rate-limit-*",
+            "anthropic-ratelimit-*",
+            "ratelimitbysize-*",
+            "x-ratelimitbysize-*",
+        ]
+    };
+}
+
+/// All of them. The last ones stand for every other name that begins so.
+const NAMES: [&str; 45] = names![
+    "ratelimit-" "",
+    "x-ratelimit-" "",
+    "x-rate-limit-" "",
+    "x-ratelimit-" "-requests",
+    "x-rate-limit-" "-requests",
+    "x-ratelimit-" "-tokens",
+    "x-rate-limit-" "-tokens",
+    "anthropic-ratelimit-requests-" "",
+    "anthropic-ratelimit-tokens-" "",
+    "anthropic-ratelimit-input-tokens-" "",
+    "anthropic-ratelimit-output-tokens-" "",
+];
+
+/// Which of the headers that name a delay this is, if it is one.
+pub(super) fn delay_place(name: &HeaderName) -> Option<usize> {
+    DELAYS.iter().position(|known| known == name)
+}
+
+impl Header {
+    pub(super) const RETRY_AFTER_MS: Self = Self(0);
+    pub(super) const X_MS_RETRY_AFTER_MS: Self = Self(1);
+    pub(super) const X_AMZ_RETRY_AFTER: Self = Self(2);
+    pub(super) const RETRY_AFTER: Self = Self(3);
+    pub(super) const RATELIMIT: Self = Self(4);
+    pub(super) const RATELIMIT_POLICY: Self = Self(5);
+
+    /// The header of this name, or the one that stands for all that begin as it does.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let places = || (0..).zip(NAMES);
+        let known = places().find(|(_, known)| *known == name);
+        let alike = || {
+            places().find(|(_, known)| {
+                let start = known.strip_suffix('*');
+                start.is_some_and(|start| name.starts_with(start))
+            })
+        };
+        let (place, _) = known.or_else(alike)?;
+        Some(Self(place))
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        NAMES.get(usize::from(self.0)).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The headers of a response that say something about coming back, but hold nothing that can be read.
+///
+/// It holds no header's value.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnreadableHeaders(u64);
+
+impl UnreadableHeaders {
+    /// Their names, in the order in which they would have counted. A header that names one quota of several and is none
+    /// of the usual ones is told by how it begins: `x-ratelimit-*`.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let bits = (0_u32..).zip(NAMES);
+        bits.filter_map(move |(bit, name)| (self.0 & bit_of(bit) != 0).then_some(name))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn add(&mut self, header: Header) {
+        self.0 |= bit_of(u32::from(header.0));
+    }
+}
+
+fn bit_of(place: u32) -> u64 {
+    1_u64.checked_shl(place).unwrap_or_default()
+}
+
+impl fmt::Debug for UnreadableHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}

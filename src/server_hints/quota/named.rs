@@ -1,0 +1,211 @@
+//! Quotas whose numbers stand in headers of their own: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
+//! `anthropic-ratelimit-requests-limit` and the like.
+
+use super::{Level, Stated, Unit, count, window};
+use crate::server_hints::date::When;
+use crate::server_hints::head::{Clock, Head, QUOTA_PREFIXES, after_prefix};
+use crate::server_hints::names::{Header, UnreadableHeaders};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What the names of a quota's headers have in common: all but the word that tells what they hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Name<'a> {
+    prefix: usize,
+    before: &'a str,
+    after: &'a str,
+}
+
+/// What a header tells of its quota.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    Reset,
+    Remaining,
+    Limit,
+    Status,
+}
+
+/// What the headers of one quota say.
+#[derive(Debug, Default)]
+struct Numbers {
+    reset: Field<Option<Duration>>,
+    remaining: Field<u64>,
+    limit: Field<u64>,
+    window: Option<Duration>,
+    status: Option<Level>,
+}
+
+/// What the lines of one header say.
+#[derive(Debug)]
+struct Field<T> {
+    header: Option<Header>,
+    value: Option<T>,
+}
+
+/// Adds the quotas that a head states in this way.
+pub(super) fn read(head: &mut Head<'_>, all: &mut Vec<Stated>) {
+    let mut quotas = BTreeMap::<Name<'_>, Numbers>::new();
+    for (name, text) in head.quota_lines() {
+        if let (Some((quota, role)), Some(header)) = (Name::of(name), Header::of(name)) {
+            let numbers = quotas.entry(quota).or_default();
+            numbers.add(role, header, text, &head.clock);
+        }
+    }
+    for (name, numbers) in quotas {
+        numbers.note_unreadable(&mut head.unreadable);
+        all.extend(numbers.stated(name.unit()));
+    }
+}
+
+impl<'a> Name<'a> {
+    fn of(name: &'a str) -> Option<(Self, Role)> {
+        const ROLES: [(&str, Role); 4] = [
+            ("reset", Role::Reset),
+            ("remaining", Role::Remaining),
+            ("limit", Role::Limit),
+            ("status", Role::Status),
+        ];
+        let (prefix, stem) = after_prefix(name)?;
+        let mut found = ROLES.iter().filter_map(|(word, role)| {
+            let (before, after) = stem.split_once(word)?;
+            let starts = before.is_empty() || before.ends_with('-');
+            let ends = after.is_empty() || after.starts_with('-');
+            (starts && ends).then_some((before, after, *role))
+        });
+        let (before, after, role) = found.next()?;
+        let after = match (role, after) {
+            // The time until the reset beside the time of the reset.
+            (Role::Reset, "-after") => "",
+            (_, after) => after,
+        };
+        let name = Self {
+            prefix,
+            before,
+            after,
+        };
+        Some((name, role))
+    }
+
+    fn unit(&self) -> Unit {
+        let holds = |word| self.before.contains(word) || self.after.contains(word);
+        let prefix = QUOTA_PREFIXES.get(self.prefix).copied().unwrap_or_default();
+        if holds("token") || prefix.contains("bysize") {
+            return Unit::Amount;
+        }
+        let plain = self.before.is_empty() && self.after.is_empty();
+        match plain || holds("request") {
+            true => Unit::Requests,
+            false => Unit::Other,
+        }
+    }
+}
+
+impl Numbers {
+    fn add(&mut self, role: Role, header: Header, text: Option<&str>, clock: &Clock<'_>) {
+        match role {
+            Role::Reset => {
+                let reset = text.and_then(|text| latest(text, clock));
+                self.reset.add(header, reset, Ord::max);
+            }
+            Role::Remaining => {
+                let remaining = text.and_then(|text| text.split(',').filter_map(value).min());
+                self.remaining.add(header, remaining, Ord::min);
+            }
+            Role::Limit => {
+                // One of the drafts lists windows behind the limit: `100, 100;w=60`.
+                let limit = text.and_then(|text| value(text.split(',').next()?));
+                self.limit.add(header, limit, Ord::min);
+            }
+            Role::Status => self.status = self.status.or_else(|| text.and_then(level)),
+        }
+        let of_limit =
+            |part: &&str| !matches!(role, Role::Limit) || value(part) == self.limit.value;
+        let parts = text.into_iter().flat_map(|text| text.split(','));
+        let own = parts.filter(of_limit).filter_map(window).max();
+        self.window = self.window.max(own);
+    }
+
+    fn note_unreadable(&self, unreadable: &mut UnreadableHeaders) {
+        let fields = [
+            self.reset.unreadable(),
+            self.remaining.unreadable(),
+            self.limit.unreadable(),
+        ];
+        let headers = fields.into_iter().flatten();
+        headers.for_each(|header| unreadable.add(header));
+    }
+
+    fn stated(self, unit: Unit) -> Option<Stated> {
+        let remaining = self.remaining.value;
+        let by_number = Level::of(remaining);
+        // What is past says that there is nothing to wait for; what is not there leaves that to the window.
+        let window = self.window.filter(|_| remaining.is_some());
+        let reset = self.reset.value.unwrap_or(window);
+        Some(Stated {
+            unit,
+            level: match self.status {
+                Some(status) if by_number == Level::Unknown => status,
+                _ => by_number,
+            },
+            limit: self.limit.value,
+            remaining,
+            reset,
+            window: self.window,
+            header: self.reset.header.or(self.remaining.header)?,
+        })
+    }
+}
+
+impl<T> Field<T> {
+    fn add(&mut self, header: Header, value: Option<T>, either: fn(T, T) -> T) {
+        self.header = self.header.or(Some(header));
+        self.value = match (self.value.take(), value) {
+            (Some(one), Some(other)) => Some(either(one, other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// The header, if none of its lines could be read.
+    fn unreadable(&self) -> Option<Header> {
+        self.header.filter(|_| self.value.is_none())
+    }
+}
+
+impl<T> Default for Field<T> {
+    fn default() -> Self {
+        Self {
+            header: None,
+            value: None,
+        }
+    }
+}
+
+/// The time until a reset, the later of several; one that is past is none.
+fn latest(text: &str, clock: &Clock<'_>) -> Option<Option<Duration>> {
+    // A date has a comma of its own.
+    let whole = When::reset(text).map(|when| when.until(|| clock.now()));
+    whole.or_else(|| {
+        let parts = text.split(',').map(before_parameters);
+        parts
+            .filter_map(When::reset)
+            .map(|when| when.until(|| clock.now()))
+            .max()
+    })
+}
+
+fn value(part: &str) -> Option<u64> {
+    count(before_parameters(part))
+}
+
+fn before_parameters(part: &str) -> &str {
+    part.split(';').next().unwrap_or_default().trim_ascii()
+}
+
+/// What a quota without a number says.
+fn level(status: &str) -> Option<Level> {
+    let status = status.to_ascii_lowercase();
+    match status.starts_with("allowed") {
+        true => Some(Level::Left),
+        false => (status == "rejected").then_some(Level::Spent),
+    }
+}

@@ -1,0 +1,179 @@
+//! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, whose limits, windows and units stand in
+//! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
+
+use super::{Level, MOST_PARAMETERS, Stated, Unit, count, is_window};
+use crate::server_hints::duration::header_duration;
+use crate::server_hints::head::Head;
+use crate::server_hints::names::Header;
+use http::HeaderName;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// As many items of a list as are read.
+const MOST_ITEMS: usize = 64;
+
+/// One item of a list.
+#[derive(Debug, Clone, Copy, Default)]
+struct Item<'a> {
+    /// What stands before its parameters; nothing in the older form.
+    name: Option<&'a str>,
+    limit: Option<u64>,
+    remaining: Option<u64>,
+    reset: Option<Duration>,
+    window: Option<Duration>,
+    unit: Option<&'a str>,
+    /// A parameter that counts could not be read.
+    is_broken: bool,
+}
+
+/// Adds the quotas that a head states in this way.
+pub(super) fn read(head: &mut Head<'_>, all: &mut Vec<Stated>) {
+    let items = items(head, &RATELIMIT, Header::RATELIMIT);
+    if items.is_empty() {
+        return;
+    }
+    let mut policies = BTreeMap::<&str, Item<'_>>::new();
+    for policy in self::items(head, &POLICY, Header::RATELIMIT_POLICY) {
+        let known = policies.entry(policy.name.unwrap_or_default()).or_default();
+        *known = known.merged(policy);
+    }
+    let before = all.len();
+    let (named, older): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.name.is_some());
+    let quotas = named.into_iter().chain(gathered(older));
+    all.extend(quotas.filter_map(|item| item.stated(&policies)));
+    if all.len() == before {
+        head.unreadable.add(Header::RATELIMIT);
+    }
+}
+
+/// The items of a list, in all lines of a header.
+fn items<'a>(head: &mut Head<'a>, name: &HeaderName, header: Header) -> Vec<Item<'a>> {
+    let (mut items, mut broken) = (Vec::new(), false);
+    for line in head.lines(name) {
+        broken |= line.is_none();
+        let parts = split(line.unwrap_or_default(), ',');
+        let parts = parts.filter(|part| !part.trim_ascii().is_empty());
+        let left = MOST_ITEMS.saturating_sub(items.len());
+        let mut parts = parts.map(Item::read);
+        items.extend(parts.by_ref().take(left));
+        broken |= parts.next().is_some();
+    }
+    if broken || items.iter().any(|item| item.is_broken) {
+        head.unreadable.add(header);
+    }
+    items
+}
+
+/// The quotas of the older form, which come in pieces: a piece that is there already begins the next.
+fn gathered(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
+    let mut quotas = Vec::new();
+    let mut open = Item::default();
+    for piece in pieces {
+        if open.has_any_of(&piece) {
+            quotas.push(std::mem::take(&mut open));
+        }
+        open = open.merged(piece);
+    }
+    quotas.push(open);
+    quotas
+}
+
+impl<'a> Item<'a> {
+    fn read(text: &'a str) -> Self {
+        let mut item = Self::default();
+        for (place, part) in split(text, ';').take(MOST_PARAMETERS).enumerate() {
+            let part = part.trim_ascii();
+            let pair = part.split_once('=').filter(|_| !part.starts_with('"'));
+            match pair {
+                Some((key, value)) => item.set(key.trim_ascii(), value.trim_ascii()),
+                None if place == 0 => item.name = Some(part.trim_matches('"')),
+                None => {}
+            }
+        }
+        item
+    }
+
+    fn set(&mut self, key: &str, value: &'a str) {
+        let is = |names: [&str; 2]| names.iter().any(|name| key.eq_ignore_ascii_case(name));
+        if is(["r", "remaining"]) {
+            self.remaining = self.noted(count(value)).or(self.remaining);
+        } else if is(["t", "reset"]) {
+            self.reset = self.noted(header_duration(value)).max(self.reset);
+        } else if is(["q", "limit"]) {
+            self.limit = self.noted(count(value)).or(self.limit);
+        } else if is_window(key) {
+            self.window = self.noted(header_duration(value)).max(self.window);
+        } else if key.eq_ignore_ascii_case("qu") {
+            self.unit = Some(value.trim_matches('"'));
+        }
+    }
+
+    fn noted<T>(&mut self, value: Option<T>) -> Option<T> {
+        self.is_broken |= value.is_none();
+        value
+    }
+
+    fn has_any_of(&self, other: &Self) -> bool {
+        let both = |one: bool, other: bool| one && other;
+        both(self.limit.is_some(), other.limit.is_some())
+            || both(self.remaining.is_some(), other.remaining.is_some())
+            || both(self.reset.is_some(), other.reset.is_some())
+    }
+
+    fn merged(self, other: Self) -> Self {
+        Self {
+            name: self.name.or(other.name),
+            limit: self.limit.or(other.limit),
+            remaining: self.remaining.or(other.remaining),
+            reset: self.reset.max(other.reset),
+            window: self.window.max(other.window),
+            unit: self.unit.or(other.unit),
+            is_broken: self.is_broken || other.is_broken,
+        }
+    }
+
+    fn stated(self, policies: &BTreeMap<&str, Item<'_>>) -> Option<Stated> {
+        let has_any = self.remaining.is_some() || self.reset.is_some();
+        let own = has_any.then_some(self)?;
+        let policy = own.policy(policies).copied().unwrap_or_default();
+        let unit = match own.unit.or(policy.unit) {
+            None | Some("requests") => Unit::Requests,
+            // What counts calls in flight comes back when they end, not after a window.
+            Some("concurrent-requests") => Unit::Other,
+            Some(_) => Unit::Amount,
+        };
+        let window = own.window.or(policy.window).filter(|_| unit != Unit::Other);
+        Some(Stated {
+            unit,
+            level: Level::of(own.remaining),
+            limit: own.limit.or(policy.limit),
+            remaining: own.remaining,
+            reset: own.reset.or(window.filter(|_| own.remaining.is_some())),
+            window,
+            header: Header::RATELIMIT,
+        })
+    }
+
+    /// By its name; in the older form the one for as many requests as the limit is.
+    fn policy<'p>(&self, policies: &'p BTreeMap<&str, Item<'p>>) -> Option<&'p Item<'p>> {
+        match self.name {
+            Some(name) => policies.get(name),
+            None => policies.iter().find_map(|(name, policy)| {
+                let same = self.limit.is_some() && count(name) == self.limit;
+                same.then_some(policy)
+            }),
+        }
+    }
+}
+
+/// The parts between separators outside of quotes.
+fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    text.split(move |letter: char| {
+        quoted ^= letter == '"';
+        letter == separator && !quoted
+    })
+}

@@ -1,0 +1,85 @@
+//! However large a head is, no more of it is read than is stated.
+
+use super::{WALL, head, read, unreadable};
+use crate::server_hints::ServerHints;
+use crate::server_hints::head::{Head, MOST_BYTES, MOST_LINES, MOST_NAME};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+const MEBIBYTE: usize = 1 << 20;
+
+fn map(lines: impl IntoIterator<Item = (String, String)>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in lines {
+        let name = HeaderName::try_from(name).unwrap();
+        headers.append(name, HeaderValue::try_from(value).unwrap());
+    }
+    headers
+}
+
+/// About a mebibyte of quota headers, in shapes that once took up to seconds: many lines, long names, long lists.
+fn large() -> Vec<HeaderMap> {
+    let one = |name: &str, value: String| map([(name.to_owned(), value)]);
+    let reset = "x-ratelimit-reset";
+    vec![
+        map((0..10_000).map(|_| (format!("{reset}-tokens"), "1s".to_owned()))),
+        map((0..10_000).map(|n| (format!("{reset}-{n}"), "1s".to_owned()))),
+        map((0..100).map(|_| (format!("{reset}-{}", "a-".repeat(16_000)), "1s".to_owned()))),
+        map((0..10_000).map(|_| ("ratelimit".to_owned(), r#""d";r=0;t=3"#.to_owned()))),
+        one("ratelimit", r#""d";r=0;t=3,"#.repeat(MEBIBYTE / 12)),
+        one("ratelimit", "a=b;".repeat(MEBIBYTE / 4)),
+        one(reset, "1s".repeat(MEBIBYTE / 2)),
+        one(reset, "1".repeat(MEBIBYTE)),
+    ]
+}
+
+/// The bytes that a head hands out to be read.
+fn bytes_read(headers: &HeaderMap) -> usize {
+    let head = Head::new(headers, WALL);
+    let named = head.quota_lines();
+    let named = named.map(|(name, text)| name.len() + text.map_or(0, str::len));
+    let name = HeaderName::from_static("ratelimit");
+    let listed = head.lines(&name).map(|text| text.map_or(0, str::len));
+    named.chain(listed).sum()
+}
+
+#[test]
+fn of_a_mebibyte_no_more_is_read_than_is_stated() {
+    for headers in large() {
+        let read = bytes_read(&headers);
+        assert!(read <= MOST_LINES * (MOST_NAME + 2 * MOST_BYTES), "{read}");
+        let _ = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);
+    }
+}
+
+#[test]
+fn a_line_that_is_longer_than_is_read_is_told() {
+    let long = format!("30{}", " ".repeat(MOST_BYTES));
+    for name in ["retry-after", "x-ratelimit-reset", "ratelimit"] {
+        let lines = [(name, long.as_str())];
+        assert_eq!(
+            (read(429, &lines).delay(), unreadable(&lines)),
+            (None, vec![name])
+        );
+    }
+    let just = format!("30{}", " ".repeat(MOST_BYTES - 2));
+    assert!(read(429, &[("retry-after", &just)]).delay().is_some());
+}
+
+#[test]
+fn a_list_with_more_items_than_are_read_is_told() {
+    let quotas = r#""d";r=1;t=1,"#.repeat(64);
+    assert_eq!(unreadable(&[("ratelimit", &quotas)]), Vec::<&str>::new());
+    let one_more = [
+        ("ratelimit", quotas.as_str()),
+        ("ratelimit", r#""d";r=0;t=9"#),
+    ];
+    assert_eq!(unreadable(&one_more), ["ratelimit"]);
+}
+
+#[test]
+fn quotas_take_no_line_from_the_headers_that_name_a_delay() {
+    let mut headers = large().swap_remove(0);
+    headers.extend(head(&[("retry-after", "5")]));
+    let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);
+    assert_eq!(hints.delay().map(|delay| delay.as_secs()), Some(5));
+}
