@@ -39,6 +39,9 @@ const FILES: [(&str, Check); 14] = [
     ("llm_streams", llm::streams::check),
 ];
 
+/// Files of cases for what the crate does not do yet: they are told, so that nobody takes them for held.
+const NOT_RUN: [&str; 1] = ["services"];
+
 const FOLDER: &str = "HTTP_RETRY_CASES";
 
 #[test]
@@ -55,10 +58,11 @@ fn folder() -> PathBuf {
 }
 
 fn run(folder: &Path) -> Vec<Tally> {
-    FILES
+    let run = FILES
         .iter()
-        .map(|(name, check)| Tally::of_file(folder, name, *check))
-        .collect()
+        .map(|(name, check)| Tally::of_file(folder, name, *check));
+    let not_run = NOT_RUN.iter().map(|name| Tally::not_run(folder, name));
+    run.chain(not_run).collect()
 }
 
 #[expect(clippy::print_stdout, reason = "the counts are asked for")]

@@ -11,6 +11,7 @@ pub(super) struct Tally {
     name: String,
     total: usize,
     failures: Vec<String>,
+    is_run: bool,
 }
 
 impl Tally {
@@ -19,6 +20,14 @@ impl Tally {
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::of_text(name, &text, check),
             Err(error) => Self::unread(name, &format!("{}: {error}", path.display())),
+        }
+    }
+
+    /// The cases of a file are counted, and no more.
+    pub(super) fn not_run(folder: &Path, name: &str) -> Self {
+        Self {
+            is_run: false,
+            ..Self::of_file(folder, name, |_| Ok(()))
         }
     }
 
@@ -41,6 +50,7 @@ impl Tally {
             name: name.to_owned(),
             total: cases.len(),
             failures: failures.collect(),
+            is_run: true,
         }
     }
 
@@ -49,6 +59,7 @@ impl Tally {
             name: name.to_owned(),
             total: 0,
             failures: vec![why.to_owned()],
+            is_run: true,
         }
     }
 
@@ -64,8 +75,15 @@ fn judged(case: &Value, check: Check) -> Result<(), String> {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let passed = self.total.saturating_sub(self.failures.len());
-        write!(f, "{} {passed}/{}", self.name, self.total)?;
+        let Self { name, total, .. } = self;
+        match self.is_run || !self.holds() {
+            true => write!(
+                f,
+                "{name} {}/{total}",
+                total.saturating_sub(self.failures.len())
+            )?,
+            false => write!(f, "{name} not run ({total} cases)")?,
+        }
         self.failures
             .iter()
             .try_for_each(|failure| write!(f, "\n  {failure}"))
