@@ -1,14 +1,17 @@
 //! One pause for everybody: after a 429, all calls to the same service wait together, and go on one after another.
 //!
-//! A 429 that says when to come back closes the gate of its service until then, for first attempts too. Afterwards the
-//! calls are let through in order, spread over a fifth of the pause (at most 10 s) or as fast as calls have succeeded of
-//! late, whichever takes longer; then the rate doubles, and again, until nobody waits. If the gate closes again without a
-//! success, the pause doubles, up to a minute or what was asked. Where answers carry the limit, the remainder and the
-//! reset of a quota, no more calls are in flight than remain, and none is refused.
+//! A 429 closes the gate of its service for as long as it says (100 ms if it does not), for first attempts too. Afterwards
+//! the calls go on in order, as fast as they succeeded before, and at twice the rate in each round of one to five seconds,
+//! until nobody waits. A call that was sent later than the refused one and succeeds all the same is a witness against the
+//! pause: where there are twice as many of them as of refusals, the pause is not for everybody, and the next few refusals
+//! delay only their own calls. If the gate closes again without a success, the pause doubles, up to a minute or what was
+//! asked. Where answers carry the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
 //! It is on where the policy has a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), as in
-//! [`RetryPolicy::llm`](crate::RetryPolicy::llm) and [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited).
-//! Overload (503, 529) delays only its own call: a gate that closes on overload turns load into bursts.
+//! [`RetryPolicy::background`](crate::RetryPolicy::background), [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
+//! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a gate
+//! that closes on overload turns load into bursts. While nothing was refused, a call costs an atomic load and two
+//! additions, and no lock.
 //!
 //! ```
 //! use http_retry::gate::Gate;
@@ -19,111 +22,83 @@
 //! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::llm()).gate(gate.clone());
 //! ```
 
-#[expect(dead_code, reason = "the queue of the gate is still another")]
+mod admission;
 mod controller;
+mod counters;
 mod key;
-mod line;
-mod pace;
-mod queue;
+mod map;
 mod quota;
-mod rate;
-mod release;
-mod rooms;
+mod room;
+mod shared;
+mod sync;
 #[cfg(test)]
 mod tests;
+mod wait_queue;
+mod waiter;
 
 pub use key::GatedCall;
 
-pub(crate) use line::Kind;
+pub(crate) use admission::Admission;
+pub(crate) use key::GateKey;
+pub(crate) use map::Place;
 pub(crate) use quota::Quota;
+pub(crate) use shared::NotIdle;
+pub(crate) use wait_queue::Kind;
+pub(crate) use waiter::{Ask, Passed};
 
-use crate::runtime::{Runtime, Sleep};
+use crate::policy::Moment;
 use key::Sharing;
-use line::Ticket;
-use queue::{Entry, Look, Permit};
-use rooms::{Room, Rooms};
+use room::Heard;
+use shared::{Options, Shared};
 use std::fmt;
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The gates of services that limit how often they are called; clones share them.
 ///
-/// When a service answers 429 and says for how long, its gate closes until then for every call through a clone of this
-/// handle, first attempts too. Then the calls go on in order, spread over a fifth of the pause (at most 10 s) or as
-/// fast as calls have succeeded of late, whichever is longer. Where answers tell what is left of the quota, no more
-/// calls are in flight than that.
+/// When a service answers 429, its gate closes for every call through a clone of this handle, first attempts too, for as
+/// long as the answer says. Then the calls go on in order, as fast as they succeeded before, and faster from round to
+/// round. Where answers tell what is left of the quota, no more calls are in flight than that.
 ///
-/// At most 1,000 services are kept; the least recently used one goes and would start anew.
+/// At most 1,000 services are kept. A new one takes the place of the one that is not used for longest; while calls to all
+/// that it could replace are under way or wait, it has no gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
-struct Shared {
-    rooms: Mutex<Rooms>,
-    head_start: bool,
-    max_services: usize,
-    sharing: Sharing,
-}
-
 const MAX_SERVICES: usize = 1_000;
-
-/// How long a call waits at most.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// When it must not be sent any more.
-    pub(crate) deadline: Option<Duration>,
-    /// After so long it goes in spite of the gate.
-    pub(crate) at_gate: Duration,
-}
-
-/// What came of a wait.
-#[derive(Debug)]
-pub(crate) struct Passed {
-    /// Nothing where the deadline came first.
-    pub(crate) pass: Option<Pass>,
-    pub(crate) waited: Duration,
-}
-
-/// The right to send one call; dropped, it tells the gate that the call is over.
-pub(crate) struct Pass {
-    room: Arc<Room>,
-    runtime: Arc<dyn Runtime>,
-    permit: Option<Permit>,
-}
-
-/// A place in the line; dropped, it is given up.
-struct Seat {
-    room: Arc<Room>,
-    runtime: Arc<dyn Runtime>,
-    kind: Kind,
-    deadline: Option<Duration>,
-    overdue: Duration,
-    ticket: Option<Ticket>,
-    /// The wait in progress and its end.
-    sleep: Option<(Duration, Sleep)>,
-    /// The end of the last wait that is over.
-    slept_until: Duration,
-}
 
 impl Gate {
     /// Gates that are all open.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(false, MAX_SERVICES, Sharing::All)
+        Self::with(Options {
+            head_start: false,
+            max_services: MAX_SERVICES,
+            sharing: Sharing::default(),
+            quotas_at_once: None,
+        })
     }
 
     /// After each pause one call goes ahead, and the others 100 ms later if it was not refused. Default: off. Call it
     /// before the handle is cloned.
     #[must_use]
     pub fn head_start(self, head_start: bool) -> Self {
-        Self::with(head_start, self.0.max_services, self.0.sharing.clone())
+        self.but(|options| options.head_start = head_start)
     }
 
-    /// How many services are kept at most; 0 counts as 1. Call it before the handle is cloned.
+    /// How many services are kept at most; 0 counts as 1. Default 1,000. Call it before the handle is cloned.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
-        Self::with(self.0.head_start, max_services, self.0.sharing.clone())
+        self.but(|options| options.max_services = max_services)
+    }
+
+    /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
+    /// the policy of the call has it, at once in [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
+    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before the
+    /// handle is cloned.
+    #[must_use]
+    pub fn quotas_at_once(self, at_once: bool) -> Self {
+        self.but(|options| options.quotas_at_once = Some(at_once))
     }
 
     /// A gate for each credential at a host, for clients that call with several: of the headers `authorization`,
@@ -131,189 +106,68 @@ impl Gate {
     /// the handle is cloned.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        Self::with(self.0.head_start, self.0.max_services, Sharing::Credential)
+        self.but(|options| options.sharing.by_credential())
     }
 
     /// A gate for each text that the function gives at a host, such as the name of a model. The text is hashed. Call it
     /// before the handle is cloned.
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        let sharing = Sharing::By(Arc::new(key));
-        Self::with(self.0.head_start, self.0.max_services, sharing)
+        self.but(|options| options.sharing.by_text(key))
     }
 
-    /// The name of a call's gate.
-    pub(crate) fn key(&self, call: &GatedCall<'_>) -> Arc<str> {
-        self.0.sharing.key(call)
+    /// Which gate a call has.
+    pub(crate) fn key(&self, call: &GatedCall<'_>) -> GateKey {
+        self.0.options.sharing.key(call)
     }
 
-    fn with(head_start: bool, max_services: usize, sharing: Sharing) -> Self {
-        Self(Arc::new(Shared {
-            rooms: Mutex::default(),
-            head_start,
-            max_services,
-            sharing,
-        }))
+    /// Which gate calls of this name have.
+    pub(crate) fn key_of(&self, name: &str) -> GateKey {
+        self.0.options.sharing.key_of(name)
     }
 
-    /// Waits until a call to this service may be sent; says by `on_wait` when it begins to.
+    /// Whether quotas count from the first answer on, for calls by a policy that has it so.
+    pub(crate) fn hears_quotas_at_once(&self, by_policy: bool) -> bool {
+        self.0.options.quotas_at_once.unwrap_or(by_policy)
+    }
+
+    /// Lets a call go at once where nothing is to be decided: one load and one addition. It must come back by
+    /// [`Gate::succeeded`], [`Gate::dropped`] or an [`Admission`]; a call that the gate has no place for need not.
     ///
-    /// # Cancel safety
+    /// # Errors
     ///
-    /// Dropped, it leaves its place in the line to the next.
-    pub(crate) async fn pass(
+    /// [`NotIdle`] where the call must go by [`Gate::pass`].
+    #[inline]
+    pub(crate) fn enter(&self, key: GateKey, now: Duration) -> Result<Option<Place>, NotIdle> {
+        self.0.enter(key, micros(now))
+    }
+
+    /// A call that went at once has succeeded: one addition, where nothing is to be decided. `told` is whether its answer
+    /// tells of a quota that counts from the first answer on, and `read` what it tells.
+    #[inline]
+    pub(crate) fn succeeded(
         &self,
-        service: &str,
-        kind: Kind,
-        patience: Patience,
-        runtime: &Arc<dyn Runtime>,
-        on_wait: impl FnOnce() + Send,
-    ) -> Passed {
-        let started = runtime.now();
-        let room = self.room(service, started);
-        if room.in_flight() > 0 {
-            others_first().await;
-        }
-        let mut seat = Seat {
-            room,
-            runtime: Arc::clone(runtime),
-            kind,
-            deadline: patience.deadline,
-            overdue: started.saturating_add(patience.at_gate),
-            ticket: None,
-            sleep: None,
-            slept_until: Duration::ZERO,
-        };
-        let mut on_wait = Some(on_wait);
-        let pass = poll_fn(|cx| {
-            let pass = seat.poll(cx);
-            if let Some(on_wait) = on_wait.take_if(|_| pass.is_pending()) {
-                on_wait();
-            }
-            pass
-        })
-        .await;
-        let waited = seat.now().saturating_sub(started);
-        Passed { pass, waited }
+        place: Place,
+        told: bool,
+        read: impl FnOnce() -> (Moment, Option<Quota>),
+    ) {
+        self.0.succeeded(place, told, read);
     }
 
-    fn room(&self, service: &str, now: Duration) -> Arc<Room> {
-        let mut rooms = self.0.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        rooms.get(service, self.0.max_services, self.0.head_start, now)
-    }
-}
-
-impl Pass {
-    /// The call was refused with 429, and a pause was asked for.
-    pub(crate) fn refused(mut self, asked: Duration, quota: Option<Quota>) {
-        self.give_back(|room, permit, now| {
-            room.change(now, |queue| queue.refused(now, permit, asked, quota));
-        });
+    /// A call that went at once was dropped.
+    pub(crate) fn dropped(&self, place: Place, moment: impl FnOnce() -> Moment) {
+        self.0.hear(place, Heard::NOTHING, moment);
     }
 
-    /// The call has succeeded.
-    pub(crate) fn succeeded(mut self, quota: Option<Quota>) {
-        self.give_back(|room, permit, now| {
-            room.change(now, |queue| queue.succeeded(now, permit, quota));
-        });
+    fn with(options: Options) -> Self {
+        Self(Arc::new(Shared::new(options)))
     }
 
-    /// The call was answered in another way.
-    pub(crate) fn answered(mut self, quota: Option<Quota>) {
-        self.give_back(|room, permit, now| {
-            room.change(now, |queue| queue.ended(now, permit, quota));
-        });
+    fn but(self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.0.options.clone();
+        change(&mut options);
+        Self::with(options)
     }
-
-    fn give_back(&mut self, tell: impl FnOnce(&Room, &Permit, Duration)) {
-        if let Some(permit) = self.permit.take() {
-            tell(&self.room, &permit, self.runtime.now());
-        }
-    }
-}
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        self.give_back(|room, permit, now| {
-            room.change(now, |queue| queue.ended(now, permit, None));
-        });
-    }
-}
-
-impl Seat {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Pass>> {
-        loop {
-            let now = self.now();
-            if self.deadline.is_some_and(|deadline| deadline <= now) {
-                return Poll::Ready(None);
-            }
-            let look = Look {
-                now,
-                random: self.runtime.moment().random,
-                overdue: self.overdue <= now,
-            };
-            let look_at = match self.room.look(self.ticket, self.kind, look, cx.waker()) {
-                Entry::Go(permit) => {
-                    self.ticket = None;
-                    return Poll::Ready(Some(Pass {
-                        room: Arc::clone(&self.room),
-                        runtime: Arc::clone(&self.runtime),
-                        permit: Some(permit),
-                    }));
-                }
-                Entry::Wait { ticket, look_at } => {
-                    self.ticket = Some(ticket);
-                    look_at
-                }
-            };
-            if self.sleep_until(look_at, look, cx).is_pending() {
-                return Poll::Pending;
-            }
-        }
-    }
-
-    fn sleep_until(&mut self, look_at: Duration, look: Look, cx: &mut Context<'_>) -> Poll<()> {
-        let overdue = Some(self.overdue).filter(|_| !look.overdue);
-        let ends = [overdue, self.deadline];
-        let until = ends.into_iter().flatten().fold(look_at, Duration::min);
-        let begun = self.sleep.take().filter(|(end, _)| *end == until);
-        let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(|| {
-            let length = until.saturating_sub(look.now);
-            (until, self.runtime.sleep(length))
-        }));
-        if sleep.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.sleep = None;
-        self.slept_until = until;
-        Poll::Ready(())
-    }
-
-    /// A wait that is over has passed, also on a clock that stands still.
-    fn now(&self) -> Duration {
-        self.runtime.now().max(self.slept_until)
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.room.leave(ticket, self.runtime.now());
-        }
-    }
-}
-
-/// Lets everybody go first who is ready: their answers may be about to close the gate.
-async fn others_first() {
-    let mut waited = false;
-    poll_fn(|cx| match std::mem::replace(&mut waited, true) {
-        true => Poll::Ready(()),
-        false => {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        }
-    })
-    .await;
 }
 
 impl Default for Gate {
@@ -325,16 +179,18 @@ impl Default for Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
-            .field("head_start", &self.0.head_start)
-            .field("max_services", &self.0.max_services)
+            .field("head_start", &self.0.options.head_start)
+            .field("max_services", &self.0.options.max_services)
             .finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Pass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pass")
-            .field("permit", &self.permit)
-            .finish_non_exhaustive()
-    }
+/// Microseconds, rounded up.
+fn micros(duration: Duration) -> u64 {
+    const MILLION: u64 = 1_000_000;
+    let fraction = u64::from(duration.subsec_nanos().div_ceil(1_000));
+    duration
+        .as_secs()
+        .saturating_mul(MILLION)
+        .saturating_add(fraction)
 }

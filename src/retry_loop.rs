@@ -263,9 +263,7 @@ impl<T: Transport> Call<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = self.let_go(last).await;
-        if paid.plan().gated.is_none() {
-            runtime.sleep(due.saturating_sub(runtime.now())).await;
-        }
+        runtime.sleep(due.saturating_sub(runtime.now())).await;
         let before = self.change(paid.plan(), &mut spare);
         let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
             true => self.ready_in_time().await,

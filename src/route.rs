@@ -5,8 +5,11 @@ mod failover;
 pub(crate) use failover::{Move, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::gate::Quota;
 use crate::observe::DeadLetters;
-use crate::policy::{Class, Outcome, RetryOverride, RetryPolicy, Verdict, is_standard_success};
+use crate::policy::{
+    Class, Moment, Outcome, RetryOverride, RetryPolicy, Verdict, is_standard_success,
+};
 use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
@@ -153,10 +156,16 @@ impl Route {
         }
     }
 
+    /// What a response says of a quota, as far as calls on this route wait for it. A pause that no call would sit out helps
+    /// nobody: the next one learns by itself that it is refused.
+    pub(crate) fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<Quota> {
+        let quota = outcome.quota(at.wall).map(Quota::from);
+        quota.filter(|quota| self.policy.would_wait(quota.reset))
+    }
+
     /// Whether a success needs neither a clock nor a rule, and is counted in one place.
     pub(crate) fn is_silent(&self) -> bool {
         self.policy.is_untimed()
-            && self.policy.max_gate_wait().is_none()
             && self.policy.streams().is_none()
             && self.policy.takes_successes_as_they_are()
             && matches!(self.budget, Budgets::One(_))

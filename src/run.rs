@@ -199,8 +199,8 @@ impl Runner {
                 started,
             ),
             head: None,
-            gate_key: Arc::clone(&self.service),
-            pass: None,
+            gate_key: self.engine.gate.key_of(&self.service),
+            admission: None,
             engine: Arc::clone(&self.engine),
             route,
         };

@@ -2,14 +2,15 @@
 
 use crate::engine::{Engine, Routes};
 use crate::failure::outcome_of;
-use crate::gate::GatedCall;
+use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place, Quota};
 use crate::message::{Answer, Resend, behind_redirects};
 use crate::nested::is_inside;
 use crate::observe::{ReportSlot, Story, Subject};
 use crate::policy::{Attempt, Outcome, RequestFacts, RetryOverride, RetrySession, StopReason};
 use crate::retry_loop::{Judging, Progress, RequestHead};
 use crate::route::{Head, Route};
-use http::{Extensions, HeaderName, HeaderValue};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +83,30 @@ impl Wishes {
         self.slot.is_none() && !timed
     }
 
+    /// Lets the first attempt go at once, where the gate has nothing to decide or there is none.
+    #[inline]
+    pub(crate) fn enter<E: Deref<Target = Engine>, Q: Resend>(
+        &self,
+        engine: E,
+        route: &Route,
+        request: &Q,
+        now: Duration,
+    ) -> Result<Admitted<E>, (E, NotIdle)> {
+        let aside = self.nested || self.own.as_ref().is_some_and(|own| own.off);
+        if aside || route.policy.max_gate_wait().is_none() {
+            return Ok(Admitted {
+                engine,
+                place: None,
+            });
+        }
+        let authority = request.authority();
+        let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
+        match engine.gate.enter(key, now) {
+            Ok(place) => Ok(Admitted { engine, place }),
+            Err(busy) => Err((engine, busy)),
+        }
+    }
+
     /// The start of a request's way; the request itself, or a copy, names its service.
     pub(crate) fn progress<Q: Resend>(
         &self,
@@ -94,13 +119,8 @@ impl Wishes {
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
         let gate_key = match (request, route.policy.max_gate_wait()) {
-            (Some(request), Some(_)) => engine.gate.key(&GatedCall::new(
-                &subject.authority,
-                request.method(),
-                request.path(),
-                (request.headers(), request.extensions()),
-            )),
-            _ => Arc::default(),
+            (Some(request), Some(_)) => gate_key(&engine, &subject.authority, request),
+            _ => GateKey::default(),
         };
         Progress {
             session: self.session(&route, facts, started).with_method(method),
@@ -108,7 +128,7 @@ impl Wishes {
             story: Story::new(subject, observers, self.slot.clone(), started),
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,
-            pass: None,
+            admission: None,
             engine,
             route,
         }
@@ -137,6 +157,54 @@ impl Wishes {
             method: request.map(|request| request.method().clone()),
         }
     }
+}
+
+/// A first attempt that the gate has let through at once; dropped, it tells the gate that the attempt is over.
+pub(crate) struct Admitted<E: Deref<Target = Engine>> {
+    pub(crate) engine: E,
+    /// Nothing where there is no gate, and once the gate has heard of the attempt.
+    place: Option<Place>,
+}
+
+impl<E: Deref<Target = Engine>> Admitted<E> {
+    /// The attempt was a success, with these headers.
+    #[inline]
+    pub(crate) fn succeeded(&mut self, route: &Route, headers: &HeaderMap) {
+        let Some(place) = self.place.take() else {
+            return;
+        };
+        let told = self.engine.hears_quotas_at_once(route) && Quota::may_be_told(headers);
+        self.engine.gate.succeeded(place, told, || {
+            let at = self.engine.runtime.moment();
+            (at, route.quota(&Outcome::response(StatusCode::OK, headers), at))
+        });
+    }
+
+    /// What the loop tells the gate of the attempt.
+    pub(crate) fn into_admission(mut self, route: &Route) -> Option<Admission> {
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let at_once = self.engine.hears_quotas_at_once(route);
+        let place = self.place.take()?;
+        Some(Admission::new(gate, runtime, Some(place), at_once))
+    }
+}
+
+impl<E: Deref<Target = Engine>> Drop for Admitted<E> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.dropped(place, || runtime.moment());
+        }
+    }
+}
+
+fn gate_key<Q: Resend>(engine: &Engine, authority: &str, request: &Q) -> GateKey {
+    engine.gate.key(&GatedCall::new(
+        authority,
+        request.method(),
+        request.path(),
+        (request.headers(), request.extensions()),
+    ))
 }
 
 /// Gives a request that must be processed once a key that makes processing it twice as good as once, where the engine

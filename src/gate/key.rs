@@ -1,8 +1,7 @@
 //! Who shares a rate limit.
 
 use http::{Extensions, HeaderMap, Method};
-use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 /// What tells one rate limit from another at the same host.
@@ -38,43 +37,63 @@ impl<'a> GatedCall<'a> {
     }
 }
 
+/// The name of a gate, hashed: what tells gates apart may be a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GateKey(pub(super) u64);
+
 /// How the calls to one host share its gates.
 #[derive(Clone, Default)]
-pub(super) enum Sharing {
+pub(super) struct Sharing {
+    by: By,
+    hasher: RandomState,
+}
+
+#[derive(Clone, Default)]
+enum By {
     #[default]
-    All,
+    Host,
     Credential,
-    By(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
+    Text(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
 }
 
 /// The headers that APIs take a key in.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 impl Sharing {
-    /// The name of a call's gate. What tells it from others at the same host is hashed, since it may be a secret.
-    pub(super) fn key(&self, call: &GatedCall<'_>) -> Arc<str> {
-        let mut hasher = DefaultHasher::new();
-        match self {
-            Self::All => return call.authority.into(),
-            Self::Credential => {
+    pub(super) fn by_credential(&mut self) {
+        self.by = By::Credential;
+    }
+
+    pub(super) fn by_text(
+        &mut self,
+        key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static,
+    ) {
+        self.by = By::Text(Arc::new(key));
+    }
+
+    /// Which gate a call has.
+    pub(super) fn key(&self, call: &GatedCall<'_>) -> GateKey {
+        let mut hasher = self.hasher.build_hasher();
+        call.authority.hash(&mut hasher);
+        match &self.by {
+            By::Host => {}
+            By::Credential => {
                 for name in CREDENTIALS {
                     let values = call.headers.get_all(name).iter();
                     values.for_each(|value| value.as_bytes().hash(&mut hasher));
                 }
             }
-            Self::By(key) => key(call).hash(&mut hasher),
+            By::Text(key) => key(call).hash(&mut hasher),
         }
-        format!("{}#{:016x}", call.authority, hasher.finish()).into()
+        // 0 is nobody's.
+        GateKey(hasher.finish().max(1))
     }
-}
 
-impl fmt::Debug for Sharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::All => "All",
-            Self::Credential => "Credential",
-            Self::By(_) => "By",
-        })
+    /// Which gate calls have of which only the name is known.
+    pub(super) fn key_of(&self, name: &str) -> GateKey {
+        let mut hasher = self.hasher.build_hasher();
+        name.hash(&mut hasher);
+        GateKey(hasher.finish().max(1))
     }
 }
 
@@ -83,21 +102,22 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn key(sharing: &Sharing, secret: &'static str) -> Arc<str> {
+    fn key(sharing: &Sharing, secret: &'static str) -> GateKey {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(secret));
         sharing.key(&GatedCall::new("a:1", &Method::GET, "/", (&headers, None)))
     }
 
     #[test]
-    fn a_credential_tells_gates_apart_and_does_not_show() {
-        let by_host = Sharing::All;
+    fn a_credential_tells_gates_apart() {
+        let by_host = Sharing::default();
         assert_eq!(key(&by_host, "one"), key(&by_host, "two"));
-        let by_credential = Sharing::Credential;
+        let mut by_credential = Sharing::default();
+        by_credential.by_credential();
         assert_eq!(key(&by_credential, "one"), key(&by_credential, "one"));
         assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
-        assert!(!key(&by_credential, "one").contains("one"));
-        let by_path = Sharing::By(Arc::new(|call| call.path.to_owned()));
+        let mut by_path = Sharing::default();
+        by_path.by_text(|call| call.path.to_owned());
         assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
     }
 }

@@ -1,159 +1,99 @@
-//! The gate against servers with quotas.
+//! The gate as its callers see it.
 
-mod simulation;
-mod waiting;
+mod parked;
+mod shell;
+mod tokio_clock;
 
-use simulation::{SECOND, Setup, Tally, Windows};
+use super::{Admission, Ask, Gate, Kind, Passed};
+use crate::runtime::Runtime;
+use crate::testing::ManualRuntime;
+use futures_util::FutureExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The worst of three seeds, each of which leaves nobody behind.
-fn worst(setup: Setup) -> Tally {
-    let mut worst = Tally::default();
-    for seed in 0..3 {
-        let tally = Setup { seed, ..setup }.run();
-        assert_eq!(
-            (tally.done, tally.waiting, tally.in_flight),
-            (setup.calls, 0, 0)
-        );
-        worst.done = tally.done;
-        worst.rejected = worst.rejected.max(tally.rejected);
-        worst.time = worst.time.max(tally.time);
-        worst.longest = worst.longest.max(tally.longest);
-        worst.looks = worst.looks.max(tally.looks);
-    }
-    worst
+const SECOND: Duration = Duration::from_secs(1);
+const MILLI: Duration = Duration::from_millis(1);
+
+/// A gate on a clock that only the test moves.
+struct Scene {
+    gate: Gate,
+    clock: ManualRuntime,
+    runtime: Arc<dyn Runtime>,
 }
 
-#[test]
-fn a_quota_is_used_up_with_few_refusals_and_nobody_starves() {
-    for windows in [Windows::Fixed, Windows::FromFirstCall, Windows::Sliding] {
-        let setup = Setup {
-            windows,
-            ..Setup::QUOTA
-        };
-        let tally = worst(setup);
-        assert!(tally.rejected_per_10_000() <= 400);
-        assert!(tally.percent_of(setup.bound()) <= 110);
-        assert!(tally.longest <= SECOND * 15);
+type Wait<'a> = Pin<Box<dyn Future<Output = Passed> + Send + 'a>>;
+
+fn ask(gate: &Gate, name: &str, kind: Kind) -> Ask {
+    Ask {
+        key: gate.key_of(name),
+        kind,
+        deadline: None,
+        at_gate: SECOND * 86_400,
+        quotas_at_once: true,
     }
 }
 
-#[test]
-fn few_callers_use_a_quota_up_as_well() {
-    for at_once in [1, 5, 20] {
-        let setup = Setup {
-            at_once,
-            ..Setup::QUOTA
-        };
-        let tally = worst(setup);
-        assert!(tally.percent_of(setup.bound()) <= 115);
-        assert!(tally.rejected_per_10_000() <= 400);
+impl Scene {
+    fn new() -> Self {
+        Self::of(Gate::new())
     }
-}
 
-#[test]
-fn a_server_that_asks_for_too_little_is_soon_left_alone() {
-    for windows in [Windows::Fixed, Windows::FromFirstCall, Windows::Sliding] {
-        let setup = Setup {
-            windows,
-            asks: Some(SECOND),
-            ..Setup::QUOTA
-        };
-        let tally = worst(setup);
-        assert!(tally.rejected_per_10_000() <= 500);
-        assert!(tally.percent_of(setup.bound()) <= 125);
+    fn of(gate: Gate) -> Self {
+        let clock = ManualRuntime::paused();
+        Self {
+            gate,
+            runtime: Arc::new(clock.clone()),
+            clock,
+        }
     }
-}
 
-#[test]
-fn with_a_head_start_the_bounds_hold_too() {
-    for asks in [None, Some(SECOND)] {
-        let setup = Setup {
-            head_start: true,
-            asks,
-            ..Setup::QUOTA
-        };
-        let tally = worst(setup);
-        assert!(tally.rejected_per_10_000() <= 400);
-        assert!(tally.percent_of(setup.bound()) <= 110);
+    fn ask(&self, name: &str, kind: Kind) -> Ask {
+        ask(&self.gate, name, kind)
     }
-}
 
-#[test]
-fn where_answers_tell_the_quota_nothing_is_refused_and_all_of_it_is_used() {
-    for (at_once, jitter) in [(20, 0), (200, 0), (200, 50), (400, 90)] {
-        let setup = Setup {
-            headers: true,
-            at_once,
-            jitter,
-            ..Setup::QUOTA
-        };
-        assert_eq!(worst(setup).rejected, 0);
-        let used = setup.run().used;
-        let whole: Vec<_> = used.values().rev().skip(1).copied().collect();
-        assert!(
-            whole.iter().sum::<usize>() * 100 >= whole.len() * 500 * 95,
-            "{used:?}"
-        );
+    fn wait(&self, ask: Ask) -> Wait<'_> {
+        Box::pin(self.gate.pass(ask, &self.runtime, || ()))
     }
-    for at_once in [1, 5, 20, 200] {
-        let setup = Setup {
-            headers: true,
-            at_once,
-            windows: Windows::FromFirstCall,
-            ..Setup::QUOTA
-        };
-        assert_eq!(worst(setup).rejected, 0);
+
+    fn newcomer(&self) -> Wait<'_> {
+        self.wait(self.ask("a", Kind::Newcomer))
     }
-}
 
-#[test]
-fn a_short_window_with_headers_refuses_nothing() {
-    let window = SECOND * 2;
-    let setup = Setup {
-        calls: 2_000,
-        at_once: 100,
-        quota: 200,
-        window,
-        headers: true,
-        ..Setup::QUOTA
-    };
-    let tally = worst(setup);
-    assert_eq!(tally.rejected, 0);
-    assert!(tally.percent_of(setup.bound()) <= 112);
-    let tally = worst(Setup {
-        headers: false,
-        ..setup
-    });
-    assert!(tally.percent_of(setup.bound()) <= 112);
-}
+    /// A call that goes at once.
+    fn go(&self, name: &str) -> Admission {
+        let passed = self.wait(self.ask(name, Kind::Newcomer)).now_or_never();
+        passed.expect("the gate is open").admission.unwrap()
+    }
 
-#[test]
-fn ten_thousand_callers_come_through_a_quota_in_order() {
-    let setup = Setup {
-        calls: 10_000,
-        at_once: 10_000,
-        quota: 2_000,
-        ..Setup::QUOTA
-    };
-    let tally = worst(setup);
-    assert!(tally.percent_of(setup.bound()) <= 130);
-    assert!(tally.longest <= SECOND * 60);
-    let calls = u128::try_from(tally.looks).unwrap();
-    assert!(calls <= 20 * 10_000, "{calls} looks");
-}
+    fn is_open(&self, name: &str) -> bool {
+        let passed = self.wait(self.ask(name, Kind::Newcomer)).now_or_never();
+        passed.is_some()
+    }
 
-#[test]
-fn calls_that_take_longer_than_the_window_come_through() {
-    let round_trip = Duration::from_secs(3);
-    let setup = Setup {
-        calls: 200,
-        at_once: 60,
-        quota: 20,
-        window: SECOND * 2,
-        headers: true,
-        round_trip,
-        ..Setup::QUOTA
-    };
-    assert!(worst(setup).percent_of(setup.bound()) <= 300);
+    fn refuse(&self, name: &str, asked: Duration) {
+        self.go(name).refused(Some(asked), None);
+    }
+
+    /// Moves the clock in steps, and polls everybody at each, until all are through or the time is over; when each went.
+    fn play(&self, waits: &mut [Option<Wait<'_>>], time: Duration) -> Vec<Option<Duration>> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut went = vec![None; waits.len()];
+        let end = self.clock.now() + time;
+        loop {
+            for (wait, went) in waits.iter_mut().zip(&mut went) {
+                let Some(waiting) = wait else { continue };
+                if let Poll::Ready(passed) = waiting.as_mut().poll(&mut cx) {
+                    passed.admission.unwrap().succeeded(None);
+                    *went = Some(self.clock.now());
+                    *wait = None;
+                }
+            }
+            if self.clock.now() >= end || waits.iter().all(Option::is_none) {
+                return went;
+            }
+            self.clock.advance(MILLI);
+        }
+    }
 }

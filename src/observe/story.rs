@@ -147,8 +147,8 @@ impl Story {
 
     pub(crate) fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
         self.delay = match self.delay_source {
-            // The gate took the place of a delay of the request's own.
-            Some(DelaySource::Gate) | None => waited,
+            // Before a first attempt.
+            None => waited,
             Some(_) => self.delay.saturating_add(waited),
         };
         self.delay_source = Some(DelaySource::Gate);

@@ -12,6 +12,8 @@ pub(crate) struct Counts {
     pub(super) previous: Duration,
     /// How long it has waited at the gate.
     pub(super) gate_waited: Duration,
+    /// How often a rate limit has sent it back there.
+    pub(super) refusals: u32,
     /// A server may have processed one of the attempts that were followed by another.
     pub(super) in_doubt: bool,
 }

@@ -28,8 +28,6 @@ pub struct RetryPlan {
     pub(crate) failover: Option<Arc<str>>,
     /// The budget that pays, if not the service's own.
     pub(crate) budget: Option<Arc<str>>,
-    /// What the server asked all its callers for, who wait at the gate.
-    pub(crate) gated: Option<Duration>,
     /// The request must change first.
     pub(crate) rewrite: Option<RewriteBody>,
 }

@@ -52,7 +52,7 @@ pub(crate) use directives::{
 };
 pub(crate) use evidence::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
-pub(crate) use moment::{nanos, second, uniform};
+pub(crate) use moment::second;
 pub(crate) use presets::Preset;
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
@@ -111,6 +111,8 @@ struct Settings {
     attempt_timeout: Option<Duration>,
     max_server_delay: Option<Duration>,
     max_gate_wait: Option<Duration>,
+    /// A quota counts at the gate from the first answer on, and not only after a refusal.
+    quotas_at_once: bool,
     methods: Methods,
     classify: Option<Arc<dyn Classify>>,
     own_errors: Vec<OwnError>,
@@ -194,6 +196,17 @@ impl RetryPolicy {
     /// How long a call may wait at the gate in all, if there is one.
     pub(crate) fn max_gate_wait(&self) -> Option<Duration> {
         self.0.max_gate_wait
+    }
+
+    /// Whether a call would wait so long because the server said so.
+    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
+        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
+        limits.into_iter().flatten().all(|most| asked <= most)
+    }
+
+    /// Whether a quota counts at the gate from the first answer on, and not only after a refusal.
+    pub(crate) fn quotas_at_once(&self) -> bool {
+        self.0.quotas_at_once
     }
 
     /// Whether a request needs no clock but for its report: no deadline and no attempt timeout.

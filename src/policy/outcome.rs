@@ -132,6 +132,11 @@ impl<'a> Outcome<'a> {
         self.shared
     }
 
+    /// What a classifier says that the server asks for.
+    pub(super) fn judged_delay(&self) -> Option<Duration> {
+        self.asked
+    }
+
     /// Why it is of its class, where a classifier knows that.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {

@@ -17,6 +17,7 @@ pub(crate) struct Preset {
     pub(crate) max_delay: Duration,
     pub(crate) max_server_delay: Duration,
     pub(crate) max_gate_wait: Option<Duration>,
+    pub(crate) quotas_at_once: bool,
     pub(crate) methods: Methods,
 }
 
@@ -36,6 +37,7 @@ impl Preset {
         max_delay: seconds(2),
         max_server_delay: seconds(2),
         max_gate_wait: None,
+        quotas_at_once: false,
         methods: Methods::Idempotent,
     };
 
@@ -46,6 +48,7 @@ impl Preset {
         max_delay: seconds(60),
         max_server_delay: seconds(15 * 60),
         max_gate_wait: None,
+        quotas_at_once: false,
         methods: Methods::Idempotent,
     };
 
@@ -56,6 +59,7 @@ impl Preset {
         max_delay: seconds(60),
         max_server_delay: seconds(2 * 60),
         max_gate_wait: Some(seconds(5 * 60)),
+        quotas_at_once: true,
         methods: Methods::All,
     };
 
@@ -66,6 +70,7 @@ impl Preset {
         max_delay: seconds(120),
         max_server_delay: seconds(10 * 60),
         max_gate_wait: Some(seconds(15 * 60)),
+        quotas_at_once: true,
         methods: Methods::Idempotent,
     };
 
@@ -85,6 +90,7 @@ impl Preset {
             attempt_timeout: None,
             max_server_delay: Some(self.max_server_delay),
             max_gate_wait: self.max_gate_wait,
+            quotas_at_once: self.quotas_at_once,
             methods: self.methods,
             classify: None,
             own_errors: Vec::new(),

@@ -3,6 +3,7 @@
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
 use crate::failure::words;
+use crate::gate::{Admission, NotIdle};
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
 use crate::observe::{RequestFailed, RetryReport};
@@ -13,7 +14,7 @@ use crate::policy::{Look, Looked};
 use crate::retry_loop::{Call, Judging, Start, Transport};
 use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
-use crate::wishes::{Wishes, facts, give_key, http_outcome, number};
+use crate::wishes::{Admitted, Wishes, facts, give_key, http_outcome, number};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use reqwest_middleware::{Error, Middleware, Next, Result};
@@ -83,6 +84,8 @@ struct Rest {
     /// What the extensions held before the first attempt.
     before: Extensions,
     started: Duration,
+    /// What the loop tells the gate of the first attempt.
+    admission: Option<Admission>,
 }
 
 type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
@@ -104,10 +107,17 @@ impl Middleware for RetryMiddleware {
         Box::pin(async move {
             let engine = &*self.engine;
             let mut rest = Rest::of(engine, &mut request, extensions);
-            if !rest.wishes.is_plain() || !engine.is_silent(&rest.route) {
+            let quiet = rest.wishes.is_plain() && engine.is_silent(&rest.route);
+            let entered = match quiet {
+                true => rest
+                    .wishes
+                    .enter(engine, &rest.route, &request, rest.started),
+                false => Err((engine, NotIdle)),
+            };
+            let Ok(mut admitted) = entered else {
                 let attempts = self.every_attempt(next, extensions, rest, request);
                 return attempts.await;
-            }
+            };
             let repeats = rest.repeats;
             if repeats {
                 rest.spare = request.keep_spare(engine.recorded);
@@ -126,10 +136,11 @@ impl Middleware for RetryMiddleware {
                 })
                 .await
             };
-            let Err(said) = rest.succeeds(&result) else {
+            let Err(said) = rest.succeeds(&mut admitted, &result) else {
                 return result;
             };
             rest.said = said;
+            rest.admission = admitted.into_admission(&rest.route);
             self.later_attempts(next, extensions, rest, result).await
         })
     }
@@ -155,16 +166,22 @@ impl Rest {
             said: None,
             before,
             started,
+            admission: None,
         }
     }
 
     /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
-    fn succeeds(&self, result: &Result<Response>) -> std::result::Result<(), Option<Verdict>> {
+    fn succeeds(
+        &self,
+        admitted: &mut Admitted<&Engine>,
+        result: &Result<Response>,
+    ) -> std::result::Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         self.route.succeeds(response.status(), response.headers())?;
         if self.repeats {
             self.route.deposit(self.started);
         }
+        admitted.succeeded(&self.route, response.headers());
         Ok(())
     }
 }
@@ -206,13 +223,15 @@ impl RetryMiddleware {
             said,
             before,
             started,
+            admission,
             ..
         } = rest;
         let engine = Arc::clone(&self.engine);
         let request = spare.as_ref().map(Request::head);
         let facts = request.map(facts).or(unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let progress = wishes.progress((engine, route), request, facts, started);
+        let mut progress = wishes.progress((engine, route), request, facts, started);
+        progress.admission = admission;
         let call = Call {
             transport: self.chain(next, extensions, before),
             progress,

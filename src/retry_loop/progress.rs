@@ -5,7 +5,7 @@ use super::reading::Found;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::gate::{GatedCall, Kind, Pass, Passed, Patience, Quota};
+use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed};
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
@@ -30,9 +30,9 @@ pub(crate) struct Progress {
     /// Kept only where the policy may need it in the end.
     pub(crate) head: Option<Box<RequestHead>>,
     /// Who shares a rate limit with this request.
-    pub(crate) gate_key: Arc<str>,
+    pub(crate) gate_key: GateKey,
     /// The gate has let the attempt through that is under way.
-    pub(crate) pass: Option<Pass>,
+    pub(crate) admission: Option<Admission>,
 }
 
 /// A request's head, for when nothing else is left of it.
@@ -119,15 +119,17 @@ impl Progress {
         let Some(at_gate) = self.session.gate_wait_left() else {
             return true;
         };
-        let patience = Patience {
+        let ask = Ask {
+            key: self.gate_key,
+            kind,
             deadline: self.session.deadline(),
             at_gate,
+            quotas_at_once: self.engine.hears_quotas_at_once(&self.route),
         };
         let Engine { gate, runtime, .. } = &*self.engine;
-        let passed = gate.pass(&self.gate_key, kind, patience, runtime, on_wait);
-        let Passed { pass, waited } = passed.await;
-        let in_time = pass.is_some();
-        self.pass = pass;
+        let Passed { admission, waited } = gate.pass(ask, runtime, on_wait).await;
+        let in_time = admission.is_some();
+        self.admission = admission;
         // A turn that came at once is no wait, whatever the clock says.
         if waited >= Duration::from_millis(1) {
             self.session.has_waited_at_the_gate(waited);
@@ -139,16 +141,14 @@ impl Progress {
 
     /// Tells the gate what came of the attempt that it let through.
     fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment, by: By) {
-        let Some(pass) = self.pass.take() else {
+        let Some(admission) = self.admission.take() else {
             return;
         };
-        let quota = outcome.quota(at.wall).map(Quota::from);
-        // A pause that no call would sit out helps nobody: the next one learns by itself that it is refused.
-        let quota = quota.filter(|quota| self.session.would_wait(quota.reset));
-        match self.session.asked_of_all(by, outcome, at) {
-            Some(asked) => pass.refused(asked, quota),
-            None if outcome.class() == Class::Success => pass.succeeded(quota),
-            None => pass.answered(quota),
+        let quota = self.route.quota(outcome, at);
+        match self.session.refusal(by, outcome, at) {
+            Some(refusal) => admission.refused(refusal.asked, quota),
+            None if outcome.class() == Class::Success => admission.succeeded(quota),
+            None => admission.answered(quota),
         }
     }
 
@@ -177,7 +177,7 @@ impl Progress {
             .as_ref()
             .is_some_and(|spare| T::can_resend(spare, false));
         self.session.set_replayable(whole);
-        self.pass = None;
+        self.admission = None;
         let error = AttemptTimeout::new(limit);
         let words = Evidence::of_words(&format!("timeout: {error}"));
         let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
@@ -368,7 +368,7 @@ impl Progress {
         self.gate_key = key.unwrap_or_default();
     }
 
-    fn gate_key_with(&self, with: (&HeaderMap, Option<&Extensions>)) -> Option<Arc<str>> {
+    fn gate_key_with(&self, with: (&HeaderMap, Option<&Extensions>)) -> Option<GateKey> {
         self.route.policy.max_gate_wait()?;
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;

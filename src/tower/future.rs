@@ -2,12 +2,13 @@
 
 use super::service::{Errors, ServiceTransport};
 use crate::engine::Engine;
+use crate::gate::NotIdle;
 use crate::message::{Answer, Resend};
 use crate::nested::Mark;
 use crate::policy::{RequestFacts, Verdict};
 use crate::retry_loop::{Call, Start};
 use crate::route::Route;
-use crate::wishes::{Wishes, facts, give_key};
+use crate::wishes::{Admitted, Wishes, facts, give_key};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -61,7 +62,7 @@ pin_project! {
 
 /// What the loop needs should the first attempt not be a success.
 struct Rest<S, Q: Resend> {
-    engine: Arc<Engine>,
+    admitted: Admitted<Arc<Engine>>,
     route: Arc<Route>,
     service: S,
     spare: Option<Q::Spare>,
@@ -88,16 +89,25 @@ where
         let route = wishes.route(&engine, &request);
         let started = engine.runtime.now();
         give_key(&engine, &mut request);
-        if !wishes.is_plain() || !engine.is_silent(&route) {
-            let attempts =
-                loop_from_the_start::<S, Q, X>(engine, route, service, request, (&wishes, started));
-            return Self {
-                state: State::Loop { attempts },
-            };
-        }
+        let quiet = wishes.is_plain() && engine.is_silent(&route);
+        let entered = match quiet {
+            true => wishes.enter(engine, &route, &request, started),
+            false => Err((engine, NotIdle)),
+        };
+        let admitted = match entered {
+            Ok(admitted) => admitted,
+            Err((engine, NotIdle)) => {
+                let began = (&wishes, started);
+                let attempts =
+                    loop_from_the_start::<S, Q, X>(engine, route, service, request, began);
+                return Self {
+                    state: State::Loop { attempts },
+                };
+            }
+        };
         let repeats = wishes.may_retry(&route);
         let spare = match repeats {
-            true => request.keep_spare(engine.recorded),
+            true => request.keep_spare(admitted.engine.recorded),
             false => None,
         };
         let unkept = match spare {
@@ -112,7 +122,7 @@ where
             state: State::First {
                 attempt,
                 rest: Some(Rest {
-                    engine,
+                    admitted,
                     route,
                     service,
                     spare,
@@ -162,12 +172,13 @@ where
     S::Response: Answer,
 {
     /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
-    fn succeeds(&self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
+    fn succeeds(&mut self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         self.route.succeeds(response.status(), response.headers())?;
         if self.repeats {
             self.route.deposit(self.started);
         }
+        self.admitted.succeeded(&self.route, response.headers());
         Ok(())
     }
 
@@ -190,7 +201,7 @@ where
         X::Error: Send + 'static,
     {
         let Self {
-            engine,
+            admitted,
             route,
             service,
             spare,
@@ -199,11 +210,14 @@ where
             started,
             ..
         } = self;
+        let engine = Arc::clone(&admitted.engine);
+        let admission = admitted.into_admission(&route);
         let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
         let request = spare.as_ref().map(Q::head);
         let facts = request.map(facts).or(unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let progress = wishes.progress((engine, route), request, facts, started);
+        let mut progress = wishes.progress((engine, route), request, facts, started);
+        progress.admission = admission;
         let call = Call {
             transport,
             progress,

@@ -1,7 +1,8 @@
 //! The rules of the controller, one by one, and its arithmetic at the ends of the numbers.
 
+mod properties;
+
 use super::*;
-use proptest::prelude::*;
 
 /// A gate that calls have gone through.
 struct Scene {
@@ -394,96 +395,4 @@ fn the_rate_of_a_release_doubles_from_round_to_round() {
     let due: Vec<_> = (0..3_100).map(|ticket| release.due(ticket)).collect();
     let gone = [2, 3, 4, 5].map(|n| due.iter().filter(|due| **due < n * SECOND).count());
     assert_eq!(gone, [100, 300, 700, 1_500]);
-}
-
-/// Numbers at the ends of their range, and small ones.
-fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![0_u64..20, 0..100 * SECOND, MOST - 20..=MOST, any::<u64>(),]
-}
-
-fn told() -> impl Strategy<Value = Option<Allowance>> {
-    let told = (prop::option::of(number()), number(), number());
-    prop::option::of(told.prop_map(|(limit, remaining, reset)| Allowance {
-        limit,
-        remaining,
-        reset,
-    }))
-}
-
-#[derive(Debug, Clone)]
-enum Event {
-    Pass(u64),
-    Look(u64),
-    Go(bool),
-    Refused(usize, Option<u64>, Option<Allowance>),
-    Succeeded(usize, Option<Allowance>),
-    Ended(usize),
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    let which = any::<usize>;
-    prop_oneof![
-        2 => number().prop_map(Event::Pass),
-        3 => any::<u64>().prop_map(Event::Look),
-        4 => any::<bool>().prop_map(Event::Go),
-        2 => (which(), prop::option::of(number()), told()).prop_map(|(n, asked, quota)| Event::Refused(n, asked, quota)),
-        2 => (which(), told()).prop_map(|(n, quota)| Event::Succeeded(n, quota)),
-        1 => which().prop_map(Event::Ended),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
-
-    #[test]
-    fn due_times_never_run_backwards(
-        from in 0_u64..MOST, round in SECOND..=SLOWEST, each in 1_u64..=SLOWEST, group in 2_u64..=4,
-        head_start: bool, ticket in number(), step in 0_u64..2_000,
-    ) {
-        let first = round / each;
-        let release = Release { from, round, first, group, head_start };
-        let (earlier, later) = (ticket.min(MOST), ticket.saturating_add(step).min(MOST));
-        prop_assert!(release.due(earlier) <= release.due(later));
-        prop_assert!(release.due(earlier) >= from && release.due(later) <= MOST);
-    }
-
-    #[test]
-    fn only_a_contradiction_opens_early_and_each_pause_opens_once(
-        events in prop::collection::vec(event(), 0..80),
-    ) {
-        let (mut gate, mut now, mut permits) = (Controller::new(0, false), 0_u64, vec![Permit(0)]);
-        for event in events {
-            let (was, credit) = ((gate.closed, gate.until, gate.opening), gate.credit);
-            let pick = |permits: &mut Vec<Permit>, n: usize| permits[n % permits.len()];
-            match event {
-                Event::Pass(by) => now = now.saturating_add(by),
-                Event::Look(random) => {
-                    if let Err(at) = gate.next(now, random) {
-                        prop_assert!(at > now.min(MOST) || at == MOST);
-                    }
-                }
-                Event::Go(more) => permits.push(gate.go(more)),
-                Event::Refused(n, asked, quota) => {
-                    gate.refused(now, pick(&mut permits, n), asked, quota);
-                }
-                Event::Succeeded(n, quota) => gate.succeeded(now, pick(&mut permits, n), quota),
-                Event::Ended(n) => gate.ended(now, pick(&mut permits, n), None),
-            }
-            let (closed, until, opening) = was;
-            if closed && gate.closed {
-                prop_assert!(gate.until >= until, "a pause was shortened");
-            }
-            if closed && !gate.closed {
-                let ended = opening + 1 == gate.opening && now >= until;
-                let contradicted = opening == gate.opening && gate.credit >= CREDIT;
-                prop_assert!(ended || contradicted, "{credit}");
-            } else {
-                prop_assert_eq!(gate.opening, opening);
-            }
-            for number in [gate.until, gate.ok, gate.since, gate.each, gate.lately, gate.sent, gate.asked] {
-                prop_assert!(number <= MOST);
-            }
-            prop_assert!(gate.credit <= FULL_CREDIT && gate.doublings <= DOUBLINGS);
-        }
-    }
 }

@@ -10,7 +10,6 @@ use crate::policy::moment::{Moment, nanos, second, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
 use crate::server_hints::ServerDelay;
-use http::StatusCode;
 use std::time::Duration;
 
 /// How far a spread goes at most beyond what the server asked for.
@@ -18,11 +17,18 @@ const MAX_SPREAD: Duration = Duration::from_secs(10);
 /// The part of what the server asked for that a spread adds at most: one in five.
 const SPREAD_PART: u32 = 5;
 
-/// What each refusal takes from the time that a call may wait at the gate, besides its wait: a server that asks for next
-/// to nothing is not asked without end.
+/// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
+/// is not asked without end.
 pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
 
 type Delay = (Duration, DelaySource);
+
+/// An outcome by which a rate limit sends all callers away for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// For how long, where the server says that.
+    pub(crate) asked: Option<Duration>,
+}
 
 /// One outcome, and by what it is judged.
 #[derive(Clone, Copy)]
@@ -138,9 +144,10 @@ impl RetrySession {
             return Err(StopReason::Succeeded);
         }
         if listed != Listed::No {
-            let asked = self.asked_of_all(case.by, outcome, moment);
-            if let Some(asked) = asked.filter(|asked| self.may_wait_at_the_gate(*asked)) {
-                return self.plan_gated(asked, case);
+            let refusal = self.refusal(case.by, outcome, moment);
+            let delay = refusal.map(|refusal| self.delay_of(refusal, case));
+            if let Some(delay) = delay.filter(|delay| self.may_wait_at_the_gate(*delay)) {
+                return self.plan_gated(delay, case);
             }
         }
         let counted = match (policy.0.directives.counter, self.tally(case.by)) {
@@ -181,47 +188,43 @@ impl RetrySession {
         })
     }
 
-    /// What a rate limit asks all callers to wait for, where they wait together; not what is longer than any of them would
-    /// wait.
-    pub(crate) fn asked_of_all(
-        &self,
-        by: By,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-    ) -> Option<Duration> {
-        let limited = outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
-            && outcome.class() == Class::Throttled
-            && outcome
-                .reason()
-                .is_none_or(|reason| reason == Reason::RateLimited)
-            && outcome.is_shared();
+    /// What a rate limit asks of all callers, who wait for it together; nothing where it asks for more than any of them
+    /// would wait.
+    pub(crate) fn refusal(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
-        let asked = outcome.server_delay(moment.wall).delay()?;
-        heard(asked, self.policy_by(by)).ok()?.filter(|_| limited)
+        let policy = self.policy_by(by);
+        let asked = outcome.server_delay(moment.wall).delay();
+        let heard = asked.map(|asked| heard(asked, policy)).transpose().ok()?;
+        // Who asks for no time at all has not said when to come back.
+        let asked = heard.flatten().filter(|asked| !asked.is_zero());
+        is_of_all(outcome).then_some(Refusal { asked })
     }
 
-    /// Whether a call would wait so long because the server said so.
-    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
-        let settings = &self.policy.0;
-        let limits = [settings.max_server_delay, settings.max_gate_wait];
-        limits.into_iter().flatten().all(|most| asked <= most)
+    /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
+    /// the gate spreads those who come from there.
+    fn delay_of(&self, refusal: Refusal, case: &Case<'_>) -> Duration {
+        refusal.asked.unwrap_or_else(|| {
+            let (counts, backoff) = (&self.counts, &case.policy.0.backoff);
+            let n = counts.refusals.saturating_add(1);
+            backoff.delay_after(counts.previous, n, case.moment.random)
+        })
     }
 
-    fn may_wait_at_the_gate(&self, asked: Duration) -> bool {
+    fn may_wait_at_the_gate(&self, delay: Duration) -> bool {
         let left = self.gate_wait_left().unwrap_or_default();
-        self.repeats() && !asked.is_zero() && asked <= left
+        self.repeats() && !left.is_zero() && delay <= left
     }
 
     /// Another attempt behind the gate, which counts as no retry.
-    fn plan_gated(&self, asked: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_gated(&self, delay: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
-        let delay = asked.saturating_add(spread(asked, case.moment.random));
-        let delay = self.in_time((delay, DelaySource::Gate), case)?;
-        let plan = self.resend(delay, Cost::Gated, case);
+        let planned = self.in_time((delay, DelaySource::Gate), case)?;
+        let plan = self.resend(planned, Cost::Gated, case);
+        let waited = delay.max(GATED_LEAST);
         Ok(RetryPlan {
-            gated: Some(asked),
             after: Counts {
-                gate_waited: plan.after.gate_waited.saturating_add(GATED_LEAST),
+                gate_waited: plan.after.gate_waited.saturating_add(waited),
+                refusals: plan.after.refusals.saturating_add(1),
                 ..plan.after
             },
             ..plan
@@ -301,7 +304,6 @@ impl RetrySession {
             set: rule.and_then(|rule| rule.set.clone()),
             failover: None,
             budget: case.policy.0.directives.budget.clone(),
-            gated: None,
             rewrite: None,
         }
     }
@@ -372,6 +374,19 @@ fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, Stop
         ServerDelays::Clamp => Ok(Some(asked.min(most))),
         ServerDelays::Ignore => Ok(None),
     }
+}
+
+/// Whether an outcome is a rate limit of all callers: a 429, or another status that a classifier calls throttled for some
+/// time. Overload is none, whatever a classifier calls it: a gate that closes on it turns load into bursts.
+fn is_of_all(outcome: &Outcome<'_>) -> bool {
+    let by_status = match outcome.status().map(|status| status.as_u16()) {
+        Some(429) => true,
+        Some(413 | 503 | 529) | None => false,
+        Some(_) => outcome.judged_delay().is_some(),
+    };
+    let limited = outcome.class() == Class::Throttled && outcome.is_shared();
+    let why = outcome.reason();
+    by_status && limited && why.is_none_or(|reason| reason == Reason::RateLimited)
 }
 
 /// A part more than was asked for, so that clients told the same time do not come back at once; never less.

@@ -222,7 +222,7 @@ async fn a_quota_that_counts_down_to_what_nobody_would_sit_out_closes_no_gate() 
 
 #[tokio::test(start_paused = true)]
 async fn newcomers_behind_a_limit_of_the_client_are_not_let_in_before_their_turn() {
-    let server = Server::new([ASKS_FOR_5_S]);
+    let server = Server::new([ASKS_FOR_5_S, ASKS_FOR_5_S]);
     let inner = ConcurrencyLimit::new(server.clone(), 2);
     let client = RetryLayer::new(RetryPolicy::llm()).layer(inner);
     let calls = (0..50).map(|_| tokio::spawn(client.clone().oneshot(call("a"))));

@@ -1,0 +1,267 @@
+//! Waiting, giving up, and what becomes of places.
+
+use super::*;
+use crate::gate::Quota;
+use crate::policy::Moment;
+use crate::runtime::Sleep;
+
+#[test]
+fn services_are_apart_and_an_open_gate_holds_nobody() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND);
+    assert!(!scene.is_open("a"));
+    scene.go("b").succeeded(None);
+}
+
+#[test]
+fn a_refusal_without_a_wish_closes_for_a_tenth_of_a_second() {
+    let scene = Scene::new();
+    scene.go("a").refused(None, None);
+    assert!(!scene.is_open("a"));
+    let went = scene.play(&mut [Some(scene.newcomer())], SECOND);
+    let went = went[0].unwrap();
+    assert!((MILLI * 100..MILLI * 1_200).contains(&went), "{went:?}");
+}
+
+#[test]
+fn a_wait_ends_when_its_turn_comes() {
+    let runtime = ManualRuntime::new();
+    let scene = Scene {
+        runtime: Arc::new(runtime.clone()),
+        clock: runtime,
+        gate: Gate::new(),
+    };
+    scene.refuse("a", SECOND * 10);
+    let passed = scene
+        .wait(scene.ask("a", Kind::Retry))
+        .now_or_never()
+        .unwrap();
+    assert!(passed.admission.is_some());
+    assert!(passed.waited >= SECOND * 10 && passed.waited <= SECOND * 15);
+    assert_eq!(scene.clock.now(), passed.waited);
+}
+
+#[test]
+fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
+    let runtime = ManualRuntime::new();
+    let scene = Scene {
+        runtime: Arc::new(runtime.clone()),
+        clock: runtime,
+        gate: Gate::new(),
+    };
+    scene.refuse("a", SECOND * 3_600);
+    let ask = scene.ask("a", Kind::Retry);
+    let hurried = Ask {
+        deadline: Some(SECOND * 5),
+        ..ask
+    };
+    let passed = scene.wait(hurried).now_or_never().unwrap();
+    assert!(passed.admission.is_none());
+    assert_eq!(passed.waited, SECOND * 5);
+    let patient = Ask {
+        at_gate: SECOND * 300,
+        ..ask
+    };
+    let passed = scene.wait(patient).now_or_never().unwrap();
+    assert!(passed.waited >= SECOND * 300 && passed.waited <= SECOND * 310);
+    passed.admission.unwrap().succeeded(None);
+}
+
+#[test]
+fn who_has_waited_long_enough_goes_in_order_and_not_all_at_once() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND * 3_600);
+    let ask = Ask {
+        at_gate: SECOND * 2,
+        ..scene.ask("a", Kind::Newcomer)
+    };
+    let mut waits: Vec<_> = (0..100).map(|_| Some(scene.wait(ask))).collect();
+    let went = scene.play(&mut waits, SECOND * 13);
+    let went: Vec<_> = went.into_iter().map(Option::unwrap).collect();
+    assert!(went.is_sorted() && went[0] >= SECOND * 2);
+    assert!(went[99] >= SECOND * 11, "spread over 10 s: {:?}", went[99]);
+    let apart = went.windows(2).map(|two| two[1] - two[0]).min();
+    assert!(apart >= Some(MILLI * 99), "{apart:?}");
+}
+
+#[test]
+fn retries_go_before_newcomers() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND);
+    let newcomer = scene.newcomer();
+    let retry = scene.wait(scene.ask("a", Kind::Retry));
+    let went = scene.play(&mut [Some(newcomer), Some(retry)], SECOND * 10);
+    assert!(went[1] <= went[0] && went[1] >= Some(SECOND));
+}
+
+#[test]
+fn one_that_is_dropped_leaves_its_turn_to_the_next() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND);
+    let mut waits: Vec<_> = (0..3).map(|_| Some(scene.newcomer())).collect();
+    let went = scene.play(&mut waits, MILLI * 10);
+    assert_eq!(went, [None; 3]);
+    waits[0] = None;
+    let went = scene.play(&mut waits, SECOND * 10);
+    assert!(went[1].is_some() && went[1] <= went[2]);
+    assert!(scene.is_open("a"), "the line is empty");
+}
+
+#[test]
+fn every_waiter_dropped_at_every_step_leaves_the_others_to_go() {
+    for dropped in 0..6 {
+        for step in [0, 400, 999, 1_000, 1_001, 1_099, 1_101, 1_300, 1_900] {
+            let scene = Scene::new();
+            scene.refuse("a", SECOND);
+            let mut waits: Vec<_> = (0..6).map(|_| Some(scene.newcomer())).collect();
+            let before = scene.play(&mut waits, MILLI * step);
+            waits[dropped] = None;
+            let after = scene.play(&mut waits, SECOND * 20);
+            let went = |at: usize| before[at].is_some() || after[at].is_some();
+            let all = (0..6).filter(|at| *at != dropped).all(went);
+            assert!(all, "{dropped} at {step}");
+            assert!(scene.is_open("a"), "{dropped} at {step}");
+        }
+    }
+}
+
+#[test]
+fn the_last_witness_dropped_leaves_the_pause_to_its_end() {
+    let scene = Scene::new();
+    let [refused, good, last] = [(); 3].map(|()| scene.go("a"));
+    refused.refused(Some(SECOND), None);
+    good.succeeded(None);
+    drop(last);
+    assert!(!scene.is_open("a"));
+    assert!(scene.play(&mut [Some(scene.newcomer())], SECOND * 10)[0] >= Some(SECOND));
+}
+
+#[test]
+fn witnesses_open_a_gate_for_those_who_wait() {
+    let scene = Scene::new();
+    let [refused, a, b] = [(); 3].map(|()| scene.go("a"));
+    refused.refused(Some(SECOND * 60), None);
+    let mut waits = [Some(scene.newcomer())];
+    assert_eq!(scene.play(&mut waits, MILLI), [None]);
+    a.succeeded(None);
+    b.succeeded(None);
+    assert!(scene.play(&mut waits, MILLI)[0].is_some());
+}
+
+#[test]
+fn a_quota_counts_at_once_or_only_after_a_refusal() {
+    let told = |remaining| {
+        Some(Quota {
+            limit: Some(10),
+            remaining,
+            reset: SECOND * 60,
+        })
+    };
+    for (mode, by_policy, counts) in [
+        (None, true, true),
+        (None, false, false),
+        (Some(true), false, true),
+        (Some(false), true, false),
+    ] {
+        let gate = mode.map_or_else(Gate::new, |mode| Gate::new().quotas_at_once(mode));
+        let scene = Scene::of(gate.clone());
+        let go = || {
+            let ask = Ask {
+                quotas_at_once: gate.hears_quotas_at_once(by_policy),
+                ..scene.ask("a", Kind::Newcomer)
+            };
+            scene
+                .wait(ask)
+                .now_or_never()
+                .map(|passed| passed.admission.unwrap())
+        };
+        go().unwrap().succeeded(told(0));
+        assert_eq!(go().is_none(), counts, "{mode:?}, {by_policy}");
+        if let Some(call) = go() {
+            call.refused(Some(MILLI), told(0));
+            assert!(go().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_slot_that_comes_free_goes_to_the_first_at_once() {
+    let scene = Scene::new();
+    let quota = |remaining| {
+        Some(Quota {
+            limit: Some(2),
+            remaining,
+            reset: SECOND * 600,
+        })
+    };
+    scene.go("a").succeeded(quota(1));
+    let busy = scene.go("a");
+    let mut waits = [Some(scene.newcomer())];
+    assert_eq!(scene.play(&mut waits, SECOND * 5), [None]);
+    busy.answered(quota(1));
+    assert_eq!(scene.play(&mut waits, SECOND), [Some(SECOND * 5)]);
+}
+
+#[test]
+fn services_are_kept_in_bounds_and_a_closed_gate_is_not_forgotten() {
+    let scene = Scene::of(Gate::new().max_services(2));
+    scene.refuse("a", SECOND);
+    for service in 0..5_000 {
+        scene.go(&service.to_string()).succeeded(None);
+    }
+    assert!(!scene.is_open("a"));
+}
+
+#[test]
+fn without_a_free_place_a_service_has_no_gate() {
+    let scene = Scene::of(Gate::new().max_services(1));
+    scene.refuse("a", SECOND);
+    scene.refuse("b", SECOND);
+    scene.refuse("b", SECOND);
+    assert!(scene.is_open("b") && !scene.is_open("a"));
+}
+
+#[test]
+fn a_clock_that_steps_back_does_not_keep_the_gate_closed() {
+    let scene = Scene::new();
+    scene.clock.advance(SECOND * 5_000);
+    scene.refuse("a", SECOND * 10);
+    let earlier = Scene {
+        gate: scene.gate.clone(),
+        ..Scene::new()
+    };
+    earlier.clock.advance(SECOND * 100);
+    let went = earlier.play(&mut [Some(earlier.newcomer())], SECOND * 16);
+    assert!(went[0].is_some());
+}
+
+/// Time stands still and no wait takes any.
+struct Frozen;
+
+impl Runtime for Frozen {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::new(Duration::ZERO)
+    }
+
+    fn sleep(&self, _: Duration) -> Sleep {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[test]
+fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
+    let scene = Scene {
+        runtime: Arc::new(Frozen),
+        ..Scene::new()
+    };
+    scene.refuse("a", SECOND * 30);
+    for _ in 0..3 {
+        let passed = scene.wait(scene.ask("a", Kind::Retry)).now_or_never();
+        let admission = passed.unwrap().admission.unwrap();
+        admission.refused(Some(SECOND * 30), None);
+    }
+}
