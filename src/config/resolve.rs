@@ -242,6 +242,7 @@ impl Resolver<'_> {
     /// The policy of some settings, by the builder that everybody else uses.
     fn policy(&self, name: &str, retry: &Retry, directives: Directives) -> RetryPolicy {
         let limit = match (value(&retry.limit), &retry.limit) {
+            (Some(Limit::Never), _) => 0,
             (Some(Limit::Retries(retries)), _) => retries,
             (_, Some(given)) => {
                 if deadline(retry).is_none() {
@@ -255,6 +256,7 @@ impl Resolver<'_> {
         };
         let builder = RetryPolicy::builder()
             .directives(name.to_owned(), directives)
+            .never(value(&retry.limit) == Some(Limit::Never))
             .max_retries(limit)
             .backoff(self.backoff(retry))
             .deadline(deadline(retry))

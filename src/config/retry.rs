@@ -30,6 +30,8 @@ pub(super) enum Growth {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
+    /// The preset without retries.
+    Never,
     Retries(u32),
     Unlimited,
 }
@@ -161,7 +163,10 @@ impl Retry {
         let classifier = if is_llm { "llm" } else { "by status" };
         Self {
             limit: given(
-                Limit::Retries(preset.max_retries),
+                match preset.max_retries {
+                    0 => Limit::Never,
+                    retries => Limit::Retries(retries),
+                },
                 &preset.max_retries,
                 &from,
             ),

@@ -170,6 +170,11 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.streams = Some(Arc::new(streams)))
     }
 
+    /// Whether this is the preset without retries.
+    pub(crate) fn never(self, never: bool) -> Self {
+        self.with(|settings| settings.never = never)
+    }
+
     pub(crate) fn directives(self, name: String, directives: Directives) -> Self {
         self.with(|settings| {
             settings.name = name.into();
@@ -186,6 +191,7 @@ impl RetryPolicyBuilder {
         let max_retries = self.limit()?;
         let settings = Settings {
             max_retries,
+            never: self.settings.never && max_retries == 0,
             // A document says where each field came from.
             changed: self.settings.directives.origins.is_empty(),
             ..self.settings

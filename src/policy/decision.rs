@@ -137,7 +137,7 @@ pub enum StopReason {
     BudgetExhausted,
     /// The inner service was not ready for the retry.
     NotReady,
-    /// The request asked for no retries.
+    /// Retries are off: by the policy [`RetryPolicy::never`](crate::RetryPolicy::never), or by the request.
     Disabled,
     /// Another retry layer further out repeats this request.
     Nested,
@@ -198,7 +198,7 @@ impl StopReason {
                 "The retry budget is spent: too much fails for retries to help (RetryBudget)."
             }
             Self::NotReady => "The inner service was not ready for the retry.",
-            Self::Disabled => "Retries are off for this request (RetryOverride::off).",
+            Self::Disabled => "Retries are off (RetryPolicy::never, RetryOverride::off).",
             Self::Nested => "A retry layer further out repeats this request.",
             Self::Accepted => "A rule accepts this answer as it is (do: accept).",
             Self::Failed => "A rule calls this outcome a failure (do: fail).",

@@ -105,6 +105,8 @@ struct Settings {
     name: Cow<'static, str>,
     /// Whether it went through a builder since it had that name.
     changed: bool,
+    /// It is the preset without retries, which nobody has given any.
+    never: bool,
     max_retries: u32,
     backoff: Backoff,
     deadline: Option<Duration>,
@@ -191,6 +193,12 @@ impl RetryPolicy {
             ..
         } = &self.0.directives;
         rules.is_empty() && retry_on.is_none() && !matches!(otherwise, Otherwise::Fail)
+    }
+
+    /// Whether retries are switched off, and nothing else sends a request again or takes the place of its outcome.
+    pub(crate) fn is_off(&self) -> bool {
+        let last = matches!(self.0.directives.on_exhausted, OnExhausted::Last);
+        self.0.never && last && !self.resends_beyond_its_limit()
     }
 
     /// How long a call may wait at the gate in all, if there is one.

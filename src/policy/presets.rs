@@ -84,6 +84,7 @@ impl Preset {
         RetryPolicy(Arc::new(Settings {
             name: self.name.into(),
             changed: false,
+            never: self.max_retries == 0,
             max_retries: self.max_retries,
             backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
             deadline: None,

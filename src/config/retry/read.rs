@@ -149,7 +149,7 @@ fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
 fn in_retries(attempts: Given<Limit>) -> Given<Limit> {
     let text = match attempts.value {
         Limit::Retries(retries) => retries.to_string(),
-        Limit::Unlimited => attempts.text,
+        Limit::Never | Limit::Unlimited => attempts.text,
     };
     Given { text, ..attempts }
 }

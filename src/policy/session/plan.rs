@@ -155,7 +155,11 @@ impl RetrySession {
             _ => self.counts.retries,
         };
         if counted >= self.max_retries(policy) {
-            return Err(StopReason::AttemptsExhausted);
+            let off = policy.is_off() && self.own.max_retries.is_none();
+            return Err(match off {
+                true => StopReason::Disabled,
+                false => StopReason::AttemptsExhausted,
+            });
         }
         if let Some(rewrite) = rewrite(case) {
             return self.plan_rewrite(rewrite, case);

@@ -192,3 +192,20 @@ fn a_plan_changes_nothing_until_it_is_paid_for_and_applied() {
     assert_eq!(session.retries(), 1);
     assert_eq!(plan(&session, &reset, Moment::default()).retry(), 2);
 }
+
+#[test]
+fn the_preset_never_says_that_retries_are_off() {
+    let reset = Outcome::error(ErrorKind::Reset);
+    let never = RetryPolicy::never();
+    let of = |policy: &RetryPolicy, own: RetryOverride| {
+        let session = session(policy, &Method::GET).with_override(&own);
+        stop(&session, &reset, Moment::default())
+    };
+    assert_eq!(of(&never, RetryOverride::new()), Some(StopReason::Disabled));
+    assert_eq!(of(&never, RetryOverride::new().max_retries(1)), None);
+    let limited = policy().to_builder().max_retries(0).build().unwrap();
+    let exhausted = Some(StopReason::AttemptsExhausted);
+    assert_eq!(of(&limited, RetryOverride::new()), exhausted);
+    let more = never.to_builder().max_retries(1).build().unwrap();
+    assert_eq!(of(&more, RetryOverride::new()), None);
+}

@@ -35,3 +35,22 @@ fn one_that_a_retry_might_have_changed_is_not() {
     let lost = Script::new().status(404);
     assert_eq!(answered("max_retries: 1, retry_on: [404]", lost), 299);
 }
+
+#[test]
+fn a_document_that_never_retries_says_so() {
+    let stop = |text: &str| {
+        let document: Document = serde_yaml_ng::from_str(text).unwrap();
+        let config = RetryConfig::load(&document).unwrap();
+        let layer = RetryLayer::from_config(&config).runtime(ManualRuntime::new());
+        let service = ServiceBuilder::new()
+            .layer(layer)
+            .service(Script::new().status(503));
+        let call = service.oneshot(Request::new(String::new()));
+        let response = call.now_or_never().unwrap().unwrap();
+        let report = response.extensions().get::<http_retry::RetryReport>();
+        report.unwrap().stop().as_str()
+    };
+    assert_eq!(stop("version: 1\nretry: never"), "disabled");
+    let once = "version: 1\nretry: {max_attempts: 1}";
+    assert_eq!(stop(once), "attempts_exhausted");
+}
