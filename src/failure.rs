@@ -5,7 +5,8 @@
 
 use crate::error::AttemptTimeout;
 use crate::observe::RequestFailed;
-use crate::policy::{ErrorKind, Outcome, RetryPolicy};
+use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
+use http::StatusCode;
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -26,7 +27,9 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
     let known = policy.own_error(error).or_else(|| known(error));
     for link in known.into_iter().flat_map(links) {
-        words.push_str(": ");
+        if !words.is_empty() {
+            words.push_str(": ");
+        }
         words.push_str(&link.to_string());
         if words.len() > LONGEST {
             break;
@@ -35,34 +38,92 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
     words
 }
 
-/// The first link that says what happened decides; one that says "while connecting" or "on a connection" colours those
-/// after it.
+/// The first link that says what happened decides; one that says where it happened (while connecting, on a connection,
+/// within an answer's body) colours those after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
-    let (mut connecting, mut connected) = (false, false);
-    let mut found = None;
+    let mut walk = Walk::default();
     for link in links(error) {
+        walk.take(link);
         if let Some((class, reach)) = policy.judge(link) {
-            return Outcome::error(ErrorKind::Other).with(class, reach);
-        }
-        if found.is_none() {
-            match read(link) {
-                Link::Silent if connecting => found = said_by_connector(link),
-                Link::Silent => {}
-                Link::Connecting => connecting = true,
-                Link::Connected => connected = true,
-                Link::Says(kind) if connecting => found = Some(while_connecting(kind)),
-                // A network that is gone says of a connection in use what it says of one that cannot be made.
-                Link::Says(ErrorKind::Connect) if connected => found = Some(ErrorKind::Reset),
-                Link::Says(kind) => found = Some(kind),
-            }
+            return walk.placed(Outcome::error(ErrorKind::Other).with(class, reach));
         }
     }
-    let unread = if connecting {
-        ErrorKind::Connect
-    } else {
-        ErrorKind::Other
-    };
-    Outcome::error(found.unwrap_or(unread))
+    let found = walk.found.unwrap_or_else(|| walk.unread());
+    walk.placed(found)
+}
+
+/// What a chain has said so far.
+#[derive(Default)]
+struct Walk {
+    connecting: bool,
+    connected: bool,
+    /// An answer's head was there before.
+    answered: bool,
+    /// A decoder of an answer's body has failed, and nothing further in says that what it read from did.
+    decoding: bool,
+    /// The request never got out of this program.
+    unsent: bool,
+    found: Option<Outcome<'static>>,
+}
+
+impl Walk {
+    fn take(&mut self, link: &(dyn Error + 'static)) {
+        if self.found.is_some() {
+            return;
+        }
+        match read(link) {
+            Link::Silent => self.found = self.said_in_its_place(link).map(Outcome::error),
+            Link::Connecting => self.connecting = true,
+            Link::Connected => (self.connected, self.decoding) = (true, false),
+            Link::InAnswer { decoded, says } => {
+                (self.answered, self.decoding) = (true, decoded);
+                self.connected |= !decoded;
+                self.found = says.map(Outcome::error);
+            }
+            Link::Unsent => self.unsent = true,
+            Link::Status(status) => self.found = Some(Outcome::error_of_status(status)),
+            // That a decoder does not like its data is its own complaint.
+            Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {}
+            Link::Says(kind) => self.found = Some(Outcome::error(self.in_its_place(kind))),
+        }
+    }
+
+    fn in_its_place(&self, kind: ErrorKind) -> ErrorKind {
+        match kind {
+            kind if self.connecting => while_connecting(kind),
+            // A network that is gone says of a connection in use what it says of one that cannot be made.
+            ErrorKind::Connect if self.connected => ErrorKind::Reset,
+            kind => kind,
+        }
+    }
+
+    fn said_in_its_place(&self, link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+        match (self.connecting, self.answered) {
+            (true, _) => said_by_connector(link),
+            (false, true) if !self.decoding => said_within_a_body(link),
+            _ => None,
+        }
+    }
+
+    fn unread(&self) -> Outcome<'static> {
+        Outcome::error(match (self.decoding, self.connecting) {
+            (true, _) => ErrorKind::Decode,
+            (false, true) => ErrorKind::Connect,
+            (false, false) => ErrorKind::Other,
+        })
+    }
+
+    /// How far the request got, as far as that is known by where it failed.
+    fn placed(&self, outcome: Outcome<'static>) -> Outcome<'static> {
+        let class = outcome.class();
+        match (self.answered, self.unsent) {
+            (true, _) => outcome
+                .with(class, Reach::Answered)
+                .that_got(Reach::Answered),
+            (false, true) => outcome.with(class, Reach::Unsent),
+            (false, false) => outcome,
+        }
+    }
 }
 
 /// What one link of the chain says by itself.
@@ -71,6 +132,15 @@ enum Link {
     Connecting,
     /// It comes from a connection that was made, unless something further out says "while connecting".
     Connected,
+    /// It comes from the body of an answer, perhaps from what decodes it, and may say what happened.
+    InAnswer {
+        decoded: bool,
+        says: Option<ErrorKind>,
+    },
+    /// What follows kept the request from being sent.
+    Unsent,
+    /// It was made of an answer with this status.
+    Status(StatusCode),
     Says(ErrorKind),
 }
 
@@ -92,6 +162,10 @@ fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
         #[cfg(feature = "reqwest")]
         if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
             return Some(carried(error));
+        }
+        #[cfg(feature = "hyper")]
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            return error.get_io().map(|error| error as _);
         }
         let payload = error
             .downcast_ref::<io::Error>()
@@ -188,12 +262,33 @@ fn read(link: &(dyn Error + 'static)) -> Link {
         .map_or_else(|| read_words(link), read_io)
 }
 
-/// What a link of no known type says in words: tower's `Timeout`, and hyper of a request that its connection left behind.
+/// What a link of no known type says in words: tower's layers, hyper of a request that its connection left behind, h2 of
+/// a connection that closed within a frame, and hyper-util's connector where no client of its own is around it.
 fn read_words(link: &(dyn Error + 'static)) -> Link {
     match link.to_string().as_str() {
         "request timed out" => Link::Says(ErrorKind::Timeout),
-        "runtime dropped the dispatch task" => Link::Says(ErrorKind::Reset),
+        "runtime dropped the dispatch task" | "bytes remaining on stream" => {
+            Link::Says(ErrorKind::Reset)
+        }
+        "service overloaded" | "buffer's worker closed unexpectedly" => {
+            Link::Says(ErrorKind::NotProcessed)
+        }
+        "tcp connect error" => Link::Connecting,
+        // A buffer hands on why the service behind it was not ready for the request.
+        words if words.starts_with("buffered service failed: ") => Link::Unsent,
         _ => Link::Silent,
+    }
+}
+
+/// What hyper says of a body in words alone: that its connection failed, or that its chunks are none.
+fn said_within_a_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    let no_chunk = link
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
+    match link.to_string().as_str() {
+        _ if no_chunk => Some(ErrorKind::Protocol),
+        "connection error" => Some(ErrorKind::Reset),
+        _ => None,
     }
 }
 
@@ -208,7 +303,8 @@ fn said_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     useless.then_some(ErrorKind::Request)
 }
 
-/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, so their order counts.
+/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, and every failure of an answer's body
+/// is a decode error too; so their order counts.
 #[cfg(feature = "reqwest")]
 fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_builder() {
@@ -217,24 +313,27 @@ fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_redirect() {
         return Link::Says(ErrorKind::Redirect);
     }
-    if error.is_decode() {
-        return Link::Says(ErrorKind::Decode);
+    if let Some(status) = error.status() {
+        return Link::Status(status);
+    }
+    if error.is_decode() || error.is_body() {
+        return Link::InAnswer {
+            decoded: true,
+            says: error.is_timeout().then_some(ErrorKind::Timeout),
+        };
     }
     if error.is_timeout() {
-        let connecting = error.is_connect();
-        return Link::Says(if connecting {
-            ErrorKind::ConnectTimeout
-        } else {
-            ErrorKind::Timeout
+        return Link::Says(match error.is_connect() {
+            true => ErrorKind::ConnectTimeout,
+            false => ErrorKind::Timeout,
         });
     }
     if error.is_dns() {
         return Link::Says(ErrorKind::Dns);
     }
-    if error.is_connect() {
-        Link::Connecting
-    } else {
-        Link::Silent
+    match error.is_connect() {
+        true => Link::Connecting,
+        false => Link::Silent,
     }
 }
 
@@ -256,6 +355,13 @@ fn read_hyper(error: &hyper::Error) -> Link {
     }
     if error.is_parse() {
         return Link::Says(ErrorKind::Protocol);
+    }
+    // It has no predicate for that.
+    if error.to_string() == "error reading a body from connection" {
+        return Link::InAnswer {
+            decoded: false,
+            says: None,
+        };
     }
     Link::Connected
 }

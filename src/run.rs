@@ -150,6 +150,11 @@ impl Runner {
     /// Runs the operation as [`Runner::run`] does, with its errors judged by the policy: by what
     /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) taught it, and by the standard error table.
     ///
+    /// So an operation may read an answer's body: one that is cut, reset or late counts as the same failure before the
+    /// head, with the reach [`Reach::Answered`]. An error of reqwest's `error_for_status` is judged by its status, whose
+    /// headers are no longer known. What is read is the source chain of reqwest's, hyper's and I/O errors and of a
+    /// `Box<dyn Error + Send + Sync>`; any other type is taught by `classify_error(|_: &MyError| None)`.
+    ///
     /// # Errors
     ///
     /// The last attempt's error, as it was.

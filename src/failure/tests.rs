@@ -106,3 +106,86 @@ fn what_the_middlewares_error_carries_is_read_wherever_it_stands() {
     let bare = outcome_of(&RetryPolicy::background(), &anyhow::Error::new(timeout()));
     assert_eq!(bare.error_kind(), Some(ErrorKind::Timeout));
 }
+
+/// A link that is known by its words, with the link behind it.
+#[derive(Debug)]
+struct Says(&'static str, Option<BoxError>);
+
+impl fmt::Display for Says {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for Says {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.1.as_ref().map(|next| &**next as _)
+    }
+}
+
+fn judged(error: impl Into<BoxError>) -> (ErrorKind, Class, Reach) {
+    let outcome = outcome_of(&RetryPolicy::background(), &error.into());
+    let kind = outcome.error_kind().unwrap();
+    (kind, outcome.class(), outcome.reach())
+}
+
+const NOT_PROCESSED: (ErrorKind, Class, Reach) =
+    (ErrorKind::NotProcessed, Class::Transient, Reach::Refused);
+
+/// In the words of `tower::load_shed::error::Overloaded`.
+#[test]
+fn a_request_that_was_shed_was_not_processed() {
+    assert_eq!(judged(Says("service overloaded", None)), NOT_PROCESSED);
+}
+
+/// A service that is never ready.
+struct Unready;
+
+impl tower::Service<()> for Unready {
+    type Response = ();
+    type Error = io::Error;
+    type Future = std::future::Ready<io::Result<()>>;
+
+    fn poll_ready(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), io::Error>> {
+        std::task::Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        std::future::ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_a_buffer_kept_was_not_sent() {
+    use tower::ServiceExt;
+
+    let (buffer, worker) = tower::buffer::Buffer::pair(Unready, 1);
+    drop(worker);
+    assert_eq!(judged(buffer.oneshot(()).await.unwrap_err()), NOT_PROCESSED);
+
+    let failed = tower::buffer::Buffer::new(Unready, 1).oneshot(()).await;
+    let unsent = (ErrorKind::Reset, Class::Transient, Reach::Unsent);
+    assert_eq!(judged(failed.unwrap_err()), unsent);
+}
+
+/// As `tonic::transport::Error` carries the errors of hyper-util's connector.
+#[test]
+fn a_connection_that_a_grpc_channel_could_not_make_was_not_sent() {
+    for (io, kind) in [
+        (io::ErrorKind::ConnectionRefused, ErrorKind::Connect),
+        (io::ErrorKind::TimedOut, ErrorKind::ConnectTimeout),
+    ] {
+        let connector = Says("tcp connect error", Some(io::Error::from(io).into()));
+        let channel = Says("transport error", Some(connector.into()));
+        assert_eq!(judged(channel), (kind, Class::Transient, Reach::Unsent));
+    }
+}
+
+#[test]
+fn a_connection_closed_within_a_frame_was_reset() {
+    let reset = (ErrorKind::Reset, Class::Transient, Reach::Ambiguous);
+    assert_eq!(judged(io::Error::other("bytes remaining on stream")), reset);
+}

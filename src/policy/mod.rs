@@ -148,7 +148,7 @@ impl RetryPolicy {
     pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let own = self.0.classify.as_ref()?.classify(outcome);
         // There is nothing to hand over as a success where there is no response.
-        own.filter(|own| own.class != Class::Success || outcome.error_kind().is_none())
+        own.filter(|own| own.class != Class::Success || !outcome.is_error())
     }
 
     /// Whether anything but the standard tables judges an outcome.

@@ -43,6 +43,8 @@ enum What<'a> {
     Done,
     Response(StatusCode, &'a HeaderMap),
     Error(ErrorKind),
+    /// An error that was made of an answer with this status, whose headers are gone.
+    Status(StatusCode),
 }
 
 impl<'a> Outcome<'a> {
@@ -93,6 +95,17 @@ impl<'a> Outcome<'a> {
             shared: true,
             got: None,
             hints: None,
+        }
+    }
+
+    /// An error that was made of an answer, classified by that answer's status.
+    pub(crate) fn error_of_status(status: StatusCode) -> Self {
+        let (class, reach) = standard_status(status, || false);
+        Self {
+            what: What::Status(status),
+            class,
+            reach,
+            ..Self::error(ErrorKind::Other)
         }
     }
 
@@ -170,6 +183,7 @@ impl<'a> Outcome<'a> {
             what: match self.what {
                 What::Done | What::Response(..) => What::Done,
                 What::Error(kind) => What::Error(kind),
+                What::Status(status) => What::Status(status),
             },
             evidence: None,
             hints: None,
@@ -202,11 +216,11 @@ impl<'a> Outcome<'a> {
         self.reach
     }
 
-    /// The response's status, where there was a response.
+    /// The response's status, where there was a response, or an error was made of one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self.what {
-            What::Response(status, _) => Some(status),
+            What::Response(status, _) | What::Status(status) => Some(status),
             What::Done | What::Error(_) => None,
         }
     }
@@ -216,16 +230,16 @@ impl<'a> Outcome<'a> {
     pub fn headers(&self) -> Option<&'a HeaderMap> {
         match self.what {
             What::Response(_, headers) => Some(headers),
-            What::Done | What::Error(_) => None,
+            What::Done | What::Error(_) | What::Status(_) => None,
         }
     }
 
-    /// The kind of the error, where there was one.
+    /// The kind of the error, where there was one that no status tells.
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.what {
             What::Error(kind) => Some(kind),
-            What::Done | What::Response(..) => None,
+            What::Done | What::Response(..) | What::Status(_) => None,
         }
     }
 
@@ -244,8 +258,13 @@ impl<'a> Outcome<'a> {
         match (self.hints, self.what) {
             (Some(hints), _) => *hints,
             (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
-            (None, What::Done | What::Error(_)) => ServerHints::default(),
+            (None, What::Done | What::Error(_) | What::Status(_)) => ServerHints::default(),
         }
+    }
+
+    /// Whether there is nothing to hand over but an error.
+    pub(super) fn is_error(&self) -> bool {
+        matches!(self.what, What::Error(_) | What::Status(_))
     }
 
     /// What the server asks for, measured against the wall clock where it has to be; nothing on a success.

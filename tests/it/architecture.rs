@@ -149,6 +149,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("failure", "anyhow"),
     ("failure", "h2"),
     ("failure", "hyper"),
+    ("failure", "http"),
     ("failure", "hyper_util"),
     ("failure", "reqwest"),
     ("failure", "reqwest_middleware"),

@@ -30,8 +30,20 @@ pub(crate) enum Turn {
     ResetStream(Reason),
     Close,
     Stall,
+    /// Answers 200 and a part of a body, which then breaks.
+    Body(Breaks),
     /// Writes something that is not HTTP/2.
     Garbage,
+}
+
+/// How a body breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Breaks {
+    Reset(Reason),
+    /// The connection is closed between two frames.
+    Closed,
+    /// The connection is closed within a frame.
+    ClosedInFrame,
 }
 
 /// One request as it came.
@@ -267,11 +279,35 @@ impl Connection {
             }
             Turn::Close => None,
             Turn::Stall => Some(()),
+            Turn::Body(breaks) => {
+                // `:status: 200` is the entry 8 of HPACK's static table.
+                self.write(HEADERS, END_HEADERS, stream, &[0x88]).await?;
+                self.write(DATA, 0, stream, b"ans").await?;
+                self.break_body(breaks, stream).await
+            }
             Turn::Garbage => self
                 .stream
                 .write_all(b"HTTP/1.1 400 Said\r\n\r\n")
                 .await
                 .ok(),
+        }
+    }
+
+    async fn break_body(&mut self, breaks: Breaks, stream: u32) -> Option<()> {
+        match breaks {
+            Breaks::Reset(reason) => {
+                let reason = u32::from(reason).to_be_bytes();
+                self.write(RST_STREAM, 0, stream, &reason).await
+            }
+            Breaks::Closed => None,
+            Breaks::ClosedInFrame => {
+                let head = [&[0, 0, 100, DATA, 0], &stream.to_be_bytes()[..]].concat();
+                self.stream
+                    .write_all(&[&head, &b"wer"[..]].concat())
+                    .await
+                    .ok()?;
+                None
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Real sockets: every failure that a real network makes.
 
 mod bodies;
+mod broken_answers;
 mod cancel;
 mod connection;
 mod connections;
