@@ -169,8 +169,9 @@ impl<T: Transport> Call<T> {
                 spare,
                 started,
             } => {
-                self.progress.attempt_starts(started);
-                self.judge(result, said, spare).await
+                let (_, attempt) = self.progress.attempt_starts(started);
+                self.judge((result, said), spare, ends(started, attempt))
+                    .await
             }
         };
         loop {
@@ -219,11 +220,14 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let (span, attempt) = progress.attempt_starts(progress.engine.runtime.now());
+        let now = progress.engine.runtime.now();
+        let (span, attempt) = progress.attempt_starts(now);
         let repeats = progress.session.repeats();
         let sent = span.around(marked(repeats, || transport.send(request, attempt)));
         match progress.limited::<T>(sent, attempt.limit(), spare).await {
-            Sent::Done(result, spare) => self.judge(result, None, spare).await,
+            Sent::Done(result, spare) => {
+                self.judge((result, None), spare, ends(now, attempt)).await
+            }
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
             Sent::CutForRetry(planned, timeout, spare) => {
                 progress.retry(planned, timeout.map(Err), spare)
@@ -231,13 +235,13 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    /// What follows from a result, which is looked into only where a rule needs that. What the policy's own classifier has
-    /// said of it counts, until there is more to see.
+    /// What follows from a result, which is looked into only where a rule needs that, by the time that its attempt must be
+    /// over. What the policy's own classifier has said of it counts, until there is more to see.
     async fn judge(
         &mut self,
-        result: Outcomes<T>,
-        said: Option<Verdict>,
+        (result, said): (Outcomes<T>, Option<Verdict>),
         spare: Option<T::Spare>,
+        until: Option<Duration>,
     ) -> Step<T> {
         let Self {
             transport,
@@ -248,7 +252,7 @@ impl<T: Transport> Call<T> {
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
             Needs::Evidence => progress.read::<T>(result, known.error_kind()).await,
-            Needs::Stream(look) => progress.hold::<T>(result, look).await,
+            Needs::Stream(look) => progress.hold::<T>(result, look, until).await,
         };
         progress.step(known, seen, spare)
     }
@@ -373,6 +377,11 @@ impl<T: Transport> Call<T> {
         }
         result
     }
+}
+
+/// When an attempt must be over, if it must.
+fn ends(started: Duration, attempt: Attempt) -> Option<Duration> {
+    attempt.limit().map(|limit| started.saturating_add(limit))
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.

@@ -11,22 +11,49 @@ use std::time::Duration;
 /// that an error before it is an outcome like any other. After the first byte of output nothing is retried: the caller has
 /// the answer, and a failure behind that byte is the stream's own, of which the report does not tell.
 ///
+/// A stream is held for no longer than [`HoldStreams::first_event_timeout`], the policy's
+/// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout) counted from the start of the attempt, and the deadline
+/// allow. One that has shown no output by then has timed out: it is let go and the request is sent again where a retry is
+/// allowed, and else it is the caller's, every byte of it. Then the report says so, and the caller waits for the output.
+///
 /// Encoded streams (`content-encoding`) are not looked into.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct HoldStreams {
     first_event_timeout: Option<Duration>,
 }
 
+/// What a stream is held for at most, unless said otherwise.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+
+impl Default for HoldStreams {
+    fn default() -> Self {
+        Self {
+            first_event_timeout: Some(LONGEST),
+        }
+    }
+}
+
 impl HoldStreams {
-    /// Held back for as long as it takes.
+    /// Held back for at most 10 min.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How long the first event may take from the head of the answer on; comments that keep the connection alive are
-    /// none. Past it the answer counts as timed out. Default none. It serves retries only: an answer that none can follow,
-    /// as of the last attempt, is the caller's from its head on.
+    /// How long the first event with output may take from the head of the answer on; above 0, `None` for any time. Comments,
+    /// pings and beginnings (`message_start`, `response.created`) do not stop its clock: a server can send those and no more.
+    /// Default 10 min. It serves retries only: an answer that none can follow, as of the last attempt, is the caller's from
+    /// its head on.
+    ///
+    /// A held stream gives up nothing but latency, while one that is given up too early is paid for twice: some models
+    /// think for minutes before they say anything, and a server with a queue may keep a stream waiting as long. So the
+    /// default is what the clients of the large providers give a request before they send it again. A shorter time suits
+    /// models that answer at once.
+    ///
+    /// # Source
+    ///
+    /// The default timeout of the client libraries of OpenAI and Anthropic, which retry after it: 10 min. DeepSeek ends a
+    /// request that has not been begun after 10 min, and keeps its stream alive until then.
     #[must_use]
     pub fn first_event_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self {
@@ -71,13 +98,8 @@ impl Look for Held {
 }
 
 impl LookAtStream for Held {
-    fn has_event(&self) -> bool {
-        self.peek.has_event()
-    }
-
     fn verdict(&mut self, looked: Looked) -> Option<Verdict> {
-        let timed_out = looked == Looked::TimeIsUp && !self.peek.has_event();
-        if timed_out {
+        if looked == Looked::TimeIsUp {
             return Some(failure(Reason::Timeout));
         }
         if looked == Looked::AtTheEnd {
@@ -93,4 +115,24 @@ impl LookAtStream for Held {
 
 fn failure(reason: Reason) -> Verdict {
     Verdict::new(Class::Transient, Reach::Ambiguous).because(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RetryPolicy;
+
+    #[test]
+    fn a_stream_is_held_for_ten_minutes_unless_said_otherwise() {
+        let bound = |hold: HoldStreams| hold.first_event_timeout;
+        assert_eq!(bound(HoldStreams::new()), Some(Duration::from_secs(600)));
+        assert_eq!(bound(HoldStreams::new().first_event_timeout(None)), None);
+    }
+
+    #[test]
+    fn a_bound_of_nothing_is_refused() {
+        let hold = HoldStreams::new().first_event_timeout(Duration::ZERO);
+        let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build();
+        assert_eq!(policy.unwrap_err().field(), "first_event_timeout");
+    }
 }

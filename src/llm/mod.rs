@@ -5,12 +5,11 @@
 //! ```
 //! use http_retry::RetryPolicy;
 //! use http_retry::llm::{HoldStreams, Keep, Truncation};
-//! use std::time::Duration;
 //!
 //! let policy = RetryPolicy::llm()
 //!     .to_builder()
 //!     .truncate(Truncation::new(Keep::Tail))
-//!     .hold_streams(HoldStreams::new().first_event_timeout(Duration::from_secs(30)))
+//!     .hold_streams(HoldStreams::new())
 //!     .build()?;
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
@@ -62,6 +61,9 @@ impl RetryPolicyBuilder {
 
     /// Holds back the start of streamed answers until their first output, so that a stream that begins with an error is
     /// retried. Default off: the answer is the caller's from its head on.
+    ///
+    /// A stream is held for at most 10 min, or as [`HoldStreams::first_event_timeout`] says; a time of 0 is an error at
+    /// `build`.
     pub fn hold_streams(self, hold: HoldStreams) -> Self {
         self.streams(hold)
     }

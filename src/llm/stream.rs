@@ -41,7 +41,6 @@ pub(crate) enum Seen {
 pub(crate) struct Peek {
     reader: Reader,
     taken: usize,
-    event: bool,
     decided: Option<Seen>,
 }
 
@@ -53,7 +52,6 @@ impl Peek {
         Self {
             reader: Reader::default(),
             taken: 0,
-            event: false,
             decided: None,
         }
     }
@@ -80,15 +78,9 @@ impl Peek {
             .clone()
     }
 
-    /// Whether anything came that stops the clock for the first event: comments and pings do not.
-    pub(crate) fn has_event(&self) -> bool {
-        self.event || self.reader.is_in_json()
-    }
-
     fn read(&mut self, chunk: &[u8]) -> Option<Seen> {
         for byte in chunk {
             if self.taken >= LARGEST_HOLD {
-                self.event = true;
                 return Some(Seen::Output);
             }
             self.taken = self.taken.saturating_add(1);
@@ -113,9 +105,8 @@ impl Peek {
             }
             Piece::Alien => Frame::Output,
         };
-        self.event |= !matches!(frame, Frame::KeepAlive);
         match frame {
-            Frame::KeepAlive | Frame::Quiet => None,
+            Frame::Quiet => None,
             Frame::Output => Some(Seen::Output),
             Frame::Error(error) => Some(Seen::Error(error)),
         }

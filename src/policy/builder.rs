@@ -68,7 +68,8 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.deadline = deadline.into())
     }
 
-    /// How long one attempt may take up to its response head; above 0, at most the deadline. Default none.
+    /// How long one attempt may take up to its response head, or, where a streamed answer is held back, up to its first
+    /// output; above 0, at most the deadline. Default none.
     ///
     /// An attempt that is cut may have been processed, so a request that is not idempotent is not repeated after it. On
     /// the tower layer an attempt after which no retry follows is cut only after `boxed_errors()`, since a timeout needs
@@ -232,6 +233,9 @@ impl Settings {
         above_zero("deadline", self.deadline)?;
         above_zero("attempt_timeout", self.attempt_timeout)?;
         above_zero("max_gate_wait", self.max_gate_wait)?;
+        let held = self.streams.as_ref();
+        let held = held.and_then(|streams| streams.first_event_timeout());
+        above_zero("first_event_timeout", held)?;
         match (self.attempt_timeout, self.deadline) {
             (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
                 "attempt_timeout",

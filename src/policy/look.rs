@@ -11,6 +11,12 @@ pub trait Look: Send {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
 }
 
+impl Look for Box<dyn LookAtStream> {
+    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
+        (**self).see(data)
+    }
+}
+
 /// Why a look at a body has ended.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +35,12 @@ pub(crate) trait HoldStreams: Send + Sync {
     /// A look at this answer, if it is a stream that may.
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn LookAtStream>>;
 
-    /// How long the first event may take.
+    /// How long it may hold one back.
     fn first_event_timeout(&self) -> Option<Duration>;
 }
 
 /// A look at the start of a stream.
 pub(crate) trait LookAtStream: Look {
-    /// Whether anything of the answer has come.
-    fn has_event(&self) -> bool;
-
     /// What the stream turned out to be, if not the answer.
     fn verdict(&mut self, looked: Looked) -> Option<Verdict>;
 }

@@ -267,6 +267,14 @@ impl<'a> Outcome<'a> {
         matches!(self.what, What::Error(_) | What::Status(_))
     }
 
+    /// Whether the attempt ran into a time limit of the caller: an error that says so, or a stream whose head was a success
+    /// and whose output did not come.
+    pub(crate) fn ran_out_of_time(&self) -> bool {
+        let begun = self.status().is_some_and(|status| status.is_success());
+        let silent = begun && self.reason == Some(Reason::Timeout);
+        silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
+    }
+
     /// What the server asks for, measured against the wall clock where it has to be; nothing on a success.
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {

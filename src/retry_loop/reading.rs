@@ -2,11 +2,7 @@
 
 use super::{Judging, Progress, Transport};
 use crate::evidence;
-use crate::policy::{ErrorKind, Evidence, HoldStreams, Look, LookAtStream, Outcome, Verdict};
-use std::future::poll_fn;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::policy::{ErrorKind, Evidence, HoldStreams, LookAtStream, Outcome, Verdict};
 use std::time::Duration;
 
 /// How long an error body is read.
@@ -25,20 +21,6 @@ pub(super) enum Found {
     Evidence(Evidence),
     /// A stream that turned out to be no answer.
     Verdict(Verdict),
-}
-
-/// Notes when the first event of a stream has come.
-struct Noting {
-    look: Box<dyn LookAtStream>,
-    begun: Arc<AtomicBool>,
-}
-
-impl Look for Noting {
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
-        let seen = self.look.see(data);
-        self.begun.store(self.look.has_event(), Ordering::Relaxed);
-        seen
-    }
 }
 
 impl Progress {
@@ -70,32 +52,29 @@ impl Progress {
         (judged.without_head(), needs)
     }
 
-    /// Holds a streamed answer back until its first output, or until it turns out to be a failure.
+    /// Holds a streamed answer back until its first output, or until it turns out to be a failure: one that has shown no
+    /// output in its time, or by the end of its attempt, has timed out.
     pub(super) async fn hold<T: Transport>(
         &self,
         result: Result<T::Response, T::Error>,
-        look: Box<dyn LookAtStream>,
+        mut look: Box<dyn LookAtStream>,
+        until: Option<Duration>,
     ) -> (Result<T::Response, T::Error>, Found) {
         let Ok(response) = result else {
             return (result, Found::Nothing);
         };
         let runtime = &self.engine.runtime;
+        let left = until.map(|until| until.saturating_sub(runtime.now()));
+        if left == Some(Duration::ZERO) {
+            // A head that was waited for past the attempt's limit, since nothing could have reported a timeout.
+            return (Ok(response), Found::Nothing);
+        }
         let streams = self.session.policy().streams();
-        let first = streams.and_then(HoldStreams::first_event_timeout);
-        let mut first = runtime.sleep(first.unwrap_or(Duration::MAX));
-        let mut last = runtime.sleep(self.time_left().unwrap_or(Duration::MAX));
-        let begun = Arc::new(AtomicBool::new(false));
-        let mut look = Noting {
-            look,
-            begun: Arc::clone(&begun),
-        };
-        // Only until the first event: from then on the caller would wait for the output as well.
-        let time = Box::pin(poll_fn(move |cx| match begun.load(Ordering::Relaxed) {
-            false => first.as_mut().poll(cx),
-            true => last.as_mut().poll(cx),
-        }));
-        let (response, looked) = T::look(response, &mut look, time).await;
-        let found = look.look.verdict(looked);
+        let bound = streams.and_then(HoldStreams::first_event_timeout);
+        let time = left.into_iter().chain(bound).min();
+        let timer = runtime.sleep(time.unwrap_or(Duration::MAX));
+        let (response, looked) = T::look(response, &mut look, timer).await;
+        let found = look.verdict(looked);
         (Ok(response), found.map_or(Found::Nothing, Found::Verdict))
     }
 

@@ -8,9 +8,7 @@ use serde_json::Value;
 /// What an event means for bytes that are held back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// Only shows that the connection lives.
-    KeepAlive,
-    /// Belongs to the answer, and says nothing of it yet.
+    /// Says nothing of the answer yet: a sign that the connection lives, or a beginning.
     Quiet,
     /// A part of the answer, its end, or something unknown: holding back must end some day.
     Output,
@@ -52,9 +50,8 @@ fn judge_value(name: &str, value: &Value, text: &str) -> Frame {
         return Frame::Error(error);
     }
     let kind = kind(name, value);
-    if KEEP_ALIVES.contains(&kind) || KEEP_ALIVES.contains(&name) {
-        Frame::KeepAlive
-    } else if quiet::is_quiet(kind, value) {
+    let keep_alive = KEEP_ALIVES.contains(&kind) || KEEP_ALIVES.contains(&name);
+    if keep_alive || quiet::is_quiet(kind, value) {
         Frame::Quiet
     } else {
         Frame::Output
@@ -68,7 +65,7 @@ fn judge_text(name: &str, text: &str) -> Frame {
     }
     let empty = text.is_empty() && matches!(name, "" | "message");
     if empty || KEEP_ALIVES.contains(&name) {
-        Frame::KeepAlive
+        Frame::Quiet
     } else {
         Frame::Output
     }

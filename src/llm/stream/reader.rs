@@ -82,11 +82,6 @@ impl Reader {
         earlier.or_else(|| self.dispatch().filter(is_whole))
     }
 
-    /// Whether a plain JSON body has begun.
-    pub(super) fn is_in_json(&self) -> bool {
-        self.json.is_some()
-    }
-
     fn add(&mut self, byte: u8) {
         self.line.push(byte);
         if self.begun || matches!(byte, b' ' | b'\t') {

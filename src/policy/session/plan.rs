@@ -172,9 +172,9 @@ impl RetrySession {
         let backoff = &policy.0.backoff;
         let own = backoff.delay_after(self.counts.previous, n, moment.random);
         let delay = self.delay(own, outcome.server_delay(moment.wall), case)?;
-        let cost = match outcome.error_kind() {
-            Some(kind) if kind.is_timeout() => Cost::Timeout,
-            _ => Cost::Retry,
+        let cost = match outcome.ran_out_of_time() {
+            true => Cost::Timeout,
+            false => Cost::Retry,
         };
         let plan = self.resend(delay, cost, case);
         let tally = plan.tally.map(|tally| Tally {

@@ -62,6 +62,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.half(status, 12).await;
                 self.stall().await;
             }
+            Act::Pause(ref answer, bytes) => {
+                return match self.pause(answer, bytes, state).await {
+                    true => None,
+                    false => Some(End::Close),
+                };
+            }
             Act::EndlessBody(status) => self.endless(status, state).await,
             Act::Garbage => {
                 self.write(b"this is not the protocol that you are looking for\r\n\r\n")
@@ -86,6 +92,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn half(&mut self, status: u16, length: usize) {
         let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n\r\nhalf");
         self.write(head.as_bytes()).await;
+    }
+
+    /// Answers in two parts; false if the client went away between them.
+    async fn pause(&mut self, answer: &Answer, bytes: usize, state: &State) -> bool {
+        let all = answer.bytes(false);
+        let (first, rest) = all.split_at(all.len() - answer.body.len() + bytes);
+        self.write(first).await;
+        tokio::select! {
+            () = state.go_on.notified() => {}
+            () = self.stall() => return false,
+        }
+        self.write(rest).await;
+        true
     }
 
     async fn endless(&mut self, status: u16, state: &State) {

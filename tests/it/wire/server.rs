@@ -40,6 +40,8 @@ pub(crate) enum Act {
     StallHead,
     /// Writes a head that promises a body, and then nothing.
     StallBody(u16),
+    /// Writes the answer up to so many bytes of its body, and the rest after [`FaultServer::go_on`].
+    Pause(Answer, usize),
     /// Writes a head and a body that goes on for ever.
     EndlessBody(u16),
     /// Answers something that is not HTTP.
@@ -92,6 +94,7 @@ pub(super) struct State {
     open: Mutex<usize>,
     pub(super) written: Mutex<usize>,
     pub(super) changed: Notify,
+    pub(super) go_on: Notify,
 }
 
 impl Act {
@@ -180,6 +183,11 @@ impl FaultServer {
     /// How many bytes of endless bodies were written.
     pub(crate) fn written(&self) -> usize {
         *self.state.written.lock().unwrap()
+    }
+
+    /// Lets one answer go on that has paused, or will.
+    pub(crate) fn go_on(&self) {
+        self.state.go_on.notify_one();
     }
 
     /// Waits until something that the server has seen is so; a test's own limit ends a wait in vain.

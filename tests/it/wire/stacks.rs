@@ -6,6 +6,7 @@ pub(crate) mod clock;
 mod breaker;
 mod concurrency;
 mod extensions;
+mod holds;
 mod nested;
 mod readiness;
 mod timeouts;

@@ -39,8 +39,8 @@ pub(super) fn a_stream() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(String::into_bytes)
 }
 
-/// The decision, and whether something had come, for a stream in pieces.
-fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Seen, bool, bool) {
+/// The decision for a stream in pieces, and whether its end had to be seen first.
+fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Seen, bool) {
     let mut peek = Peek::new();
     let mut last = Seen::Hold;
     for piece in pieces {
@@ -49,9 +49,8 @@ fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Seen, bool, bool) {
             break;
         }
     }
-    let event = peek.has_event();
     let ended = last == Seen::Hold;
-    (peek.end(), ended, event)
+    (peek.end(), ended)
 }
 
 proptest! {
