@@ -82,7 +82,7 @@ fn loaded(document: &Document) -> Option<RetryConfig> {
 
 fn check_errors(errors: &ConfigErrors) {
     let number = errors.iter().count();
-    assert!((1..=100).contains(&number));
+    assert!((1..=20).contains(&number));
     for error in errors.iter() {
         assert!(!error.field().is_empty() && !error.allowed().is_empty());
     }

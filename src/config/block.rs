@@ -1,46 +1,11 @@
 //! Reading the maps of a document: every key is asked for by name, and what nobody asked for is an error.
 
+use super::problems::{Problems, Unknown, nearest};
 use super::shown;
 use super::value::Value;
-use crate::error::ConfigError;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-/// The problems of a document; all of them are found before it is refused.
-#[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<ConfigError>>);
-
-impl Problems {
-    pub(super) fn add(&self, path: &Path, given: &dyn Display, cause: impl Into<String>) {
-        let error = ConfigError::at(path.to_string(), given.to_string(), cause.into());
-        let mut problems = self.0.borrow_mut();
-        if problems.len() < MOST_PROBLEMS && !problems.contains(&error) {
-            problems.push(error);
-        }
-    }
-
-    pub(super) fn push(&self, error: ConfigError) {
-        let mut problems = self.0.borrow_mut();
-        if problems.len() < MOST_PROBLEMS && !problems.contains(&error) {
-            problems.push(error);
-        }
-    }
-
-    /// Whether something is wrong inside of a place.
-    pub(super) fn are_within(&self, path: &str) -> bool {
-        self.0.borrow().iter().any(|problem| {
-            let rest = problem.field().strip_prefix(path);
-            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
-        })
-    }
-
-    pub(super) fn take(self) -> Vec<ConfigError> {
-        self.0.into_inner()
-    }
-}
-
-const MOST_PROBLEMS: usize = 100;
 /// An upper bound from here on is no news to anybody.
 const MANY: u32 = u32::MAX - 1;
 
@@ -243,26 +208,28 @@ impl<'a> Node<'a> {
             self.not(&format!("one of {}", all.join(", ")));
             return None;
         };
-        let found = words.iter().find(|(word, _)| *word == text);
-        let other = others.iter().find(|(word, _)| *word == text);
-        match (found, other, nearest(text, &known)) {
-            (Some(_), ..) => {}
-            (_, Some((_, form)), _) => {
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(value.clone());
+        }
+        let form = others.iter().find(|(word, _)| *word == text);
+        match form {
+            Some((_, form)) => {
                 self.wrong(format!("{} does not stand alone: write {form}", self.value));
             }
-            (.., Some(_)) => self.unknown("is not known", &known),
-            _ => self.unknown("is not known", &all),
+            None if nearest(text, &known).is_some() => self.unknown(text, &known),
+            None => self.unknown(text, &all),
         }
-        found.map(|(_, value)| value.clone())
+        None
     }
 
-    /// Says that a name is not among those that are known, and which one is nearest.
-    pub(super) fn unknown(&self, what: &str, known: &[&str]) {
-        let given = match self.value {
-            Value::Text(text) => text.as_str(),
-            _ => "",
+    fn unknown(&self, word: &str, known: &[&str]) {
+        let unknown = Unknown {
+            name: word,
+            what: format!("{} is not known", self.value),
+            known: known.iter().copied(),
         };
-        self.wrong(format!("{} {what}: {}", self.value, hint(given, known)));
+        self.problems
+            .unknown(self.path.as_str(), self.value, unknown);
     }
 
     pub(super) fn count(&self, least: u32, most: u32) -> Option<u32> {
@@ -352,35 +319,14 @@ impl<'a> Block<'a> {
     /// Everything was asked for; what is left is unknown.
     pub(super) fn end(self) {
         for key in self.left.keys() {
-            let cause = format!("is not a known key: {}", hint(key, &self.known));
             let shown = shown::key(key);
-            self.problems.add(&self.path.key(&shown), &shown, cause);
+            let unknown = Unknown {
+                name: key,
+                what: "is not a known key".to_owned(),
+                known: self.known.iter().copied(),
+            };
+            let path = self.path.key(&shown);
+            self.problems.unknown(path.as_str(), &shown, unknown);
         }
     }
-}
-
-/// The nearest of the known words, or all of them.
-pub(super) fn hint(given: &str, known: &[&str]) -> String {
-    match nearest(given, known) {
-        Some(word) => format!("did you mean {word}?"),
-        None if known.is_empty() => "there are none".to_owned(),
-        None => format!("known are {}", known.join(", ")),
-    }
-}
-
-/// The one that ends in the given word, else the one that is most like it.
-fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
-    const NEAR: f64 = 0.75;
-    let plain = given.to_ascii_lowercase();
-    let ends = |word: &&&str| {
-        let start = word.strip_suffix(plain.as_str());
-        start.is_some_and(|start| start.ends_with('_'))
-    };
-    let near = known
-        .iter()
-        .map(|word| (strsim::jaro_winkler(&plain, word), word))
-        .filter(|(likeness, _)| *likeness >= NEAR)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    let ending = known.iter().find(ends);
-    ending.or(near.map(|(_, word)| word)).copied()
 }

@@ -1,7 +1,8 @@
 //! The document's own shape: budgets, policies, defaults and services.
 
-use super::block::{Block, Node, Path, Problems};
+use super::block::{Block, Node, Path};
 use super::matching::Matching;
+use super::problems::Problems;
 use super::retry::{Given, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
 use super::scalar::{decimal, duration, words};

@@ -1,21 +1,34 @@
 //! Header maps of a document.
 
 use super::block::Node;
+use super::shown::is_short;
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+/// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
+const MOST: usize = 100;
+
 /// A map of names and values; a list gives a name several.
 pub(super) fn headers(node: &Node<'_>) -> Option<HeaderMap> {
-    let mut headers = HeaderMap::new();
     if !is_map(node) {
         return None;
     }
-    for (name, entry) in node.entries() {
+    let entries = node.entries();
+    let several = entries.iter().map(|(_, entry)| match entry.value {
+        Value::List(list) => list.len(),
+        _ => 1,
+    });
+    if several.fold(0, usize::saturating_add) > MOST {
+        let cause = format!("holds more than {MOST} headers");
+        node.problems.add(&node.path, &"", cause);
+        return None;
+    }
+    let mut headers = HeaderMap::new();
+    for (name, entry) in entries {
         let Some(name) = name_of(name, node) else {
             continue;
         };
-        let node = entry;
-        for node in node.one_or_more() {
+        for node in entry.one_or_more() {
             match value_of(&node) {
                 Ok(value) => {
                     headers.append(&name, value);
@@ -52,9 +65,11 @@ fn value_of(node: &Node<'_>) -> Result<HeaderValue, String> {
 
 /// The name, which may be a secret where it is none: the problem is told of the place that holds it.
 pub(super) fn name_of(name: &str, place: &Node<'_>) -> Option<HeaderName> {
-    let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+    let short = Some(name).filter(|name| is_short(name));
+    let parsed = short.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok());
     if parsed.is_none() {
         let cause = match name.contains(':') {
+            _ if !is_short(name) => "holds a header name of more than 128 bytes",
             true => "holds a header name with a colon: write the value as the value of the key",
             false => "holds what is no header name: write letters, digits and hyphens",
         };

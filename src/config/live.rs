@@ -1,13 +1,14 @@
 //! A document in force: its services with their routes, and the budgets that outlive it.
 
-use super::block::Problems;
+use super::block::Path;
 use super::document::{BudgetSpec, OverridesSpec, PlaceSpec, ServiceSpec, Spec};
+use super::errors::ConfigErrors;
 use super::matching::{Matching, Rank};
 use super::names::Names;
+use super::problems::Problems;
 use super::resolve::{LONGEST_CHAIN, Place, Resolver};
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
-use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ impl Live {
         document: Value,
         names: &Names,
         before: Option<&Self>,
-    ) -> Result<Self, Vec<ConfigError>> {
+    ) -> Result<Self, ConfigErrors> {
         let problems = Problems::default();
         let spec = Spec::read(&document, &problems);
         let built = Builder {
@@ -59,10 +60,7 @@ impl Live {
             budgets: LiveBudgets::of(&spec, before.map(|before| &before.budgets)),
         }
         .build();
-        let problems = problems.take();
-        if !problems.is_empty() {
-            return Err(problems);
-        }
+        problems.into_errors()?;
         let (services, rest, budgets) = built;
         let mut matching: Vec<Arc<Service>> = services
             .values()
@@ -158,8 +156,7 @@ impl Builder<'_> {
             let cause = format!(
                 "has more than {MOST_RULES} rules, counted at every place where they decide"
             );
-            let error = ConfigError::at("the document".to_owned(), String::new(), cause);
-            self.resolver.problems.push(error);
+            self.resolver.problems.add(&Path::default(), &"", cause);
             return (
                 BTreeMap::new(),
                 Arc::new(Route::new(RetryPolicy::default())),
@@ -274,14 +271,12 @@ impl Builder<'_> {
                 false => format!(" (what the document says holds at {name} too)"),
             };
             let cause = format!("failover goes round in a circle: {way}{why}");
-            let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
-            self.resolver.problems.push(error);
+            self.resolver.problems.at(from, &name, cause);
             return None;
         }
         let too_long = || {
             let cause = format!("failover goes through more than {LONGEST_CHAIN} services");
-            let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
-            self.resolver.problems.push(error);
+            self.resolver.problems.at(from, &name, cause);
         };
         if trail.len() >= LONGEST_CHAIN {
             too_long();

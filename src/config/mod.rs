@@ -47,6 +47,7 @@ mod headers;
 mod live;
 mod matching;
 mod names;
+mod problems;
 mod resolve;
 mod retry;
 mod rule;
@@ -153,7 +154,7 @@ impl RetryConfig {
 
     fn put(&self, document: Value) -> Result<(), ConfigErrors> {
         let Shared { live, names, .. } = &*self.shared;
-        let new = Live::load(document, names, Some(&live.load())).map_err(ConfigErrors::new)?;
+        let new = Live::load(document, names, Some(&live.load()))?;
         live.store(Arc::new(new));
         Ok(())
     }
@@ -213,7 +214,7 @@ impl RetryConfigBuilder {
         let live = Live::load(document.0.clone(), &self.names, None);
         Ok(RetryConfig {
             shared: Arc::new(Shared {
-                live: ArcSwap::from_pointee(live.map_err(ConfigErrors::new)?),
+                live: ArcSwap::from_pointee(live?),
                 names: self.names,
                 writing: Mutex::new(()),
             }),

@@ -2,9 +2,9 @@
 
 mod checks;
 
-use super::block::{Problems, hint};
 use super::document::{PlaceSpec, Spec};
 use super::names::Names;
+use super::problems::{Problems, Unknown};
 use super::retry::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
 use super::value::Value;
@@ -98,9 +98,7 @@ impl Resolver<'_> {
         let Some(used) = self.spec.policies.get(&uses.value) else {
             let own_names = self.spec.policies.keys().map(String::as_str);
             let presets = Preset::ALL.iter().map(|preset| preset.name);
-            let known: Vec<&str> = own_names.chain(presets).collect();
-            let hint = hint(&uses.value, &known);
-            self.wrong(uses, format!("\"{}\" is no policy: {hint}", uses.value));
+            self.unknown(uses, &uses.value, "is no policy", own_names.chain(presets));
             return own;
         };
         trail.push(uses.value.clone());
@@ -309,10 +307,8 @@ impl Resolver<'_> {
             return Backoff::none();
         };
         let Some(make) = self.names.backoffs.get(name) else {
-            let known: Vec<&str> = self.names.backoffs.keys().map(|name| &**name).collect();
-            let hint = hint(name, &known);
-            let what = "is no custom backoff of this program";
-            self.wrong(given, format!("\"{name}\" {what}: {hint}"));
+            let known = self.names.backoffs.keys().map(|name| &**name);
+            self.unknown(given, name, "is no custom backoff of this program", known);
             return Backoff::none();
         };
         let args = retry.args.as_ref().map_or(&Value::Null, |args| &args.value);
@@ -320,8 +316,7 @@ impl Resolver<'_> {
             Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
             Err(cause) => {
                 let from = retry.args.as_ref().map_or(&given.from, |args| &args.from);
-                let error = ConfigError::at(from.to_string(), name.to_owned(), cause);
-                self.problems.push(error);
+                self.problems.at(from, &name, cause);
                 Backoff::none()
             }
         }
@@ -356,13 +351,24 @@ impl Resolver<'_> {
                 (from, format!("{text} is not allowed: {allowed}{at}"))
             }
         };
-        let error = ConfigError::at(place.to_owned(), text.to_owned(), cause);
-        self.problems.push(error);
+        self.problems.at(place, &text, cause);
     }
 
     fn wrong<T>(&self, given: &Given<T>, cause: impl Into<String>) {
-        let error = ConfigError::at(given.from.to_string(), given.text.clone(), cause.into());
-        self.problems.push(error);
+        self.problems.at(&given.from, &given.text, cause);
+    }
+
+    /// A name that must be among the known ones, and is not.
+    fn unknown<'k, T>(
+        &self,
+        given: &Given<T>,
+        name: &str,
+        what: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) {
+        let what = format!("\"{name}\" {what}");
+        let unknown = Unknown { name, what, known };
+        self.problems.unknown(&given.from, &given.text, unknown);
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
         |text: &str| text.contains(['@', '?', '=']) || text.contains("://") || text.contains(": ");
     if text.is_empty() {
         Some("is empty: give a name")
-    } else if text.len() > LONGEST_NAME {
+    } else if !is_short(text) {
         Some("is too long: a name has at most 128 bytes")
     } else if forbidden(text) || holds_credentials(text) {
         Some(
@@ -57,6 +57,11 @@ pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether a text is no longer than a name.
+pub(super) fn is_short(text: &str) -> bool {
+    text.len() <= LONGEST_NAME
 }
 
 /// Whether a value holds nothing that may be a secret: no user info, query, fragment, header or cookie.

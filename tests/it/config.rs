@@ -1,6 +1,7 @@
 //! What a document says: what it is refused for, how its layers lie upon each other, what its rules decide, and how it
 //! is replaced while it is in force.
 
+mod bounds;
 mod client;
 mod exhausted;
 mod merged;

@@ -1,10 +1,10 @@
 //! Names that must mean something.
 
 use super::{Resolver, value};
-use crate::config::block::{Path, hint};
+use crate::config::block::Path;
 use crate::config::document::ServiceSpec;
+use crate::config::problems::Unknown;
 use crate::config::retry::{Exhausted, Given, Growth, Retry};
-use crate::error::ConfigError;
 use crate::policy::Preset;
 
 impl Resolver<'_> {
@@ -42,38 +42,37 @@ impl Resolver<'_> {
     pub(super) fn check_dead_letter(&self, given: &Given<Exhausted>, name: &str) {
         let known = &self.names.dead_letters;
         if !known.contains_key(name) {
-            let known: Vec<&str> = known.keys().map(|name| &**name).collect();
+            let known = known.keys().map(|name| &**name);
             let what = "is no dead letter observer of this program";
-            let hint = hint(name, &known);
-            self.wrong(given, format!("\"{name}\" {what}: {hint}"));
+            self.unknown(given, name, what, known);
         }
     }
 
     pub(super) fn check_budget(&self, given: &Given<String>) {
         let budgets = &self.spec.budgets;
         if !budgets.contains_key(&given.value) {
-            let known: Vec<&str> = budgets.keys().map(String::as_str).collect();
-            let hint = hint(&given.value, &known);
-            self.wrong(given, format!("\"{}\" is no budget: {hint}", given.value));
+            let known = budgets.keys().map(String::as_str);
+            self.unknown(given, &given.value, "is no budget", known);
         }
     }
 
     /// A service that can be failed over to.
     pub(in crate::config) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
         let services = &self.spec.services;
-        let wrong = |cause: String| {
-            self.problems
-                .push(ConfigError::at(from.to_owned(), name.to_owned(), cause));
-        };
         match services.get(name) {
             None => {
-                let known: Vec<&str> = services.keys().map(String::as_str).collect();
-                wrong(format!("\"{name}\" is no service: {}", hint(name, &known)));
+                let unknown = Unknown {
+                    name,
+                    what: format!("\"{name}\" is no service"),
+                    known: services.keys().map(String::as_str),
+                };
+                self.problems.unknown(from, &name, unknown);
                 None
             }
             Some(service) if service.base_url.is_none() => {
                 let place = Path::default().key("services").key(name).key("base_url");
-                wrong(format!("\"{name}\" has no place to go to: give {place}"));
+                let cause = format!("\"{name}\" has no place to go to: give {place}");
+                self.problems.at(from, &name, cause);
                 None
             }
             found => found,

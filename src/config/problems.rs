@@ -1,0 +1,146 @@
+//! The problems of a document: all of them are found before it is refused, and the first ones are told.
+
+use super::block::Path;
+use super::errors::ConfigErrors;
+use super::shown::is_short;
+use crate::error::ConfigError;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Of more problems than this, the others are counted.
+const MOST_TOLD: usize = 20;
+/// More known names than this are not compared with one that is not known.
+const MOST_COMPARED: usize = 1_000;
+/// More bytes of known names than this are not listed.
+const MOST_LISTED: usize = 512;
+
+#[derive(Debug, Default)]
+pub(super) struct Problems(RefCell<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    told: Vec<ConfigError>,
+    /// By place and cause, since the same problem may be met at every service.
+    seen: HashSet<u64>,
+}
+
+/// A name that is not known, and those that are.
+pub(super) struct Unknown<'a, K> {
+    pub(super) name: &'a str,
+    /// What is wrong with it.
+    pub(super) what: String,
+    pub(super) known: K,
+}
+
+impl Problems {
+    pub(super) fn add(&self, path: &Path, given: &dyn Display, cause: impl Into<String>) {
+        self.at(path.as_str(), given, cause);
+    }
+
+    pub(super) fn at(&self, place: &str, given: &dyn Display, cause: impl Into<String>) {
+        self.tell(place, given, cause.into(), |cause| cause);
+    }
+
+    /// Tells which of the known names is nearest, or all of them.
+    pub(super) fn unknown<'k, K: IntoIterator<Item = &'k str>>(
+        &self,
+        place: &str,
+        given: &dyn Display,
+        unknown: Unknown<'_, K>,
+    ) {
+        let Unknown { name, what, known } = unknown;
+        self.tell(place, given, what, |what| {
+            let known: Vec<&str> = known.into_iter().collect();
+            format!("{what}: {}", hint(name, &known))
+        });
+    }
+
+    /// Whether something is wrong inside of a place, as far as that is known.
+    pub(super) fn are_within(&self, path: &str) -> bool {
+        let found = self.0.borrow();
+        found.told.len() >= MOST_TOLD
+            || found.told.iter().any(|problem| {
+                let rest = problem.field().strip_prefix(path);
+                rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+            })
+    }
+
+    /// All of them, if there are any.
+    pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
+        let Found { told, seen } = self.0.into_inner();
+        match told.is_empty() {
+            true => Ok(()),
+            false => {
+                let more = seen.len().saturating_sub(told.len());
+                Err(ConfigErrors::new(told, more))
+            }
+        }
+    }
+
+    fn tell(
+        &self,
+        place: &str,
+        given: &dyn Display,
+        cause: String,
+        whole: impl FnOnce(String) -> String,
+    ) {
+        let mut found = self.0.borrow_mut();
+        let is_new = found.seen.insert(hash(place, &cause));
+        if is_new && found.told.len() < MOST_TOLD {
+            let problem = ConfigError::at(place.to_owned(), given.to_string(), whole(cause));
+            found.told.push(problem);
+        }
+    }
+}
+
+fn hash(place: &str, cause: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (place, cause).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The nearest of the known words, or all of them.
+fn hint(given: &str, known: &[&str]) -> String {
+    match nearest(given, known) {
+        Some(word) => format!("did you mean {word}?"),
+        None if known.is_empty() => "there are none".to_owned(),
+        None => format!("known are {}", listed(known)),
+    }
+}
+
+fn listed(known: &[&str]) -> String {
+    let mut text = String::new();
+    for (index, word) in known.iter().enumerate() {
+        if text.len() > MOST_LISTED {
+            let more = known.len().saturating_sub(index);
+            return format!("{text} and {more} more");
+        }
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(word);
+    }
+    text
+}
+
+/// The one that ends in the given word, else the one that is most like it.
+pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+    const NEAR: f64 = 0.75;
+    if !is_short(given) || known.len() > MOST_COMPARED {
+        return None;
+    }
+    let plain = given.to_ascii_lowercase();
+    let ends = |word: &&&str| {
+        let start = word.strip_suffix(plain.as_str());
+        start.is_some_and(|start| start.ends_with('_'))
+    };
+    let near = known
+        .iter()
+        .map(|word| (strsim::jaro_winkler(&plain, word), word))
+        .filter(|(likeness, _)| *likeness >= NEAR)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let ending = known.iter().find(ends);
+    ending.or(near.map(|(_, word)| word)).copied()
+}
