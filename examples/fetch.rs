@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::Parser;
 use http_retry::observe::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::policy::{DelaySource, ServerDelay};
-use http_retry::reqwest::RetryMiddleware;
+use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryPolicy, RetryReport, StopReason};
 use reqwest::{Method, Response, Url};
@@ -84,8 +84,11 @@ async fn fetch(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 fn client(policy: RetryPolicy) -> anyhow::Result<ClientWithMiddleware> {
-    let plain = reqwest::Client::builder().build()?;
-    let retries = RetryMiddleware::new(policy).observe(Timeline::starting_now());
+    let followed = redirect_policy(reqwest::redirect::Policy::default());
+    let plain = reqwest::Client::builder().redirect(followed).build()?;
+    let retries = RetryMiddleware::new(policy)
+        .redirects_watched()
+        .observe(Timeline::starting_now());
     Ok(ClientBuilder::new(plain).with(retries).build())
 }
 

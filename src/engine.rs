@@ -1,8 +1,10 @@
 //! What an adapter is set up with, shared by all of its requests.
 
 use crate::gate::Gate;
+use crate::nested::LayerId;
 use crate::observe::Observer;
 use crate::policy::{RetryPolicy, RetrySession};
+use crate::redirects::Redirects;
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -22,8 +24,8 @@ pub(crate) struct Engine {
     pub(crate) recorded: usize,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
-    /// The client below follows redirects, which an error may hide.
-    pub(crate) redirects: bool,
+    /// What is known of redirects that the client below follows.
+    pub(crate) redirects: Redirects,
     /// Requests that are not idempotent get a key that makes them so.
     pub(crate) idempotency_keys: bool,
     /// The header that tells the server which attempt it sees.
@@ -76,13 +78,19 @@ impl Engine {
             drain: DrainLimit::DEFAULT,
             recorded: RECORDED,
             across_tasks: false,
-            redirects: true,
+            redirects: Redirects::default(),
             idempotency_keys: false,
             attempt_header: None,
             silent: false,
         };
         engine.settle();
         engine
+    }
+
+    /// What tells this layer apart from others, as long as it is in use.
+    pub(crate) fn id(&self) -> LayerId {
+        let place = std::ptr::from_ref(self).addr();
+        LayerId::new(place).unwrap_or(LayerId::MIN)
     }
 
     pub(crate) fn observe(&mut self, observer: impl Observer) {
@@ -277,20 +285,58 @@ macro_rules! http_engine_settings {
             self.with(|engine| engine.attempt_header = Some(name))
         }
 
-        /// Says that the reqwest client below follows no redirects (`redirect::Policy::none()`).
+        crate::engine::redirect_settings!();
+    };
+}
+
+/// What an adapter is told of the redirects that a reqwest client below it follows.
+macro_rules! redirect_settings {
+    () => {
+        /// Says that the reqwest client below marks every redirect that it follows: its policy is a
+        /// [`redirect_policy`](crate::reqwest::redirect_policy).
         ///
-        /// A followed redirect hides behind the error of the request that came after it: a POST that was answered 303
-        /// and whose GET could not connect looks as if nothing had been sent. So, without this word, a request of
-        /// reqwest that is not idempotent is not repeated after a connection error. Default: redirects may be followed.
+        /// A followed redirect hides behind what came after it: a POST that was answered 303, and whose GET was
+        /// answered 429 or could not connect, looks as if the POST had not been processed. With this word such a
+        /// request is not sent again, and one that followed no redirect is. Without this word and
+        /// [`redirects_off`](Self::redirects_off), which is the default, the two look alike: no request that is not
+        /// idempotent is repeated, and the report says
+        /// [`StopReason::RedirectsUnknown`](crate::StopReason::RedirectsUnknown).
+        ///
+        /// An attempt that goes on in another task loses the mark. A redirect there counts as one of every attempt for
+        /// the same path that is under way at that moment, and so does one of a request without a retry layer.
+        ///
+        /// With another policy on the client this is wrong, and redirects back to the same URL are not noticed. Once an
+        /// answer comes from another URL than the request's without a mark, the layer behaves as if it had been told
+        /// nothing; so does a middleware below that sends requests to other URLs.
+        ///
+        /// # Source
+        ///
+        /// RFC 9110 sections 15.4.3, 15.4.4 (a POST that becomes a GET) and 9.2.2.
+        #[cfg(feature = "reqwest")]
+        #[must_use]
+        pub fn redirects_watched(self) -> Self {
+            let watched = crate::redirects::Redirects::told(crate::redirects::Told::Watched);
+            self.with(|engine| engine.redirects = watched)
+        }
+
+        /// Says that the reqwest client below follows no redirects: its policy is
+        /// [`Policy::none`](::reqwest::redirect::Policy::none).
+        ///
+        /// Then every answer and every error is about the request itself, and a request that is not idempotent is
+        /// repeated wherever these say that it was not processed. Default: nothing is known, see
+        /// [`redirects_watched`](Self::redirects_watched).
+        #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            self.with(|engine| engine.redirects = false)
+            let off = crate::redirects::Redirects::told(crate::redirects::Told::Off);
+            self.with(|engine| engine.redirects = off)
         }
     };
 }
 
 pub(crate) use engine_settings;
 pub(crate) use http_engine_settings;
+pub(crate) use redirect_settings;
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,14 @@
 //! Clients wrap each other's errors, so what happened stands somewhere in the chain, sometimes inside an
 //! `std::io::Error`, whose `source()` skips its own payload.
 
+mod io_errors;
+
 use crate::error::AttemptTimeout;
 use crate::observe::RequestFailed;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
+use crate::redirects::Trail;
 use http::StatusCode;
+use io_errors::{read_io, while_connecting};
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -19,6 +23,35 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
         Some(error) => walk(policy, error),
         None => Outcome::error(ErrorKind::Other),
     }
+}
+
+/// Whether an error comes from reqwest, whose client may follow redirects by itself.
+pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
+    trail_of(policy, error).may_follow
+}
+
+/// What an error shows of redirects.
+#[cfg(feature = "reqwest")]
+pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Trail<'a> {
+    let known = policy.own_error(error).or_else(|| known(error));
+    let mut links = known.into_iter().flat_map(links);
+    match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
+        Some(error) => Trail {
+            may_follow: true,
+            // That of an answer may be where a redirect led.
+            path: error
+                .url()
+                .filter(|_| !error.is_status())
+                .map(::reqwest::Url::path),
+            urls: None,
+        },
+        None => Trail::default(),
+    }
+}
+
+#[cfg(not(feature = "reqwest"))]
+pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
+    Trail::default()
 }
 
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
@@ -117,9 +150,7 @@ impl Walk {
     fn placed(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
         match (self.answered, self.unsent) {
-            (true, _) => outcome
-                .with(class, Reach::Answered)
-                .that_got(Reach::Answered),
+            (true, _) => outcome.after_an_answer(),
             (false, true) => outcome.with(class, Reach::Unsent),
             (false, false) => outcome,
         }
@@ -383,49 +414,6 @@ fn read_h2(error: &h2::Error) -> Link {
         return Link::Says(ErrorKind::Body);
     }
     Link::says_if(!error.is_io(), ErrorKind::Http2)
-}
-
-fn read_io(error: &io::Error) -> Link {
-    use io::ErrorKind as Io;
-    match error.kind() {
-        Io::ConnectionRefused
-        | Io::AddrNotAvailable
-        | Io::HostUnreachable
-        | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
-        Io::TimedOut => Link::Says(ErrorKind::Timeout),
-        Io::InvalidData => Link::Says(match is_refused_certificate(error) {
-            true => ErrorKind::Certificate,
-            false => ErrorKind::Protocol,
-        }),
-        Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
-        Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
-            Link::Says(ErrorKind::Reset)
-        }
-        _ => Link::Silent,
-    }
-}
-
-/// In TLS 1.3 a client hears only after its handshake that its certificate is refused, by an alert in rustls's words.
-fn is_refused_certificate(error: &io::Error) -> bool {
-    let words = error.to_string();
-    let alert = words.strip_prefix("received fatal alert: ");
-    let about = ["Certificate", "UnknownCA", "AccessDenied"];
-    alert.is_some_and(|alert| about.iter().any(|about| alert.contains(about)))
-}
-
-/// The same thing said of a connection that was still being made: the request was not sent.
-fn while_connecting(kind: ErrorKind) -> ErrorKind {
-    match kind {
-        ErrorKind::Timeout => ErrorKind::ConnectTimeout,
-        ErrorKind::Incomplete => ErrorKind::Tls,
-        // How the TLS libraries say that the peer, or its certificate, is not acceptable.
-        ErrorKind::Protocol => ErrorKind::Certificate,
-        ErrorKind::Certificate
-        | ErrorKind::Dns
-        | ErrorKind::ConnectTimeout
-        | ErrorKind::Request => kind,
-        _ => ErrorKind::Connect,
-    }
 }
 
 impl AttemptTimeout {

@@ -20,13 +20,20 @@
 //!
 //! ```
 //! # #[cfg(feature = "reqwest")] {
-//! use http_retry::reqwest::RetryMiddleware;
+//! use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 //! use http_retry::{RetryBudget, RetryPolicy};
+//! use reqwest::redirect::Policy;
 //!
+//! # fn build() -> reqwest::Result<()> {
 //! let budget = RetryBudget::default();
-//! let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
-//!     .with(RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget))
+//! let retries = RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget);
+//! // A redirect that was followed is seen by this policy, so that a POST is repeated only where none was.
+//! let client = reqwest::Client::builder().redirect(redirect_policy(Policy::default())).build()?;
+//! let client = reqwest_middleware::ClientBuilder::new(client)
+//!     .with(retries.redirects_watched())
 //!     .build();
+//! # Ok(()) }
+//! # build().unwrap();
 //! # }
 //! ```
 //!
@@ -94,6 +101,7 @@ pub mod llm;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod message;
 mod nested;
+mod redirects;
 mod retry_loop;
 mod route;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -3,6 +3,7 @@
 mod answer;
 mod http_request;
 mod measure;
+mod record;
 mod replay_body;
 #[cfg(feature = "reqwest")]
 mod reqwest_request;
@@ -12,16 +13,18 @@ pub use answer::Answer;
 pub use replay_body::ReplayBody;
 pub use retry_body::RetryBody;
 
-use crate::policy::{ErrorKind, Outcome, Reach, RewriteWith};
+use crate::policy::RewriteWith;
 use crate::route::Move;
+use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
 use measure::Measure;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 
 /// A body that can be copied for a later attempt, perhaps not every time.
 ///
-/// Every `http_body::Body` that is `Clone` has it; wrap any other in a [`ReplayBody`].
+/// Every `http_body::Body` that is `Clone` has it. For any other, tell the tower layer how to copy it (`copy_body`), or wrap
+/// it in a [`ReplayBody`].
 ///
 /// A clone may share what it is made of, and then lacks what the first attempt has sent. So a clone is sent only if it
 /// measures what the body measured before the first attempt: the same exact length by
@@ -29,7 +32,8 @@ use std::borrow::Cow;
 /// sent, and neither is one of unknown length, such as a stream: the last outcome comes back, and its report says
 /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The clone is measured when the retry is decided and again
 /// before it is sent. An attempt that was cut short can read on between that and the sending of the retry, or at any time
-/// where nothing is left of the last outcome that could come back; so give the layer no body that shares.
+/// where nothing is left of the last outcome that could come back; so where a body shares and can copy itself, let it
+/// (`copy_body`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent a second time",
     label = "this body is not `Clone + http_body::Body`",
@@ -81,6 +85,7 @@ pub trait Replay: Sized {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<B: Clone + http_body::Body + 'static> Replay for B {
     fn replay(&self) -> Option<Self> {
         Some(self.clone())
@@ -96,18 +101,34 @@ impl<B: Clone + http_body::Body + 'static> Replay for B {
     }
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
-        let text = (self as &mut dyn Any).downcast_mut::<String>();
-        let other = text
-            .as_ref()
-            .and_then(|text| String::from_utf8(with(text.as_bytes())?).ok());
-        match (text, other) {
-            (Some(text), Some(other)) => {
-                *text = other;
-                true
-            }
-            _ => false,
-        }
+        rewrite_bytes(self, with)
     }
+}
+
+/// Puts other bytes in the place of a body that is plain text or bytes, and tells whether it is one and there were any.
+pub(crate) fn rewrite_bytes(
+    body: &mut dyn Any,
+    with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> bool {
+    if let Some(text) = body.downcast_mut::<String>() {
+        let other = with(text.as_bytes()).and_then(|other| String::from_utf8(other).ok());
+        return put(text, other);
+    }
+    if let Some(bytes) = body.downcast_mut::<Vec<u8>>() {
+        let other = with(bytes);
+        return put(bytes, other);
+    }
+    if let Some(bytes) = body.downcast_mut::<Bytes>() {
+        let other = with(bytes).map(Bytes::from);
+        return put(bytes, other);
+    }
+    false
+}
+
+fn put<T>(place: &mut T, other: Option<T>) -> bool {
+    let changed = other.is_some();
+    other.into_iter().for_each(|other| *place = other);
+    changed
 }
 
 impl<B: http_body::Body> Replay for ReplayBody<B> {
@@ -139,14 +160,12 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request that can be sent a second time",
     note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
-            `http_retry::ReplayBody`, and `reqwest::Request` with the feature `reqwest`"
+            `http_retry::ReplayBody`, or for which it has a `copy_body`; and `reqwest::Request` with the feature \
+            `reqwest`"
 )]
 pub trait Resend: Sized + sealed::Sealed {
     /// What later attempts are made of.
     type Spare: Send;
-
-    /// Whether the client may follow redirects by itself, so that an error need not be about this request.
-    const REDIRECTS_HIDDEN: bool = false;
 
     /// The request's method.
     fn method(&self) -> &Method;
@@ -218,6 +237,25 @@ pub trait Resend: Sized + sealed::Sealed {
     fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
 }
 
+/// Whether a type of this name is one of reqwest's requests, responses or errors.
+#[cfg(feature = "reqwest")]
+pub(crate) fn is_of_reqwest(name: TypeId) -> bool {
+    use ::reqwest::{Body, Error, Request, Response};
+    let own = [
+        TypeId::of::<Request>(),
+        TypeId::of::<Response>(),
+        TypeId::of::<Error>(),
+        TypeId::of::<http::Request<Body>>(),
+        TypeId::of::<http::Response<Body>>(),
+    ];
+    own.contains(&name)
+}
+
+#[cfg(not(feature = "reqwest"))]
+pub(crate) fn is_of_reqwest(_: TypeId) -> bool {
+    false
+}
+
 mod sealed {
     pub trait Sealed {}
     impl<B> Sealed for http::Request<B> {}
@@ -244,24 +282,26 @@ fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
     told.is_some() && told == read
 }
 
-/// The outcome of a request that must be processed once, below which a client may have followed a redirect: an error
-/// may be about a later request, and a response with another URL certainly is.
-pub(crate) fn behind_redirects<'a, Q: Resend>(
-    outcome: Outcome<'a>,
-    request: Option<&Q>,
-    final_url: Option<&str>,
-) -> Outcome<'a> {
-    let got = match outcome.error_kind() {
-        Some(ErrorKind::Other) => return outcome,
-        Some(_) => Reach::Ambiguous,
-        None if without_fragment(request.and_then(Q::url)) == without_fragment(final_url) => {
-            return outcome;
-        }
-        None => Reach::Answered,
-    };
-    outcome.that_got(got)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn without_fragment(url: Option<&str>) -> Option<&str> {
-    url.map(|url| url.split_once('#').map_or(url, |(url, _)| url))
+    fn rewritten<B: PartialEq + 'static>(mut body: B, other: Option<&[u8]>) -> (bool, B) {
+        let mut with = |_: &[u8]| other.map(<[u8]>::to_vec);
+        let changed = rewrite_bytes(&mut body, &mut with);
+        (changed, body)
+    }
+
+    #[test]
+    fn text_and_bytes_can_be_rewritten_and_nothing_else() {
+        let new = Some(&b"new"[..]);
+        let text = || "old".to_owned();
+        assert_eq!(rewritten(text(), new), (true, "new".to_owned()));
+        assert_eq!(rewritten(text(), Some(b"\xff")), (false, text()));
+        assert_eq!(rewritten(text(), None), (false, text()));
+        assert_eq!(rewritten(vec![1], new), (true, b"new".to_vec()));
+        let bytes = Bytes::from_static(b"old");
+        assert_eq!(rewritten(bytes, new), (true, Bytes::from_static(b"new")));
+        assert_eq!(rewritten(7, new), (false, 7));
+    }
 }

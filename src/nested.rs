@@ -1,51 +1,214 @@
-//! Retry layers notice each other: a mark that is set while an attempt is polled.
+//! Retry layers notice each other, and what their clients do: a mark that is set while an attempt is polled.
 //!
 //! The mark is a thread-local, so it costs no allocation and works where a request's extensions are private. An attempt
-//! that goes on in another task loses it; there only an extension of the request can tell.
+//! that goes on in another task loses it; there only an extension of the request can tell of a layer further out, and of
+//! a redirect only that some attempt has lost one ([`elsewhere`]).
+
+mod elsewhere;
 
 use std::cell::Cell;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A layer, told apart from all others while it is in use.
+pub(crate) type LayerId = NonZeroUsize;
 
 thread_local! {
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static POLLED: Cell<Polled> = const { Cell::new(Polled { outermost: None, redirected: false }) };
+}
+
+/// What this thread polls.
+#[derive(Debug, Clone, Copy)]
+struct Polled {
+    /// The layer furthest out whose attempt it is.
+    outermost: Option<LayerId>,
+    /// The attempt furthest in has followed a redirect in this poll.
+    redirected: bool,
 }
 
 /// Whether the current poll is part of an attempt of a retry layer further out.
 pub(crate) fn is_inside() -> bool {
-    INSIDE.get()
+    POLLED.get().outermost.is_some()
 }
 
-/// Sets the mark until it is dropped.
-pub(crate) struct Mark {
-    before: bool,
+/// Tells every attempt that is polled here, and all others where none is, that a client follows a redirect; with the path
+/// that it was asked for first.
+#[cfg_attr(
+    not(any(feature = "reqwest", test)),
+    expect(dead_code, reason = "no other client follows redirects")
+)]
+pub(crate) fn follows_redirect(path: Option<&str>) {
+    let polled = POLLED.get();
+    POLLED.set(Polled {
+        redirected: polled.outermost.is_some(),
+        ..polled
+    });
+    elsewhere::note(path, polled.outermost);
 }
 
-impl Mark {
+/// One attempt of a layer: what sets the mark, and what was seen of redirects by it.
+#[derive(Debug)]
+pub(crate) struct AttemptMark {
     /// A layer that repeats nothing by itself leaves the mark as it is.
-    pub(crate) fn of(repeats: bool) -> Self {
-        let before = INSIDE.get();
-        INSIDE.set(before || repeats);
-        Self { before }
+    repeats: bool,
+    redirected: AtomicBool,
+    /// How many redirects there were in the whole process when the attempt began.
+    before: u32,
+}
+
+impl AttemptMark {
+    pub(crate) fn new(repeats: bool) -> Self {
+        Self {
+            repeats,
+            redirected: AtomicBool::new(false),
+            before: elsewhere::count(),
+        }
+    }
+
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// Polls a part of the attempt, which this layer makes.
+    #[inline]
+    pub(crate) fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
+        if !self.repeats {
+            return poll();
+        }
+        let within = Within::new(layer);
+        let polled = poll();
+        if within.redirected() {
+            self.redirected.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    /// Whether the client has followed a redirect where this attempt was polled.
+    pub(crate) fn is_redirected(&self) -> bool {
+        self.redirected.load(Ordering::Relaxed)
+    }
+
+    /// Whether a redirect was followed since the attempt began that may be its own, and was not seen where it was polled.
+    pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
+        let outermost = POLLED.get().outermost.unwrap_or(layer);
+        elsewhere::has_new(self.before, path, outermost)
     }
 }
 
-impl Drop for Mark {
+/// The mark is set until this is dropped.
+struct Within {
+    before: Polled,
+}
+
+impl Within {
+    fn new(layer: LayerId) -> Self {
+        let before = POLLED.get();
+        POLLED.set(Polled {
+            outermost: before.outermost.or(Some(layer)),
+            redirected: false,
+        });
+        Self { before }
+    }
+
+    fn redirected(&self) -> bool {
+        POLLED.get().redirected
+    }
+}
+
+impl Drop for Within {
     fn drop(&mut self) {
-        INSIDE.set(self.before);
+        let redirected = self.before.redirected || POLLED.get().redirected;
+        POLLED.set(Polled {
+            redirected,
+            ..self.before
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// The redirects of one test are no others'.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    fn alone() -> MutexGuard<'static, ()> {
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn layers() -> [LayerId; 2] {
+        [1, 2].map(|number| LayerId::new(number).unwrap())
+    }
+
+    fn in_another_task(work: impl FnOnce() + Send) {
+        std::thread::scope(|scope| {
+            scope.spawn(work);
+        });
+    }
 
     #[test]
     fn the_mark_ends_with_the_poll_even_by_a_panic() {
+        let [outer, inner] = layers();
         let polled = std::panic::catch_unwind(|| {
-            let _outer = Mark::of(true);
-            let _inner = Mark::of(false);
-            assert!(is_inside());
-            std::panic::resume_unwind(Box::new(()));
+            AttemptMark::new(true).around(outer, || {
+                AttemptMark::new(false).around(inner, || assert!(is_inside()));
+                std::panic::resume_unwind(Box::new(()));
+            })
         });
         assert!(polled.is_err() && !is_inside());
+    }
+
+    #[test]
+    fn every_attempt_that_is_polled_sees_a_redirect() {
+        let _alone = alone();
+        let [outer, inner] = layers();
+        let marks = [true, false, true, true].map(AttemptMark::new);
+        let [around, repeats_nothing, within, later] = &marks;
+        around.around(outer, || {
+            repeats_nothing.around(inner, || {
+                within.around(inner, || follows_redirect(Some("/a")));
+                later.around(inner, || ());
+            });
+        });
+        let seen = marks.each_ref().map(AttemptMark::is_redirected);
+        assert_eq!(seen, [true, false, true, false]);
+    }
+
+    #[test]
+    fn a_redirect_of_the_same_path_that_it_has_not_seen_may_be_its_own() {
+        let _alone = alone();
+        let [layer, other] = layers();
+        let follows_in = |by: Option<LayerId>| {
+            in_another_task(move || match by {
+                None => follows_redirect(Some("/a")),
+                Some(by) => {
+                    AttemptMark::new(true).around(by, || follows_redirect(Some("/a")));
+                }
+            });
+        };
+        for (by, may) in [(None, true), (Some(other), true), (Some(layer), false)] {
+            let mark = AttemptMark::new(true);
+            let elsewhere = |path| mark.may_be_redirected_elsewhere(layer, path);
+            assert!(!elsewhere(Some("/a")));
+            mark.around(layer, || follows_in(by));
+            assert!(!mark.is_redirected() && !elsewhere(Some("/b")));
+            assert_eq!([elsewhere(Some("/a")), elsewhere(None)], [may; 2], "{by:?}");
+        }
+    }
+
+    #[test]
+    fn too_many_redirects_to_remember_may_be_anybodys() {
+        let _alone = alone();
+        let [layer, _] = layers();
+        let mark = AttemptMark::new(true);
+        let other = AttemptMark::new(true);
+        let elsewhere = || mark.may_be_redirected_elsewhere(layer, Some("/a"));
+        for _ in 0..1024 {
+            other.around(layer, || follows_redirect(Some("/a")));
+        }
+        assert!(!elsewhere());
+        other.around(layer, || follows_redirect(Some("/a")));
+        assert!(elsewhere());
     }
 }

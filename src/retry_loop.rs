@@ -8,13 +8,14 @@ pub(crate) use progress::{Progress, RequestHead};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
-use crate::nested::Mark;
+use crate::nested::{AttemptMark, LayerId};
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RetryPlan, RetryPolicy, RewriteWith, Stop,
     StopReason, Verdict,
 };
 use crate::policy::{Look, Looked};
+use crate::redirects::Trail;
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
 use http::{Extensions, HeaderMap, StatusCode};
@@ -68,11 +69,19 @@ pub(crate) trait Transport: Send {
         attempt: Attempt,
     ) -> impl Future<Output = Result<Self::Response, Self::Error>> + Send;
 
+    /// What a result means by itself.
     fn outcome<'a>(
         &self,
-        judging: &Judging<'_, Self::Spare>,
+        policy: &RetryPolicy,
         result: &'a Result<Self::Response, Self::Error>,
     ) -> Outcome<'a>;
+
+    /// What an attempt that gave this, or nothing in time, shows of redirects.
+    fn trail<'a>(
+        policy: &RetryPolicy,
+        spare: Option<&'a Self::Spare>,
+        result: Option<&'a Result<Self::Response, Self::Error>>,
+    ) -> Trail<'a>;
 
     /// The response with its body read, if that is worth it and ends within so many bytes.
     fn drain(
@@ -105,24 +114,6 @@ pub(crate) trait Transport: Send {
     fn failed(failed: RequestFailed) -> Option<Self::Error>;
 }
 
-/// What is known when a result is judged.
-pub(crate) struct Judging<'a, S> {
-    pub(crate) policy: &'a RetryPolicy,
-    pub(crate) idempotent: bool,
-    pub(crate) spare: Option<&'a S>,
-}
-
-impl<'a, S> Judging<'a, S> {
-    /// The same with the spare's head in its place.
-    pub(crate) fn of<Q>(&self, head: impl Fn(&'a S) -> &'a Q) -> Judging<'a, Q> {
-        Judging {
-            policy: self.policy,
-            idempotent: self.idempotent,
-            spare: self.spare.map(head),
-        }
-    }
-}
-
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
     pub(crate) transport: T,
@@ -137,6 +128,7 @@ pub(crate) enum Start<T: Transport> {
         /// What the policy's own classifier has said of it.
         said: Option<Verdict>,
         spare: Option<T::Spare>,
+        mark: AttemptMark,
         started: Duration,
     },
 }
@@ -167,9 +159,11 @@ impl<T: Transport> Call<T> {
                 result,
                 said,
                 spare,
+                mark,
                 started,
             } => {
                 let (_, attempt) = self.progress.attempt_starts(started);
+                self.progress.mark = mark;
                 self.judge((result, said), spare, ends(started, attempt))
                     .await
             }
@@ -222,10 +216,14 @@ impl<T: Transport> Call<T> {
         } = &mut *self;
         let now = progress.engine.runtime.now();
         let (span, attempt) = progress.attempt_starts(now);
-        let repeats = progress.session.repeats();
-        let sent = span.around(marked(repeats, || transport.send(request, attempt)));
-        match progress.limited::<T>(sent, attempt.limit(), spare).await {
+        let mark = AttemptMark::new(progress.session.repeats());
+        let layer = progress.engine.id();
+        let sent = marked(&mark, layer, || transport.send(request, attempt));
+        let sent = span.around(sent);
+        let sent = progress.limited::<T>(sent, &mark, attempt.limit(), spare);
+        match sent.await {
             Sent::Done(result, spare) => {
+                self.progress.mark = mark;
                 self.judge((result, None), spare, ends(now, attempt)).await
             }
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
@@ -247,7 +245,7 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let outcome = transport.outcome(&progress.judging(spare.as_ref()), &result);
+        let outcome = progress.unread(transport, &result, spare.as_ref());
         let (known, needs) = progress.needs(outcome, said);
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
@@ -385,14 +383,11 @@ fn ends(started: Duration, attempt: Attempt) -> Option<Duration> {
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.
-async fn marked<F: Future>(repeats: bool, send: impl FnOnce() -> F) -> F::Output {
-    let mut attempt = pin!({
-        let _mark = Mark::of(repeats);
-        send()
-    });
-    poll_fn(|cx| {
-        let _mark = Mark::of(repeats);
-        Pin::as_mut(&mut attempt).poll(cx)
-    })
-    .await
+async fn marked<F: Future>(
+    mark: &AttemptMark,
+    layer: LayerId,
+    send: impl FnOnce() -> F,
+) -> F::Output {
+    let mut attempt = pin!(mark.around(layer, send));
+    poll_fn(|cx| mark.around(layer, || Pin::as_mut(&mut attempt).poll(cx))).await
 }

@@ -1,15 +1,17 @@
 //! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
 
-use crate::engine::{Engine, engine_settings};
+use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::error::AttemptTimeout;
-use crate::failure::outcome_of;
+use crate::failure::{outcome_of, trail_of};
+use crate::nested::AttemptMark;
 use crate::observe::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
     RewriteWith, StopReason,
 };
 use crate::policy::{Look, Looked};
-use crate::retry_loop::{Call, Judging, Progress, Start, Transport};
+use crate::redirects::Trail;
+use crate::retry_loop::{Call, Progress, Start, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};
 use http::{Extensions, HeaderMap, StatusCode};
@@ -84,6 +86,7 @@ impl Runner {
     }
 
     engine_settings!();
+    redirect_settings!();
 
     /// Whether running the operation twice does no more harm than once. Default false: then it is repeated only after
     /// errors of which the classifier says [`Reach::Unsent`] or [`Reach::Refused`].
@@ -138,10 +141,7 @@ impl Runner {
         E: Send,
     {
         self.call(Operation {
-            judge: move |_: &RetryPolicy, error: &E| {
-                let (class, reach) = judge(error);
-                Outcome::error(ErrorKind::Other).with(class, reach)
-            },
+            judge: ByFunction(judge),
             operation,
             types: PhantomData,
         })
@@ -173,7 +173,7 @@ impl Runner {
         E: Send + 'static,
     {
         self.call(Operation {
-            judge: |policy: &RetryPolicy, error: &E| outcome_of(policy, error),
+            judge: ByPolicy,
             operation,
             types: PhantomData,
         })
@@ -206,6 +206,7 @@ impl Runner {
             head: None,
             gate_key: self.engine.gate.key_of(&self.service),
             admission: None,
+            mark: AttemptMark::new(false),
             engine: Arc::clone(&self.engine),
             route,
         };
@@ -214,6 +215,40 @@ impl Runner {
             progress,
         };
         call.run(Start::Request(())).await
+    }
+}
+
+/// Says what an error means.
+trait Judge<E>: Send {
+    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static>;
+
+    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a>;
+}
+
+/// A function of the caller's, which knows the operation.
+struct ByFunction<J>(J);
+
+impl<E, J: Fn(&E) -> (Class, Reach) + Send> Judge<E> for ByFunction<J> {
+    fn judge(&self, _: &RetryPolicy, error: &E) -> Outcome<'static> {
+        let (class, reach) = self.0(error);
+        Outcome::error(ErrorKind::Other).with(class, reach)
+    }
+
+    fn trail<'a>(_: &RetryPolicy, _: &'a E) -> Trail<'a> {
+        Trail::default()
+    }
+}
+
+/// The policy, which knows errors of reqwest as those of a client that may have followed a redirect.
+struct ByPolicy;
+
+impl<E: 'static> Judge<E> for ByPolicy {
+    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static> {
+        outcome_of(policy, error)
+    }
+
+    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a> {
+        trail_of(policy, error)
     }
 }
 
@@ -226,7 +261,7 @@ struct Operation<J, O, T, E> {
 
 impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
 where
-    J: Fn(&RetryPolicy, &E) -> Outcome<'static> + Send,
+    J: Judge<E>,
     O: FnMut(Attempt) -> F + Send,
     F: Future<Output = Result<T, E>> + Send,
     T: Send,
@@ -271,11 +306,20 @@ where
         (self.operation)(attempt)
     }
 
-    fn outcome<'a>(&self, judging: &Judging<'_, ()>, result: &'a Result<T, E>) -> Outcome<'a> {
+    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<T, E>) -> Outcome<'a> {
         match result {
             Ok(_) => Outcome::success(),
-            Err(error) => (self.judge)(judging.policy, error),
+            Err(error) => self.judge.judge(policy, error),
         }
+    }
+
+    fn trail<'a>(
+        policy: &RetryPolicy,
+        _: Option<&'a ()>,
+        result: Option<&'a Result<T, E>>,
+    ) -> Trail<'a> {
+        let error = result.and_then(|result| result.as_ref().err());
+        error.map_or(Trail::default(), |error| J::trail(policy, error))
     }
 
     async fn drain(response: T, _: usize) -> Option<T> {

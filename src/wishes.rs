@@ -1,13 +1,16 @@
 //! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
 
 use crate::engine::{Engine, Routes};
-use crate::failure::outcome_of;
+use crate::failure::{is_of_reqwest, outcome_of};
 use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place, Quota};
-use crate::message::{Answer, Resend, behind_redirects};
-use crate::nested::is_inside;
+use crate::message::{Answer, Resend};
+use crate::nested::{AttemptMark, is_inside};
 use crate::observe::{ReportSlot, Story, Subject};
-use crate::policy::{Attempt, Outcome, RequestFacts, RetryOverride, RetrySession, StopReason};
-use crate::retry_loop::{Judging, Progress, RequestHead};
+use crate::policy::{
+    Attempt, Outcome, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason,
+};
+use crate::redirects::Trail;
+use crate::retry_loop::{Progress, RequestHead};
 use crate::route::{Head, Route};
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::ops::Deref;
@@ -129,6 +132,7 @@ impl Wishes {
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,
             admission: None,
+            mark: AttemptMark::new(false),
             engine,
             route,
         }
@@ -176,7 +180,10 @@ impl<E: Deref<Target = Engine>> Admitted<E> {
         let told = self.engine.hears_quotas_at_once(route) && Quota::may_be_told(headers);
         self.engine.gate.succeeded(place, told, || {
             let at = self.engine.runtime.moment();
-            (at, route.quota(&Outcome::response(StatusCode::OK, headers), at))
+            (
+                at,
+                route.quota(&Outcome::response(StatusCode::OK, headers), at),
+            )
         });
     }
 
@@ -240,22 +247,34 @@ fn head<Q: Resend>(request: &Q) -> Box<RequestHead> {
     })
 }
 
-/// What an HTTP attempt's result means, redirects that the client may have followed included.
-pub(crate) fn http_outcome<'a, A: Answer, E: 'static, Q: Resend>(
-    judging: &Judging<'_, Q>,
+/// What an HTTP attempt's result means by itself.
+pub(crate) fn http_outcome<'a, A: Answer, E: 'static>(
+    policy: &RetryPolicy,
     result: &'a Result<A::Kept, E>,
-    follows_redirects: bool,
 ) -> Outcome<'a> {
-    let outcome = match result {
+    match result {
         Ok(response) => {
             let (status, headers) = A::head_of(response);
             Outcome::response(status, headers)
         }
-        Err(error) => outcome_of(judging.policy, error),
-    };
-    if !follows_redirects || judging.idempotent {
-        return outcome;
+        Err(error) => outcome_of(policy, error),
     }
-    let final_url = result.as_ref().ok().and_then(A::url_of);
-    behind_redirects(outcome, judging.spare, final_url)
+}
+
+/// What an HTTP attempt shows of redirects; its client may follow them, or only where an error says that it is one that
+/// does.
+pub(crate) fn http_trail<'a, A: Answer, E: 'static, Q: Resend>(
+    may_follow: bool,
+    policy: &RetryPolicy,
+    request: Option<&'a Q>,
+    result: Option<&'a Result<A::Kept, E>>,
+) -> Trail<'a> {
+    let error = result.and_then(|result| result.as_ref().err());
+    let answer = result.and_then(|result| result.as_ref().ok());
+    let asked = request.and_then(Q::url);
+    Trail {
+        may_follow: may_follow || error.is_some_and(|error| is_of_reqwest(policy, error)),
+        path: request.map(Q::path),
+        urls: asked.zip(answer.and_then(A::url_of)),
+    }
 }

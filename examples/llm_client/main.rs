@@ -23,6 +23,7 @@ use async_openai::types::chat::{
 };
 use futures_util::StreamExt;
 use http::StatusCode;
+use http_retry::reqwest::redirect_policy;
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{RetryBudget, RetryPolicy, RetryReport, StopReason};
 use server::{Hint, LlmServer, Rules, Trouble, chosen};
@@ -83,8 +84,11 @@ async fn ask_twice() -> Result<()> {
 
 /// The client of async-openai over reqwest, with retries between the two instead of its own.
 fn client(url: &str, stories: &Stories) -> Result<Client<OpenAIConfig>> {
-    let plain = reqwest::Client::builder().no_proxy().build()?;
+    let followed = redirect_policy(reqwest::redirect::Policy::default());
+    let plain = reqwest::Client::builder().no_proxy().redirect(followed);
+    let plain = plain.build()?;
     let retries = RetryLayer::new(RetryPolicy::llm())
+        .redirects_watched()
         .budget(RetryBudget::default())
         .layer(plain);
     let stories = stories.clone();

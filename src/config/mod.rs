@@ -24,7 +24,7 @@
 //! # #[cfg(feature = "tower")]
 //! let layer = http_retry::tower::RetryLayer::from_config(&config);
 //! # #[cfg(feature = "reqwest")]
-//! let middleware = http_retry::reqwest::RetryMiddleware::from_config(&config);
+//! let middleware = http_retry::reqwest::RetryMiddleware::from_config(&config).redirects_watched();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

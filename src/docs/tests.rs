@@ -93,7 +93,7 @@ fn the_guide_lists_each_source_of_a_delay() {
 
 fn stop_reasons() -> Vec<StopReason> {
     every!(
-        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent
+        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent RedirectsUnknown
         ServerDelayTooLong DeadlineExceeded BudgetExhausted NotReady Disabled Nested Accepted Failed
         Stopped WaitsExhausted
     )

@@ -1,11 +1,12 @@
 //! Who shares a rate limit.
 
 use http::{Extensions, HeaderMap, Method};
+use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 /// What tells one rate limit from another at the same host.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GatedCall<'a> {
     /// Host and port; the gate is never shared between two of them.
@@ -34,6 +35,17 @@ impl<'a> GatedCall<'a> {
             headers,
             extensions,
         }
+    }
+}
+
+/// Headers and extensions stay out of it: they hold credentials.
+impl fmt::Debug for GatedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatedCall")
+            .field("authority", &self.authority)
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,9 +103,7 @@ impl Sharing {
 
     /// Which gate calls have of which only the name is known.
     pub(super) fn key_of(&self, name: &str) -> GateKey {
-        let mut hasher = self.hasher.build_hasher();
-        name.hash(&mut hasher);
-        GateKey(hasher.finish().max(1))
+        GateKey(self.hasher.hash_one(name).max(1))
     }
 }
 
@@ -106,6 +116,21 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(secret));
         sharing.key(&GatedCall::new("a:1", &Method::GET, "/", (&headers, None)))
+    }
+
+    #[test]
+    fn a_call_shows_where_it_goes_and_no_secret() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", HeaderValue::from_static("hunter2"));
+        let mut extensions = Extensions::new();
+        extensions.insert("hunter2");
+        let with = (&headers, Some(&extensions));
+        let call = GatedCall::new("a:1", &Method::GET, "/p", with);
+        let shown = format!("{call:?}");
+        assert_eq!(
+            shown,
+            r#"GatedCall { authority: "a:1", method: GET, path: "/p", .. }"#
+        );
     }
 
     #[test]

@@ -27,13 +27,19 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     #[doc(hidden)]
     fn headers(&self) -> &HeaderMap;
 
+    /// The URL that the response came from in the end, where it is known.
+    #[doc(hidden)]
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
     #[doc(hidden)]
     fn keep(self) -> Self::Kept;
 
     #[doc(hidden)]
     fn head_of(kept: &Self::Kept) -> (StatusCode, &HeaderMap);
 
-    /// The URL that the response came from in the end, where it is known.
+    /// The same of a kept one.
     #[doc(hidden)]
     fn url_of(kept: &Self::Kept) -> Option<&str>;
 
@@ -128,6 +134,10 @@ impl Answer for ::reqwest::Response {
 
     fn headers(&self) -> &HeaderMap {
         self.headers()
+    }
+
+    fn url(&self) -> Option<&str> {
+        Some(self.url().as_str())
     }
 
     fn keep(self) -> Self {

@@ -13,6 +13,7 @@ pub struct SpareRequest<B> {
     first: Measure,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B: Replay + Send> Resend for http::Request<B> {
     type Spare = SpareRequest<B>;
 

@@ -1,6 +1,8 @@
 //! A body that is recorded while it is sent, so that it can be sent again.
 
+use super::record::Record;
 use bytes::{Buf, Bytes};
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use std::error::Error;
 use std::fmt;
@@ -12,8 +14,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Any body that is not `Clone`, such as a stream: recorded while it is sent, and sent again whole.
 ///
-/// Up to a limit (default 64 KiB) what was sent is kept, and a later attempt sends it, then the rest of the stream. A
-/// body that exceeds the limit is sent once. So is one to which the server answers before it has read it to the end: the
+/// Up to a limit (default 64 KiB) what was sent is copied, and a later attempt sends the copy, then the rest of the stream;
+/// the copy takes less than twice the bytes that were sent. A body that exceeds the limit is sent once. So is one to which the server answers before it has read it to the end: the
 /// answer is returned, since the rest of the stream was meant for the server that did not want it. Nothing is kept where
 /// no retry can follow.
 ///
@@ -32,8 +34,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub struct ReplayBody<B> {
     tape: Arc<Mutex<Tape<B>>>,
     attempt: u64,
-    /// How many of the recorded frames this attempt has had.
-    played: usize,
+    /// How far this attempt is.
+    played: Place,
 }
 
 const DEFAULT_LIMIT: usize = 64 * 1024;
@@ -42,11 +44,11 @@ struct Tape<B> {
     body: Pin<Box<B>>,
     /// Whether there was nothing in the body from the start.
     empty: bool,
-    /// What was read, as long as all of it is there.
-    record: Option<Vec<Recorded>>,
-    recorded: usize,
-    /// How many frames were read, recorded or not.
-    frames: usize,
+    /// The data that was read, as long as all of it is there.
+    record: Option<Record>,
+    trailers: Option<HeaderMap>,
+    /// How far the body was read, recorded or not.
+    read: Place,
     limit: usize,
     state: State,
     /// The attempt that reads; earlier ones are over.
@@ -55,10 +57,16 @@ struct Tape<B> {
     waiting: Option<Waker>,
 }
 
-#[derive(Clone)]
-enum Recorded {
+/// How much of a body was had: so many bytes, and perhaps its trailers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    bytes: usize,
+    trailers: bool,
+}
+
+enum Piece {
     Data(Bytes),
-    Trailers(http::HeaderMap),
+    Trailers(HeaderMap),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,9 +89,9 @@ impl<B: Body> ReplayBody<B> {
         let tape = Tape {
             empty: body.is_end_stream(),
             body: Box::pin(body),
-            record: (bytes > 0).then(Vec::new),
-            recorded: 0,
-            frames: 0,
+            record: (bytes > 0).then(Record::default),
+            trailers: None,
+            read: Place::default(),
             limit: bytes,
             state: State::Open,
             reading: 0,
@@ -93,7 +101,7 @@ impl<B: Body> ReplayBody<B> {
         Self {
             tape: Arc::new(Mutex::new(tape)),
             attempt: 0,
-            played: 0,
+            played: Place::default(),
         }
     }
 
@@ -105,7 +113,7 @@ impl<B: Body> ReplayBody<B> {
         Some(Self {
             tape: Arc::clone(&self.tape),
             attempt: tape.attempts,
-            played: 0,
+            played: Place::default(),
         })
     }
 
@@ -133,17 +141,16 @@ impl<B: Body> ReplayBody<B> {
         let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {
             return false;
         };
-        let data = record.iter().filter_map(|frame| match frame {
-            Recorded::Data(data) => Some(data),
-            Recorded::Trailers(_) => None,
-        });
-        let Some(other) = with(&data.flatten().copied().collect::<Vec<u8>>()) else {
+        let Some(other) = with(&record.whole()) else {
             return false;
         };
         tape.state = State::Ended;
-        tape.recorded = other.len();
-        tape.record = Some(vec![Recorded::Data(other.into())]);
-        tape.frames = 1;
+        tape.read = Place {
+            bytes: other.len(),
+            trailers: false,
+        };
+        tape.record = Some(other.into());
+        tape.trailers = None;
         true
     }
 
@@ -151,7 +158,7 @@ impl<B: Body> ReplayBody<B> {
     pub(super) fn read(&self) -> Option<u64> {
         let tape = self.tape();
         tape.record.as_ref()?;
-        u64::try_from(tape.recorded).ok()
+        u64::try_from(tape.read.bytes).ok()
     }
 }
 
@@ -175,9 +182,11 @@ impl<B: Body> Tape<B> {
     }
 
     /// What a later attempt sends next, of what earlier ones have read.
-    fn recorded(&self, place: usize) -> Result<Recorded, Unreadable> {
-        let frame = self.record.as_ref().and_then(|record| record.get(place));
-        frame.cloned().ok_or(Unreadable::Lost)
+    fn recorded(&mut self, from: Place) -> Result<Piece, Unreadable> {
+        let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
+        let data = record.after(from.bytes).map(Piece::Data);
+        let next = data.or_else(|| self.trailers.clone().map(Piece::Trailers));
+        next.ok_or(Unreadable::Lost)
     }
 
     /// Makes an attempt the one that reads, unless a later one does.
@@ -194,17 +203,16 @@ impl<B: Body> Tape<B> {
         Ok(())
     }
 
-    /// Counts a frame, and records it if a later attempt may need it; one that is empty is as good as none.
-    fn count(&mut self, frame: &Recorded, kept: bool) {
-        let length = match frame {
-            Recorded::Data(data) if data.is_empty() => return,
-            Recorded::Data(data) => data.len(),
-            Recorded::Trailers(_) => 0,
-        };
-        self.frames = self.frames.saturating_add(1);
-        self.recorded = self.recorded.saturating_add(length);
-        match &mut self.record {
-            Some(record) if kept && self.recorded <= self.limit => record.push(frame.clone()),
+    /// Counts a piece, and records it if a later attempt may need it; one that is empty is as good as none.
+    fn count(&mut self, piece: &Piece, kept: bool) {
+        if piece.is_empty() {
+            return;
+        }
+        self.read.pass(piece);
+        let kept = kept && self.read.bytes <= self.limit;
+        match (&mut self.record, piece) {
+            (Some(record), Piece::Data(data)) if kept => record.push(data),
+            (Some(_), Piece::Trailers(trailers)) if kept => self.trailers = Some(trailers.clone()),
             _ => self.record = None,
         }
     }
@@ -213,7 +221,7 @@ impl<B: Body> Tape<B> {
         &mut self,
         cx: &mut Context<'_>,
         kept: bool,
-    ) -> Poll<Option<Result<Recorded, BoxError>>>
+    ) -> Poll<Option<Result<Piece, BoxError>>>
     where
         B::Error: Into<BoxError>,
     {
@@ -236,19 +244,34 @@ impl<B: Body> Tape<B> {
                 Some(Err(error.into()))
             }
             Some(Ok(frame)) => {
-                let frame = Recorded::from(frame);
-                if let Recorded::Trailers(_) = frame {
+                let piece = Piece::from(frame);
+                if let Piece::Trailers(_) = piece {
                     // Nothing may follow, and a client does not ask whether anything does.
                     self.state = State::Ended;
                 }
-                self.count(&frame, kept);
-                Some(Ok(frame))
+                self.count(&piece, kept);
+                Some(Ok(piece))
             }
         })
     }
 }
 
-impl<D: Buf> From<Frame<D>> for Recorded {
+impl Place {
+    fn pass(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
+            Piece::Trailers(_) => self.trailers = true,
+        }
+    }
+}
+
+impl Piece {
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Data(data) if data.is_empty())
+    }
+}
+
+impl<D: Buf> From<Frame<D>> for Piece {
     fn from(frame: Frame<D>) -> Self {
         match frame.into_data() {
             Ok(mut data) => Self::Data(data.copy_to_bytes(data.remaining())),
@@ -257,11 +280,11 @@ impl<D: Buf> From<Frame<D>> for Recorded {
     }
 }
 
-impl From<Recorded> for Frame<Bytes> {
-    fn from(frame: Recorded) -> Self {
-        match frame {
-            Recorded::Data(data) => Self::data(data),
-            Recorded::Trailers(trailers) => Self::trailers(trailers),
+impl From<Piece> for Frame<Bytes> {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Data(data) => Self::data(data),
+            Piece::Trailers(trailers) => Self::trailers(trailers),
         }
     }
 }
@@ -285,32 +308,37 @@ where
         if let Err(superseded) = tape.take_over(this.attempt) {
             return Poll::Ready(Some(Err(superseded.into())));
         }
-        if this.played < tape.frames {
-            let frame = tape.recorded(this.played);
-            this.played = this.played.saturating_add(1);
-            return Poll::Ready(Some(frame.map(Frame::from).map_err(BoxError::from)));
+        if this.played != tape.read {
+            let piece = tape.recorded(this.played);
+            return Poll::Ready(Some(match piece {
+                Ok(piece) => {
+                    this.played.pass(&piece);
+                    Ok(piece.into())
+                }
+                Err(lost) => Err(lost.into()),
+            }));
         }
         let next = tape.poll_next(cx, kept);
-        this.played = tape.frames;
-        next.map(|frame| frame.map(|frame| frame.map(Frame::from)))
+        this.played = tape.read;
+        next.map(|piece| piece.map(|piece| piece.map(Frame::from)))
     }
 
     fn is_end_stream(&self) -> bool {
         let tape = self.tape();
-        match self.played {
+        match self.played == Place::default() {
             // The same as at the first attempt, whose framing a later one repeats.
-            0 => tape.empty,
-            played => played == tape.frames && tape.is_at_end(),
+            true => tape.empty,
+            false => self.played == tape.read && tape.is_at_end(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         let tape = self.tape();
-        if self.played < tape.frames && tape.record.is_none() {
+        if self.played != tape.read && tape.record.is_none() {
             return SizeHint::default();
         }
-        let left = tape.record.iter().flatten().skip(self.played);
-        let ahead = left.map(Recorded::length).fold(0, u64::saturating_add);
+        let ahead = tape.read.bytes.saturating_sub(self.played.bytes);
+        let ahead = u64::try_from(ahead).unwrap_or(u64::MAX);
         let rest = tape.body.size_hint();
         let mut hint = SizeHint::new();
         hint.set_lower(rest.lower().saturating_add(ahead));
@@ -321,21 +349,12 @@ where
     }
 }
 
-impl Recorded {
-    fn length(&self) -> u64 {
-        match self {
-            Self::Data(data) => u64::try_from(data.len()).unwrap_or(u64::MAX),
-            Self::Trailers(_) => 0,
-        }
-    }
-}
-
 impl<B> fmt::Debug for ReplayBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let recorded = self.tape().recorded;
+        let read = self.tape().read.bytes;
         f.debug_struct("ReplayBody")
             .field("attempt", &self.attempt)
-            .field("recorded_bytes", &recorded)
+            .field("read_bytes", &read)
             .finish_non_exhaustive()
     }
 }

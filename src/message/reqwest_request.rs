@@ -27,8 +27,6 @@ impl fmt::Debug for SpareRequest {
 impl Resend for Request {
     type Spare = SpareRequest;
 
-    const REDIRECTS_HIDDEN: bool = true;
-
     fn method(&self) -> &Method {
         self.method()
     }

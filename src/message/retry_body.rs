@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use std::collections::VecDeque;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
@@ -14,7 +14,6 @@ pin_project! {
     /// A response's body: what was read of it, byte for byte and with its trailers, and then the rest of the inner body.
     ///
     /// On a success nothing was read, and every call goes to the inner body.
-    #[derive(Debug)]
     pub struct RetryBody<B>
     where
         B: Body,
@@ -26,13 +25,15 @@ pin_project! {
     }
 }
 
-/// Frames that were read, and the error that came after them.
-#[derive(Debug)]
+/// What was read, and the error that came after it.
+///
+/// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client's, which would be kept with
+/// it. So this takes less than twice the bytes that were read.
 struct Read<E> {
-    data: VecDeque<Bytes>,
+    data: Vec<u8>,
     trailers: Option<HeaderMap>,
     error: Option<E>,
-    bytes: usize,
+    frames: usize,
 }
 
 /// More frames than this are not read, however short they are.
@@ -41,10 +42,10 @@ const MOST_FRAMES: usize = 8 * 1024;
 impl<E> Default for Read<E> {
     fn default() -> Self {
         Self {
-            data: VecDeque::new(),
+            data: Vec::new(),
             trailers: None,
             error: None,
-            bytes: 0,
+            frames: 0,
         }
     }
 }
@@ -53,8 +54,8 @@ impl<E> Read<E> {
     fn push(&mut self, frame: Frame<Bytes>) {
         match frame.into_data() {
             Ok(data) => {
-                self.bytes = self.bytes.saturating_add(data.len());
-                self.data.push_back(data);
+                self.frames = self.frames.saturating_add(1);
+                self.data.extend_from_slice(&data);
             }
             Err(frame) => self.trailers = frame.into_trailers().ok(),
         }
@@ -75,9 +76,9 @@ impl<E> Read<E> {
     }
 
     fn pop(&mut self) -> Option<Result<Frame<Bytes>, E>> {
-        if let Some(data) = self.data.pop_front() {
-            self.bytes = self.bytes.saturating_sub(data.len());
-            return Some(Ok(Frame::data(data)));
+        if !self.data.is_empty() {
+            let data = std::mem::take(&mut self.data);
+            return Some(Ok(Frame::data(data.into())));
         }
         let trailers = self.trailers.take().map(Frame::trailers).map(Ok);
         trailers.or_else(|| self.error.take().map(Err))
@@ -88,7 +89,7 @@ impl<E> Read<E> {
     }
 
     fn is_over(&self, bytes: usize) -> bool {
-        self.bytes > bytes || self.data.len() > MOST_FRAMES
+        self.data.len() > bytes || self.frames > MOST_FRAMES
     }
 }
 
@@ -166,13 +167,9 @@ where
     ) -> Poll<Looked> {
         loop {
             let read = self.read.get_or_insert_default();
-            for data in read.data.iter().skip(*shown) {
-                *shown = shown.saturating_add(1);
-                if look.see(data).is_break() {
-                    return Poll::Ready(Looked::Enough);
-                }
-            }
-            if *shown > MOST_FRAMES {
+            let new = read.data.get(*shown..).filter(|new| !new.is_empty());
+            *shown = read.data.len();
+            if new.is_some_and(|new| look.see(new).is_break()) || read.frames > MOST_FRAMES {
                 return Poll::Ready(Looked::Enough);
             }
             let Some(rest) = &mut self.rest else {
@@ -224,7 +221,7 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read = self.read.as_ref().map_or(0, |read| read.bytes);
+        let read = self.read.as_ref().map_or(0, |read| read.data.len());
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         let rest = self.rest.as_ref().map(Body::size_hint);
         let rest = rest.unwrap_or_else(|| SizeHint::with_exact(0));
@@ -237,9 +234,19 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     }
 }
 
+impl<B: Body> fmt::Debug for RetryBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let read = self.read.as_ref().map_or(0, |read| read.data.len());
+        f.debug_struct("RetryBody")
+            .field("read_bytes", &read)
+            .finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::record::tests::Buffers;
     use http::HeaderValue;
     use http_body_util::{BodyExt, Full, StreamBody};
     use std::convert::Infallible;
@@ -272,6 +279,30 @@ mod tests {
         let whole = body.collect().await.unwrap();
         assert_eq!(whole.trailers().unwrap()["checksum"], "7");
         assert_eq!(whole.to_bytes(), "abc");
+    }
+
+    #[tokio::test]
+    async fn what_was_read_keeps_no_buffer_that_it_was_cut_from() {
+        let buffers = Buffers::default();
+        let slices = || (0..500).map(|_| Ok(Frame::data(buffers.slice()))).collect();
+        let drained = body(slices()).drained(Version::HTTP_11, 500).await.unwrap();
+        let mut seen = body(slices());
+        assert_eq!(look(&mut seen, 500, pending()).await.0.len(), 500);
+        assert_eq!(buffers.kept(), 0);
+        for body in [drained, seen] {
+            assert_eq!(body.size_hint().lower(), 500);
+            let whole = body.collect().await.unwrap().to_bytes();
+            assert_eq!(whole, "x".repeat(500));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_read_does_not_show() {
+        let mut body = body(vec![data("secret"), Err(io::Error::other("secret"))]);
+        look(&mut body, 99, pending()).await;
+        let shown = format!("{body:?}");
+        assert!(shown.contains("read_bytes: 6"), "{shown}");
+        assert!(!shown.contains("secret"), "{shown}");
     }
 
     #[tokio::test]

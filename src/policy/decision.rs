@@ -129,6 +129,9 @@ pub enum StopReason {
     BodyNotReplayable,
     /// The request may have been processed, and processing it twice could do harm.
     NotIdempotent,
+    /// The answer or error says that the request was not processed, but the client may have followed a redirect before
+    /// it, so it may be about a later request.
+    RedirectsUnknown,
     /// The server asks for a longer wait than the policy's `max_server_delay`.
     ServerDelayTooLong,
     /// The next attempt would start after the deadline.
@@ -161,6 +164,7 @@ impl StopReason {
             Self::NotRetryable => "not_retryable",
             Self::BodyNotReplayable => "body_not_replayable",
             Self::NotIdempotent => "not_idempotent",
+            Self::RedirectsUnknown => "redirects_unknown",
             Self::ServerDelayTooLong => "server_delay_too_long",
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::BudgetExhausted => "budget_exhausted",
@@ -184,11 +188,16 @@ impl StopReason {
                 "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
             }
             Self::BodyNotReplayable => {
-                "The body cannot be sent twice; a body of text or bytes can (String, Full)."
+                "The body cannot be sent twice; a body of text or bytes can (String, Full), and one with copy_body."
             }
             Self::NotIdempotent => {
                 "The server may have processed the request already; an Idempotency-Key header or \
                  RetryOverride::idempotent says that twice does no harm, for another server only with same_keys."
+            }
+            Self::RedirectsUnknown => {
+                "The client may have followed a redirect, and the server have processed the request before it: give the \
+                 client http_retry::reqwest::redirect_policy and say redirects_watched() to the retry layer, or \
+                 redirects_off() where it follows none."
             }
             Self::ServerDelayTooLong => {
                 "The server asks for a longer wait than the policy allows (max_server_delay)."

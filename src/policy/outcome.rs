@@ -6,7 +6,8 @@ use super::evidence::Evidence;
 use super::reason::Reason;
 use super::verdict::Verdict;
 use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
+use std::fmt;
 use std::time::Duration;
 
 /// What one attempt produced: a response head, an error, or a plain success.
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// let outcome = Outcome::response(StatusCode::BAD_GATEWAY, &headers);
 /// assert_eq!((outcome.class(), outcome.reach()), (Class::Transient, Reach::Answered));
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     what: What<'a>,
     class: Class,
@@ -32,13 +33,25 @@ pub struct Outcome<'a> {
     /// What the answer's body asks for.
     asked: Option<Duration>,
     shared: bool,
-    /// How far the request got at least, whatever this outcome says of itself.
-    got: Option<Reach>,
+    /// The server had answered before the attempt failed, whatever is said of the failure.
+    answered: bool,
     /// What the response's head says, where it has been read.
     hints: Option<&'a ServerHints>,
+    redirected: Redirected,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// Whether the client has followed a redirect before it had this outcome, which then is that of a later request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Redirected {
+    No,
+    Yes,
+    /// Nobody knows, and where processing the request twice is harmless nobody need, but a server that has not seen it.
+    Unknown {
+        harmless: bool,
+    },
+}
+
+#[derive(Clone, Copy)]
 enum What<'a> {
     Done,
     Response(StatusCode, &'a HeaderMap),
@@ -59,8 +72,9 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
-            got: None,
+            answered: false,
             hints: None,
+            redirected: Redirected::No,
         }
     }
 
@@ -76,8 +90,9 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
-            got: None,
+            answered: false,
             hints: None,
+            redirected: Redirected::No,
         }
     }
 
@@ -93,8 +108,9 @@ impl<'a> Outcome<'a> {
             reason: None,
             asked: None,
             shared: true,
-            got: None,
+            answered: false,
             hints: None,
+            redirected: Redirected::No,
         }
     }
 
@@ -123,7 +139,7 @@ impl<'a> Outcome<'a> {
     pub(crate) fn judged(self, verdict: Verdict) -> Self {
         Self {
             class: verdict.class,
-            reach: at_least(self.got, verdict.reach),
+            reach: verdict.reach,
             reason: verdict.reason,
             asked: verdict.asked,
             shared: verdict.shared,
@@ -131,12 +147,23 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The same outcome of a request that got this far at least; who judges it later does not take that back.
-    pub(crate) fn that_got(self, got: Reach) -> Self {
-        Self {
-            reach: at_least(Some(got), self.reach),
-            got: Some(got),
-            ..self
+    /// The same outcome after redirects, if there were any; who judges it later does not take that back.
+    pub(crate) fn redirected(self, redirected: Redirected) -> Self {
+        Self { redirected, ..self }
+    }
+
+    /// Whether the server may have processed the request, in the view of a server that has not.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.answered || self.redirected != Redirected::No || !self.reach.is_unprocessed()
+    }
+
+    /// Why a request is not sent again that may have been processed.
+    pub(super) fn why_in_doubt(&self) -> StopReason {
+        match self.redirected {
+            Redirected::Unknown { .. } if self.reach.is_unprocessed() => {
+                StopReason::RedirectsUnknown
+            }
+            _ => StopReason::NotIdempotent,
         }
     }
 
@@ -204,16 +231,32 @@ impl<'a> Outcome<'a> {
         self.evidence
     }
 
+    /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.
+    pub(crate) fn after_an_answer(self) -> Self {
+        Self {
+            reach: Reach::Answered,
+            answered: true,
+            ..self
+        }
+    }
+
     /// What the outcome means for a retry.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// How far the attempt got.
+    /// How far the attempt got. A later request's outcome says nothing of the first one, which was answered at least.
     #[must_use]
     pub fn reach(&self) -> Reach {
-        self.reach
+        let known = [Redirected::No, Redirected::Unknown { harmless: true }];
+        match self.what {
+            _ if !self.reach.is_unprocessed() => self.reach,
+            _ if self.answered => Reach::Answered,
+            _ if known.contains(&self.redirected) => self.reach,
+            What::Error(_) => Reach::Ambiguous,
+            What::Done | What::Response(..) | What::Status(_) => Reach::Answered,
+        }
     }
 
     /// The response's status, where there was a response, or an error was made of one.
@@ -302,97 +345,29 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// What was found out of a request's reach, in the place of a word that it was not processed.
-fn at_least(got: Option<Reach>, said: Reach) -> Reach {
-    got.filter(|_| said.is_unprocessed()).unwrap_or(said)
-}
-
-/// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.
-///
-/// ```
-/// use http::{HeaderMap, Method};
-/// use http_retry::RequestFacts;
-///
-/// let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
-/// assert!(!facts.is_idempotent() && facts.is_replayable());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequestFacts {
-    idempotent: bool,
-    by_method: bool,
-    replayable: bool,
-}
-
-impl RequestFacts {
-    /// What method and headers say; the body counts as one that can be sent again.
-    ///
-    /// Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY, and every request with a non-empty
-    /// `idempotency-key` or `x-idempotency-key` header.
-    ///
-    /// # Source
-    ///
-    /// RFC 9110 section 9.2.2; RFC 10008 (QUERY); draft-ietf-httpapi-idempotency-key-header.
-    #[must_use]
-    pub fn of(method: &Method, headers: &HeaderMap) -> Self {
-        let by_method = method.is_idempotent() || method.as_str() == "QUERY";
-        Self {
-            idempotent: by_method || has_idempotency_key(headers),
-            by_method,
-            replayable: true,
-        }
+/// Of a response's head only the status: headers hold secrets.
+impl fmt::Debug for Outcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Outcome");
+        match self.what {
+            What::Done => &mut shown,
+            What::Response(status, _) => shown.field("status", &status),
+            What::Status(status) => shown.field("status_error", &status),
+            What::Error(kind) => shown.field("error_kind", &kind),
+        };
+        shown
+            .field("class", &self.class)
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
     }
-
-    /// An operation that is not HTTP: not idempotent unless said so.
-    #[must_use]
-    pub fn operation() -> Self {
-        Self {
-            idempotent: false,
-            by_method: false,
-            replayable: true,
-        }
-    }
-
-    /// The same facts, with the caller's word on whether processing twice does no harm.
-    #[must_use]
-    pub fn idempotent(self, idempotent: bool) -> Self {
-        Self { idempotent, ..self }
-    }
-
-    /// The same facts, with whether the body can be sent again.
-    #[must_use]
-    pub fn replayable(self, replayable: bool) -> Self {
-        Self { replayable, ..self }
-    }
-
-    /// Whether processing the request twice does no more than processing it once.
-    #[must_use]
-    pub fn is_idempotent(&self) -> bool {
-        self.idempotent
-    }
-
-    /// Whether its method alone says so, and with it every server.
-    pub(crate) fn is_idempotent_by_method(&self) -> bool {
-        self.idempotent && self.by_method
-    }
-
-    /// Whether the request can be sent again, body and all.
-    #[must_use]
-    pub fn is_replayable(&self) -> bool {
-        self.replayable
-    }
-}
-
-fn has_idempotency_key(headers: &HeaderMap) -> bool {
-    ["idempotency-key", "x-idempotency-key"]
-        .into_iter()
-        .filter_map(|name| headers.get(name))
-        .any(|value| !value.as_bytes().trim_ascii().is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::RequestFacts;
     use http::HeaderValue;
+    use http::Method;
 
     fn facts(method: &str, key: Option<&'static str>) -> RequestFacts {
         let mut headers = HeaderMap::new();

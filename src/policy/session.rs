@@ -12,7 +12,8 @@ use super::counts::{Counts, Tally};
 use super::decision::{RetryPlan, Stop, StopReason};
 use super::directives::{By, Judged, Listed, OnExhausted, Rule};
 use super::moment::Moment;
-use super::outcome::{Outcome, RequestFacts};
+use super::outcome::Outcome;
+use super::request_facts::RequestFacts;
 use super::request_override::RetryOverride;
 use super::when::Seen;
 use super::{Methods, RetryPolicy};
@@ -161,6 +162,11 @@ impl RetrySession {
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
+    }
+
+    /// The same by the request's own word, whatever policy a rule retries it by.
+    pub(crate) fn is_idempotent_by_itself(&self) -> bool {
+        self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
     /// How many retries were paid for and counted so far.

@@ -5,16 +5,17 @@ use crate::error::AttemptTimeout;
 use crate::failure::words;
 use crate::gate::{Admission, NotIdle};
 use crate::message::{Answer, Resend};
-use crate::nested::Mark;
+use crate::nested::AttemptMark;
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, Verdict,
 };
 use crate::policy::{Look, Looked};
-use crate::retry_loop::{Call, Judging, Start, Transport};
+use crate::redirects::Trail;
+use crate::retry_loop::{Call, Start, Transport};
 use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
-use crate::wishes::{Admitted, Wishes, facts, give_key, http_outcome, number};
+use crate::wishes::{Admitted, Wishes, facts, give_key, http_outcome, http_trail, number};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use reqwest_middleware::{Error, Middleware, Next, Result};
@@ -26,15 +27,22 @@ use std::time::Duration;
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
 /// ```
-/// use http_retry::reqwest::RetryMiddleware;
+/// use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 /// use http_retry::{RetryBudget, RetryPolicy};
+/// use reqwest::redirect::Policy;
 ///
+/// # fn main() -> reqwest::Result<()> {
 /// let budget = RetryBudget::default();
 /// let retries = RetryMiddleware::new(RetryPolicy::background()).budget(budget);
-/// let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
-///     .with(retries)
+/// let client = reqwest::Client::builder().redirect(redirect_policy(Policy::default())).build()?;
+/// let client = reqwest_middleware::ClientBuilder::new(client)
+///     .with(retries.redirects_watched())
 ///     .build();
+/// # Ok(()) }
 /// ```
+///
+/// Until it is told of the client's redirects, by [`redirects_watched`](Self::redirects_watched) or
+/// [`redirects_off`](Self::redirects_off), it repeats no request that is not idempotent.
 ///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
 /// `RequestBuilder::with_extension` fills and `send` hands over, or into those of `execute_with_extensions`. An attempt
@@ -75,7 +83,7 @@ impl RetryMiddleware {
 struct Rest {
     wishes: Wishes,
     route: Arc<Route>,
-    repeats: bool,
+    mark: AttemptMark,
     spare: Option<<Request as Resend>::Spare>,
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
@@ -118,25 +126,18 @@ impl Middleware for RetryMiddleware {
                 let attempts = self.every_attempt(next, extensions, rest, request);
                 return attempts.await;
             };
-            let repeats = rest.repeats;
-            if repeats {
+            if rest.mark.repeats() {
                 rest.spare = request.keep_spare(engine.recorded);
             }
             if rest.spare.is_none() {
                 rest.unkept = Some(facts(&request));
             }
             let result = {
-                let mut attempt = {
-                    let _mark = Mark::of(repeats);
-                    next.clone().run(request, extensions)
-                };
-                poll_fn(|cx| {
-                    let _mark = Mark::of(repeats);
-                    attempt.as_mut().poll(cx)
-                })
-                .await
+                let (mark, layer) = (&rest.mark, engine.id());
+                let mut attempt = mark.around(layer, || next.clone().run(request, extensions));
+                poll_fn(|cx| mark.around(layer, || attempt.as_mut().poll(cx))).await
             };
-            let Err(said) = rest.succeeds(&mut admitted, &result) else {
+            let Err(said) = rest.succeeds(engine, &mut admitted, &result) else {
                 return result;
             };
             rest.said = said;
@@ -152,15 +153,15 @@ impl Rest {
         let route = wishes.route(engine, request);
         let started = engine.runtime.now();
         give_key(engine, request);
-        let repeats = wishes.may_retry(&route);
-        let before = match repeats {
+        let mark = AttemptMark::new(wishes.may_retry(&route));
+        let before = match mark.repeats() {
             true => extensions.clone(),
             false => Extensions::new(),
         };
         Self {
             wishes,
             route,
-            repeats,
+            mark,
             spare: None,
             unkept: None,
             said: None,
@@ -173,13 +174,17 @@ impl Rest {
     /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
     fn succeeds(
         &self,
+        engine: &Engine,
         admitted: &mut Admitted<&Engine>,
         result: &Result<Response>,
     ) -> std::result::Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         self.route.succeeds(response.status(), response.headers())?;
-        if self.repeats {
+        if self.mark.repeats() {
             self.route.deposit(self.started);
+            let asked = self.spare.as_ref().map(Request::head);
+            let urls = asked.and_then(Resend::url).zip(Answer::url(response));
+            engine.redirects.check(&self.mark, urls);
         }
         admitted.succeeded(&self.route, response.headers());
         Ok(())
@@ -222,6 +227,7 @@ impl RetryMiddleware {
             unkept,
             said,
             before,
+            mark,
             started,
             admission,
             ..
@@ -240,6 +246,7 @@ impl RetryMiddleware {
             result,
             said,
             spare,
+            mark,
             started,
         }))
     }
@@ -254,7 +261,6 @@ impl RetryMiddleware {
             next,
             extensions,
             before,
-            follows_redirects: self.engine.redirects,
             across_tasks: self.engine.across_tasks,
             recorded: self.engine.recorded,
             attempt_header: self.engine.attempt_header.clone(),
@@ -268,7 +274,6 @@ struct Chain<'a> {
     extensions: &'a mut Extensions,
     /// What the extensions held before the first attempt, and hold again before each.
     before: Extensions,
-    follows_redirects: bool,
     across_tasks: bool,
     recorded: usize,
     attempt_header: Option<HeaderName>,
@@ -330,13 +335,16 @@ impl Transport for Chain<'_> {
         self.next.clone().run(request, marked.extensions).await
     }
 
-    fn outcome<'a>(
-        &self,
-        judging: &Judging<'_, Self::Spare>,
-        result: &'a Result<Response>,
-    ) -> Outcome<'a> {
-        let judging = &judging.of(Request::head);
-        http_outcome::<Response, _, _>(judging, result, self.follows_redirects)
+    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<Response>) -> Outcome<'a> {
+        http_outcome::<Response, _>(policy, result)
+    }
+
+    fn trail<'a>(
+        policy: &RetryPolicy,
+        spare: Option<&'a Self::Spare>,
+        result: Option<&'a Result<Response>>,
+    ) -> Trail<'a> {
+        http_trail::<Response, _, _>(true, policy, spare.map(Request::head), result)
     }
 
     fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {

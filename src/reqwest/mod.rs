@@ -3,5 +3,7 @@
 //! A `reqwest::Client` is a tower service as well, so [`RetryLayer`](crate::tower::RetryLayer) goes on it directly.
 
 mod middleware;
+mod redirect_policy;
 
 pub use middleware::RetryMiddleware;
+pub use redirect_policy::redirect_policy;

@@ -6,11 +6,13 @@ use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed};
+use crate::nested::AttemptMark;
 use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
-    RetryPlan, RetrySession, Server, Stop, StopReason,
+    Redirected, RetryPlan, RetrySession, Server, Stop, StopReason,
 };
+use crate::redirects::{Trail, Watch};
 use crate::route::{Head, Move, Route, is_same_server, public_authority};
 use crate::runtime::within;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri};
@@ -33,6 +35,8 @@ pub(crate) struct Progress {
     pub(crate) gate_key: GateKey,
     /// The gate has let the attempt through that is under way.
     pub(crate) admission: Option<Admission>,
+    /// What was seen of redirects in the last attempt.
+    pub(crate) mark: AttemptMark,
 }
 
 /// A request's head, for when nothing else is left of it.
@@ -152,6 +156,16 @@ impl Progress {
         }
     }
 
+    /// Whether an attempt with this mark and this trail was redirected.
+    pub(super) fn redirected(&self, mark: &AttemptMark, trail: Trail<'_>) -> Redirected {
+        let watch = Watch {
+            redirects: &self.engine.redirects,
+            layer: self.engine.id(),
+            mark,
+        };
+        watch.redirected(self.session.is_idempotent_by_itself(), trail)
+    }
+
     pub(super) fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
         let span = self.story.attempt_started(now);
         let limit = self.session.attempt_limit(now);
@@ -162,6 +176,7 @@ impl Progress {
     pub(super) async fn limited<T: Transport>(
         &mut self,
         sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
+        mark: &AttemptMark,
         limit: Option<Duration>,
         spare: Option<T::Spare>,
     ) -> Sent<T> {
@@ -181,6 +196,8 @@ impl Progress {
         let error = AttemptTimeout::new(limit);
         let words = Evidence::of_words(&format!("timeout: {error}"));
         let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
+        let trail = T::trail(self.session.policy(), spare.as_ref(), None);
+        let timeout = timeout.redirected(self.redirected(mark, trail));
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();

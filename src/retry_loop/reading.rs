@@ -1,6 +1,6 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
-use super::{Judging, Progress, Transport};
+use super::{Progress, Transport};
 use crate::evidence;
 use crate::policy::{ErrorKind, Evidence, HoldStreams, LookAtStream, Outcome, Verdict};
 use std::time::Duration;
@@ -99,14 +99,6 @@ impl Progress {
         }
     }
 
-    pub(super) fn judging<'a, S>(&'a self, spare: Option<&'a S>) -> Judging<'a, S> {
-        Judging {
-            policy: self.session.policy(),
-            idempotent: self.session.is_idempotent(),
-            spare,
-        }
-    }
-
     /// The outcome with what was found. Only evidence makes the policy's own classifier judge once more.
     pub(super) fn judged<'a>(&self, known: Outcome<'a>, found: &'a Found) -> Outcome<'a> {
         let policy = self.session.policy();
@@ -115,5 +107,18 @@ impl Progress {
             Found::Evidence(evidence) => policy.classify(known.with_evidence(evidence)),
             Found::Verdict(verdict) => known.judged(*verdict),
         }
+    }
+
+    /// What a result means by its head, after the redirects that the attempt may have followed.
+    pub(super) fn unread<'a, T: Transport>(
+        &self,
+        transport: &T,
+        result: &'a Result<T::Response, T::Error>,
+        spare: Option<&T::Spare>,
+    ) -> Outcome<'a> {
+        let policy = self.session.policy();
+        let trail = T::trail(policy, spare, Some(result));
+        let redirected = self.redirected(&self.mark, trail);
+        transport.outcome(policy, result).redirected(redirected)
     }
 }

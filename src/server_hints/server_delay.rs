@@ -30,8 +30,10 @@ pub enum ServerDelay {
     Asked(Duration),
 }
 
+type Reader = fn(&str) -> Option<When>;
+
 /// How each of the headers that name a delay is told and read.
-const FORMS: [(Header, fn(&str) -> Option<When>); 4] = [
+const FORMS: [(Header, Reader); 4] = [
     (Header::RETRY_AFTER_MS, milliseconds),
     (Header::X_MS_RETRY_AFTER_MS, milliseconds),
     (Header::X_AMZ_RETRY_AFTER, milliseconds),

@@ -4,7 +4,7 @@ use super::service::{Errors, ServiceTransport};
 use crate::engine::Engine;
 use crate::gate::NotIdle;
 use crate::message::{Answer, Resend};
-use crate::nested::Mark;
+use crate::nested::AttemptMark;
 use crate::policy::{RequestFacts, Verdict};
 use crate::retry_loop::{Call, Start};
 use crate::route::Route;
@@ -69,7 +69,7 @@ struct Rest<S, Q: Resend> {
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
     wishes: Wishes,
-    repeats: bool,
+    mark: AttemptMark,
     started: Duration,
 }
 
@@ -105,8 +105,8 @@ where
                 };
             }
         };
-        let repeats = wishes.may_retry(&route);
-        let spare = match repeats {
+        let mark = AttemptMark::new(wishes.may_retry(&route));
+        let spare = match mark.repeats() {
             true => request.keep_spare(admitted.engine.recorded),
             false => None,
         };
@@ -114,10 +114,7 @@ where
             Some(_) => None,
             None => Some(facts(&request)),
         };
-        let attempt = {
-            let _mark = Mark::of(repeats);
-            service.call(request)
-        };
+        let attempt = mark.around(admitted.engine.id(), || service.call(request));
         Self {
             state: State::First {
                 attempt,
@@ -128,7 +125,7 @@ where
                     spare,
                     unkept,
                     wishes,
-                    repeats,
+                    mark,
                     started,
                 }),
             },
@@ -175,8 +172,11 @@ where
     fn succeeds(&mut self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         self.route.succeeds(response.status(), response.headers())?;
-        if self.repeats {
+        if self.mark.repeats() {
             self.route.deposit(self.started);
+            let asked = self.spare.as_ref().map(Q::head).and_then(Q::url);
+            let redirects = &self.admitted.engine.redirects;
+            redirects.check(&self.mark, asked.zip(response.url()));
         }
         self.admitted.succeeded(&self.route, response.headers());
         Ok(())
@@ -207,8 +207,8 @@ where
             spare,
             unkept,
             wishes,
+            mark,
             started,
-            ..
         } = self;
         let engine = Arc::clone(&admitted.engine);
         let admission = admitted.into_admission(&route);
@@ -226,6 +226,7 @@ where
             result: result.map(Answer::keep).map_err(X::from_inner),
             said,
             spare,
+            mark,
             started,
         }))
     }
@@ -253,10 +254,8 @@ where
         let Some(first) = rest else {
             return Poll::Pending;
         };
-        let result = {
-            let _mark = Mark::of(first.repeats);
-            ready!(attempt.poll(cx))
-        };
+        let layer = first.admitted.engine.id();
+        let result = ready!(first.mark.around(layer, || attempt.poll(cx)));
         let Err(said) = first.succeeds(&result) else {
             *rest = None;
             return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));

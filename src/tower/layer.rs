@@ -1,6 +1,7 @@
 //! The layer: settings, and a service made of them.
 
 use super::service::{Boxed, Retry, Unchanged};
+use super::strategy::{CloneBody, CopyBody};
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::runtime::TokioRuntime;
@@ -33,9 +34,10 @@ use tower_layer::Layer;
 /// # Ok(()) }) }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Unchanged> {
+pub struct RetryLayer<X = Unchanged, C = CloneBody> {
     engine: Arc<Engine>,
     errors: PhantomData<X>,
+    copies: C,
 }
 
 impl RetryLayer {
@@ -45,6 +47,7 @@ impl RetryLayer {
         Self {
             engine: Arc::new(Engine::new(policy, Arc::new(TokioRuntime))),
             errors: PhantomData,
+            copies: CloneBody,
         }
     }
 }
@@ -58,11 +61,12 @@ impl RetryLayer {
         Self {
             engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
             errors: PhantomData,
+            copies: CloneBody,
         }
     }
 }
 
-impl<X> RetryLayer<X> {
+impl<X, C> RetryLayer<X, C> {
     http_engine_settings!();
 
     /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that an attempt that is cut short can be reported
@@ -71,18 +75,67 @@ impl<X> RetryLayer<X> {
     /// Without it errors keep their type, and a time limit cuts an attempt only when a retry follows: the last attempt
     /// runs to its end, since there would be nothing to return.
     #[must_use]
-    pub fn boxed_errors(self) -> RetryLayer<Boxed> {
+    pub fn boxed_errors(self) -> RetryLayer<Boxed, C> {
         RetryLayer {
             engine: self.engine,
             errors: PhantomData,
+            copies: self.copies,
         }
     }
 }
 
-impl<S, X> Layer<S> for RetryLayer<X> {
-    type Service = Retry<S, X>;
+impl<X> RetryLayer<X> {
+    /// Copies request bodies by this function: for a body that can copy itself, perhaps not every time, and for a type
+    /// that is `Clone` and no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
+    ///
+    /// The function is called once before each attempt that is not the last; where it gives none, the request is sent
+    /// once, and a failure comes back with
+    /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). Its word counts: nothing checks that a copy is whole,
+    /// so give `try_clone` and not the `clone` of a body whose clones share what they hold. Default: bodies are copied by
+    /// `Clone` where [`Replay`](crate::Replay) says that they can be.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    ///
+    /// # struct Body;
+    /// # impl Body { fn try_clone(&self) -> Option<Self> { Some(Body) } }
+    /// // A body of kube or octocrab:
+    /// let layer = RetryLayer::new(RetryPolicy::background()).copy_body(Body::try_clone);
+    /// // A mock of bytes:
+    /// let layer = RetryLayer::new(RetryPolicy::background())
+    ///     .copy_body(|body: &bytes::Bytes| Some(body.clone()));
+    /// ```
+    ///
+    /// Without it such a request does not compile:
+    ///
+    /// ```compile_fail,E0277
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::testing::Script;
+    /// use http_retry::tower::RetryLayer;
+    /// use tower::Layer;
+    ///
+    /// let service = RetryLayer::new(RetryPolicy::background()).layer(Script::new());
+    /// let request = http::Request::new(bytes::Bytes::new());
+    /// let sent = tower::util::Oneshot::new(service, request);
+    /// ```
+    #[must_use]
+    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>>
+    where
+        F: Fn(&B) -> Option<B> + Clone + Send + 'static,
+    {
+        RetryLayer {
+            engine: self.engine,
+            errors: self.errors,
+            copies: CopyBody::new(copy),
+        }
+    }
+}
 
-    fn layer(&self, inner: S) -> Retry<S, X> {
-        Retry::new(inner, Arc::clone(&self.engine))
+impl<S, X, C: Clone> Layer<S> for RetryLayer<X, C> {
+    type Service = Retry<S, X, C>;
+
+    fn layer(&self, inner: S) -> Retry<S, X, C> {
+        Retry::new(inner, Arc::clone(&self.engine), self.copies.clone())
     }
 }

@@ -11,11 +11,19 @@
 //!   client
 //! ```
 //!
-//! A layer that follows redirects belongs outside of this one: inside, its errors hide which request failed.
+//! <div class="warning">
+//!
+//! A layer that follows redirects belongs outside of this one. Inside, nobody tells that a POST was redirected before it
+//! ended with 429 or a refused connection, and it is sent again. On `reqwest::Client`, which follows redirects by itself, see
+//! [`RetryLayer::redirects_watched`].
+//!
+//! </div>
 
 mod future;
 mod layer;
 mod service;
+mod strategy;
 
 pub use layer::RetryLayer;
 pub use service::{Boxed, Errors, Retry, Unchanged};
+pub use strategy::{CloneBody, CopyBody, ReplayStrategy};

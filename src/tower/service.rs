@@ -1,18 +1,21 @@
 //! The service, and how the loop sends through it.
 
 use super::future::RetryFuture;
+use super::strategy::{CloneBody, Inner, ReplayStrategy};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::failure::words;
-use crate::message::{Answer, Resend};
+use crate::message::{Answer, Resend, is_of_reqwest};
 use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
-use crate::retry_loop::{Judging, Transport};
+use crate::redirects::Trail;
+use crate::retry_loop::Transport;
 use crate::route::Move;
 use crate::runtime::Sleep;
-use crate::wishes::{http_outcome, number};
+use crate::wishes::{http_outcome, http_trail, number};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
+use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -83,18 +86,20 @@ impl<E: Into<BoxError>> Errors<E> for Boxed {
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the token of a retry that was not sent is back in the
 /// budget, and no task or timer stays behind.
-pub struct Retry<S, X = Unchanged> {
+pub struct Retry<S, X = Unchanged, C = CloneBody> {
     inner: S,
     engine: Arc<Engine>,
     errors: PhantomData<X>,
+    copies: C,
 }
 
-impl<S, X> Retry<S, X> {
-    pub(super) fn new(inner: S, engine: Arc<Engine>) -> Self {
+impl<S, X, C> Retry<S, X, C> {
+    pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C) -> Self {
         Self {
             inner,
             engine,
             errors: PhantomData,
+            copies,
         }
     }
 
@@ -104,13 +109,14 @@ impl<S, X> Retry<S, X> {
     }
 }
 
-impl<S: Clone, X> Clone for Retry<S, X> {
+impl<S: Clone, X, C: Clone> Clone for Retry<S, X, C> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), Arc::clone(&self.engine))
+        let copies = self.copies.clone();
+        Self::new(self.inner.clone(), Arc::clone(&self.engine), copies)
     }
 }
 
-impl<S: fmt::Debug, X> fmt::Debug for Retry<S, X> {
+impl<S: fmt::Debug, X, C> fmt::Debug for Retry<S, X, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("inner", &self.inner)
@@ -119,9 +125,10 @@ impl<S: fmt::Debug, X> fmt::Debug for Retry<S, X> {
     }
 }
 
-impl<S, Q, X> Service<Q> for Retry<S, X>
+impl<S, Q, X, C> Service<Q> for Retry<S, X, C>
 where
-    Q: Resend + Send + 'static,
+    C: ReplayStrategy<Q>,
+    Q: 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: Answer + 'static,
     <S::Response as Answer>::Kept: 'static,
@@ -132,7 +139,7 @@ where
 {
     type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
-    type Future = RetryFuture<S, Q, X>;
+    type Future = RetryFuture<Inner<S, Q, C>, C::Request, X>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx).map_err(X::from_inner)
@@ -141,7 +148,8 @@ where
     fn call(&mut self, request: Q) -> Self::Future {
         // The service that is ready is the one to call; its clone stays behind.
         let clone = self.inner.clone();
-        let service = std::mem::replace(&mut self.inner, clone);
+        let service = Inner::new(std::mem::replace(&mut self.inner, clone));
+        let request = self.copies.take_in(request);
         RetryFuture::new(Arc::clone(&self.engine), service, request)
     }
 }
@@ -149,7 +157,6 @@ where
 /// Sends through a tower service.
 pub(super) struct ServiceTransport<S, Q, X> {
     service: S,
-    follows_redirects: bool,
     across_tasks: bool,
     recorded: usize,
     attempt_header: Option<HeaderName>,
@@ -160,7 +167,6 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
     pub(super) fn new(engine: &Engine, service: S) -> Self {
         Self {
             service,
-            follows_redirects: Q::REDIRECTS_HIDDEN && engine.redirects,
             across_tasks: engine.across_tasks,
             recorded: engine.recorded,
             attempt_header: engine.attempt_header.clone(),
@@ -171,9 +177,9 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
 
 impl<S, Q, X> Transport for ServiceTransport<S, Q, X>
 where
-    Q: Resend + Send,
+    Q: Resend + Send + 'static,
     S: Service<Q> + Clone + Send,
-    S::Response: Answer,
+    S::Response: Answer + 'static,
     S::Future: Send,
     S::Error: Send + 'static,
     X: Errors<S::Error>,
@@ -242,11 +248,25 @@ where
 
     fn outcome<'a>(
         &self,
-        judging: &Judging<'_, Q::Spare>,
+        policy: &RetryPolicy,
         result: &'a Result<Self::Response, X::Error>,
     ) -> Outcome<'a> {
-        let judging = &judging.of(Q::head);
-        http_outcome::<S::Response, _, _>(judging, result, self.follows_redirects)
+        http_outcome::<S::Response, _>(policy, result)
+    }
+
+    /// The service may be reqwest's client, or stand for one, wherever it shares a type with it.
+    fn trail<'a>(
+        policy: &RetryPolicy,
+        spare: Option<&'a Q::Spare>,
+        result: Option<&'a Result<Self::Response, X::Error>>,
+    ) -> Trail<'a> {
+        let types = [
+            TypeId::of::<Q>(),
+            TypeId::of::<S::Response>(),
+            TypeId::of::<S::Error>(),
+        ];
+        let may_follow = types.into_iter().any(is_of_reqwest);
+        http_trail::<S::Response, _, _>(may_follow, policy, spare.map(Q::head), result)
     }
 
     fn drain(

@@ -109,12 +109,12 @@ fn a_request_is_copied_once_and_only_where_a_retry_can_follow() {
 fn what_is_not_copied_still_has_its_report_when_it_fails() {
     let failing = || client(StatusCode::SERVICE_UNAVAILABLE);
     let never = RetryLayer::new(RetryPolicy::never()).layer(failing());
+    let disabled = (0, Some(StopReason::Disabled));
+    assert_eq!(copies(never, request()), disabled);
     let exhausted = (0, Some(StopReason::AttemptsExhausted));
-    assert_eq!(copies(never, request()), exhausted);
     let limited = with(RetryOverride::new().max_retries(0));
     assert_eq!(copies(layer().layer(failing()), limited), exhausted);
     let off = with(RetryOverride::off());
-    let disabled = (0, Some(StopReason::Disabled));
     assert_eq!(copies(layer().layer(failing()), off), disabled);
 }
 
@@ -130,6 +130,22 @@ fn a_success_allocates_what_its_copy_does_and_at_most_once_more() {
         layered <= bare + copied + 1,
         "{layered} > {bare} + {copied} + 1"
     );
+}
+
+#[test]
+fn a_copy_by_a_function_takes_no_more_than_one_by_clone() {
+    let by_function = || layer().copy_body(|body: &Counted| Some(body.clone()));
+    let ok = || client(StatusCode::OK);
+    assert_eq!(copies(by_function().layer(ok()), request()), (1, None));
+    let (bare, copying) = (ok(), by_function().layer(ok()));
+    let bare = allocations(|| _ = copies(bare, request()));
+    let copying = allocations(|| _ = copies(copying, request()));
+    let made = request();
+    let copied = allocations(|| drop(made.clone()));
+    assert_eq!(copying, bare + copied);
+    let inner = size_of_val(&ok().call(request()));
+    let outer = size_of_val(&by_function().layer(ok()).call(request()));
+    assert!(outer <= inner + size_of::<Request>() + 256, "{outer}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod redirects;
 mod server;
 mod sharing;
 
-use http_retry::reqwest::RetryMiddleware;
+use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::testing::ManualRuntime;
 use http_retry::{Backoff, Jitter, RetryPolicy, RetryReport};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware};
@@ -33,7 +33,13 @@ fn every_second(max_retries: u32) -> RetryPolicy {
 
 /// Retries a second apart, on a clock that nobody waits for.
 fn retries(max_retries: u32) -> RetryMiddleware {
-    RetryMiddleware::new(every_second(max_retries)).runtime(ManualRuntime::new())
+    of_policy(every_second(max_retries))
+}
+
+/// The same by any policy, for a client as [`plain_client`] is.
+fn of_policy(policy: RetryPolicy) -> RetryMiddleware {
+    let retries = RetryMiddleware::new(policy).redirects_watched();
+    retries.runtime(ManualRuntime::new())
 }
 
 fn client(retries: RetryMiddleware) -> ClientWithMiddleware {
@@ -45,8 +51,11 @@ fn stack(outermost: impl Middleware) -> ClientBuilder {
     ClientBuilder::new(plain_client()).with(outermost)
 }
 
+/// A client whose redirects are watched.
 fn plain_client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    let followed = redirect_policy(reqwest::redirect::Policy::default());
+    let builder = reqwest::Client::builder().no_proxy();
+    builder.redirect(followed).build().unwrap()
 }
 
 /// A server that gives these answers in order, and then the last one for ever.

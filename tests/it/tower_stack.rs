@@ -5,6 +5,7 @@ mod bodies;
 mod budgets;
 mod cancellation;
 mod composition;
+mod copied_bodies;
 mod methods;
 mod nesting;
 mod readiness;

@@ -44,7 +44,10 @@ impl RetrySession {
         let known_there = to.same_keys || server == Server::Same;
         let twice = !known_there && self.is_in_doubt(case.outcome);
         if twice && !self.is_safe_anywhere(case.policy) {
-            return Err(StopReason::NotIdempotent);
+            return Err(match self.counts.in_doubt {
+                true => StopReason::NotIdempotent,
+                false => case.outcome.why_in_doubt(),
+            });
         }
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
         Ok(RetryPlan {
@@ -56,7 +59,7 @@ impl RetrySession {
 
     /// Whether a server may have processed this attempt or one before it.
     pub(super) fn is_in_doubt(&self, outcome: &Outcome<'_>) -> bool {
-        self.counts.in_doubt || !outcome.reach().is_unprocessed()
+        self.counts.in_doubt || outcome.is_in_doubt()
     }
 
     fn server_of(&self, service: &str) -> Option<Server> {

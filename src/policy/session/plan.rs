@@ -318,7 +318,7 @@ impl RetrySession {
             return Err(StopReason::BodyNotReplayable);
         }
         if !self.is_safe_twice(case.policy) && !case.outcome.reach().is_unprocessed() {
-            return Err(StopReason::NotIdempotent);
+            return Err(case.outcome.why_in_doubt());
         }
         Ok(())
     }

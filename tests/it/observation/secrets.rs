@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use http::{Extensions, HeaderValue, Response};
 use http_retry::llm::{HoldStreams, Keep, Truncation};
 use http_retry::observe::{MetricsObserver, RetryEventKind};
-use http_retry::{AttemptTimeout, RetryPolicy, StopReason};
+use http_retry::policy::Moment;
+use http_retry::{AttemptTimeout, ErrorKind, Outcome, ReplayBody, RequestFacts};
+use http_retry::{RetryPolicy, StopReason};
 use metrics_util::debugging::DebuggingRecorder;
 use reqwest::{Method, Request};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next};
@@ -202,6 +204,34 @@ fn an_attempt_that_is_cut_tells_no_secret() {
     });
     let exhausted = StopReason::AttemptsExhausted.as_str();
     told.assert_is_public(&["no response head within 1s", "timeout", exhausted]);
+}
+
+#[test]
+fn what_is_public_shows_no_secret_in_its_debug_output() {
+    let told = Told::default();
+    let head = refusal().into_parts().0;
+    let unavailable = Outcome::response(head.status, &head.headers);
+    told.add(format!("{unavailable:?}"));
+    let refused = Outcome::error(ErrorKind::Connect);
+    told.add(format!("{refused:?}"));
+
+    let facts = RequestFacts::of(&http::Method::GET, &head.headers);
+    let session = every_second().session(facts, Duration::ZERO);
+    let plan = session.plan(&unavailable, Moment::new(Duration::ZERO));
+    told.add(format!("{session:?} {plan:?}"));
+
+    let server = Script::new()
+        .status(503)
+        .header("x-why", SECRET)
+        .body(SECRET);
+    let layer = layer().copy_body(|body: &String| Some(body.clone()));
+    let request = http::Request::get(url()).body(SECRET.to_owned()).unwrap();
+    let service = layer.layer(server.clone());
+    told.add(format!("{server:?} {layer:?} {service:?}"));
+    let answer = service.oneshot(request).now_or_never().unwrap().unwrap();
+    told.add(format!("{server:?} {:?}", answer.body()));
+    told.add(format!("{:?}", ReplayBody::new(SECRET.to_owned())));
+    told.assert_is_public(&["503", "Connect", "RetrySession", "RetryBody", "ReplayBody"]);
 }
 
 /// A rate limit, a prompt that is too long, and an answer, each with the secret in it.

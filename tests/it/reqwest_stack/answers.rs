@@ -113,7 +113,7 @@ async fn a_server_that_asks_for_too_long_is_not_waited_for() {
 /// How many requests a POST makes that is answered this.
 async fn posts(policy: RetryPolicy, key: Option<&str>, answer: ResponseTemplate) -> usize {
     let server = answering([answer]).await;
-    let client = client(RetryMiddleware::new(policy).runtime(ManualRuntime::new()));
+    let client = client(of_policy(policy));
     let mut request = client.post(server.uri()).body("order");
     if let Some(key) = key {
         request = request.header("idempotency-key", key);

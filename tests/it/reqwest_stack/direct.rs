@@ -57,5 +57,9 @@ async fn attempts_at_a_closed_port(layer: RetryLayer) -> usize {
 #[tokio::test]
 async fn the_layer_on_a_client_expects_redirects_unless_told() {
     assert_eq!(attempts_at_a_closed_port(layer(2)).await, 1);
+    assert_eq!(
+        attempts_at_a_closed_port(layer(2).redirects_watched()).await,
+        3
+    );
     assert_eq!(attempts_at_a_closed_port(layer(2).redirects_off()).await, 3);
 }

@@ -177,7 +177,7 @@ impl Middleware for TicketDesk {
 }
 
 async fn attempts_without_ticket(policy: RetryPolicy) -> u32 {
-    let retries = RetryMiddleware::new(policy).runtime(ManualRuntime::new());
+    let retries = of_policy(policy);
     let client = stack(retries).with(TicketDesk).build();
     let slot = ReportSlot::default();
     let request = client
@@ -198,6 +198,5 @@ async fn an_error_of_another_middleware_means_what_the_policy_was_taught() {
         7 => (Class::Transient, Reach::Unsent),
         _ => (Class::Permanent, Reach::Unsent),
     });
-    // Taught by name, it is no error that a redirect may hide, so that a POST is repeated as well.
     assert_eq!(attempts_without_ticket(taught.build().unwrap()).await, 3);
 }

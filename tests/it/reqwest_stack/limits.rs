@@ -17,7 +17,7 @@ type Answered = JoinHandle<Outcome>;
 fn limited(max_retries: u32, clock: &ManualRuntime) -> RetryMiddleware {
     let policy = every_second(max_retries).to_builder();
     let policy = policy.backoff(Backoff::none()).attempt_timeout(SECOND * 10);
-    RetryMiddleware::new(policy.build().unwrap()).runtime(clock.clone())
+    of_policy(policy.build().unwrap()).runtime(clock.clone())
 }
 
 fn send(request: RequestBuilder) -> Answered {
@@ -128,7 +128,7 @@ async fn nobody_waits_for_a_retry_that_comes_after_the_deadline() {
     let mut server = Server::start([Reply::status(503)]).await;
     let clock = ManualRuntime::paused();
     let policy = every_second(4).to_builder().deadline(SECOND);
-    let retries = RetryMiddleware::new(policy.build().unwrap()).runtime(clock.clone());
+    let retries = of_policy(policy.build().unwrap()).runtime(clock.clone());
     let last = client(retries).get(&server.url).send().await.unwrap();
     assert_eq!(last.status(), 503);
     assert_eq!(report_of(&last).stop(), StopReason::DeadlineExceeded);

@@ -13,6 +13,7 @@ use http_retry::policy::ErrorKind;
 use http_retry::run::Runner;
 use http_retry::testing::ManualRuntime;
 use http_retry::{Class, Reach};
+use reqwest::redirect::Policy;
 use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
@@ -37,7 +38,7 @@ where
     T: Send,
 {
     let log = Log::default();
-    let runner = Runner::on(ManualRuntime::new(), policy());
+    let runner = Runner::on(ManualRuntime::new(), policy()).redirects_off();
     let runner = runner.observe(log.clone()).idempotent(idempotent);
     let run = runner.run_by_policy(|_| operation());
     let _result = timeout(IN_VAIN, run).await.unwrap();
@@ -68,7 +69,7 @@ async fn by_hyper(kit: &Kit) -> Result<(), BoxError> {
 
 /// Twice this where it is transient and the operation may be repeated, else once.
 async fn check(what: &str, kit: &Kit, read: Read, wanted: Told) {
-    let client = reqwest_client(kit, true);
+    let client = reqwest_client(kit, Policy::default());
     for idempotent in [true, false] {
         let run = attempts(idempotent, || by_reqwest(&client, &kit.url, read));
         check_attempts(&format!("{what}, reqwest"), &run.await, idempotent, wanted);
@@ -151,7 +152,7 @@ async fn a_body_that_stalls_is_a_timeout() {
     let server = FaultServer::start(vec![Act::StallBody(200); 8]).await;
     let mut kit = Kit::new(server.url("/"));
     kit.limited = Limited::Answering;
-    let (client, head) = (reqwest_client(&kit, true), Notify::new());
+    let (client, head) = (reqwest_client(&kit, Policy::default()), Notify::new());
     let stalled = || async {
         let response = client.get(&kit.url).send().await?;
         head.notify_one();

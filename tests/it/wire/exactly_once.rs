@@ -1,53 +1,24 @@
-//! Ten thousand requests, each against a network that fails in its own way: what must happen once happens once, and what
+//! Thousands of requests, each against a network that fails in its own way: what must happen once happens once, and what
 //! can succeed does.
 //!
 //! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it exactly_once` plays that one alone.
+//! `HTTP_RETRY_SCHEDULES=20000` in its place plays so many of each kind, half of them on either stack.
 
+mod client;
 mod schedule;
+mod shared;
 mod unreachable;
 
-use super::connections::client::{Settings, Speaks, without_waits};
-use super::schedules::{InVain, all_closed, in_time, is_stall, play_all, unless_lost};
+use super::connections::client::Settings;
+use super::proxies::Proxy;
+use super::schedules::{InVain, Steered, all_closed, in_time, play_all, unless_lost};
 use super::server::{FaultServer, Received};
-use http_retry::RetryPolicy;
-use http_retry::policy::Moment;
-use http_retry::runtime::{Runtime, Sleep};
-use schedule::{Promise, Schedule, refuses};
-use std::convert::Infallible;
+use schedule::{Kind, Promise, Schedule, refuses};
 use std::ops::AddAssign;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::Notify;
 
 const SCHEDULES: usize = 10_000;
-
-/// Limits that no server asks for by a delay of its own.
-const ATTEMPT: Duration = Duration::from_secs(1_000_000);
-const DRAIN: Duration = Duration::from_secs(2_000_000);
-
-/// Waits take no time, and a limit is reached only when the server stalls.
-#[derive(Debug, Clone, Default)]
-struct Steered {
-    stalled: Arc<Notify>,
-}
-
-impl Runtime for Steered {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn moment(&self) -> Moment {
-        Moment::new(Duration::ZERO)
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep {
-        let stalled = Arc::clone(&self.stalled);
-        match duration {
-            ATTEMPT | DRAIN => Box::pin(async move { stalled.notified().await }),
-            _ => Box::pin(std::future::ready(())),
-        }
-    }
-}
+/// Of those with redirects, and of those with a proxy.
+const OTHERS: usize = 2_000;
 
 /// What was seen in many schedules, so that none of the rules was kept for want of a case.
 #[derive(Debug, Default)]
@@ -58,6 +29,8 @@ struct Seen {
     left_alone: usize,
     /// Requests that had to succeed, after a failure.
     rescued: usize,
+    /// Requests that must be processed once, redirected and then refused.
+    redirected: usize,
 }
 
 impl AddAssign for Seen {
@@ -65,21 +38,40 @@ impl AddAssign for Seen {
         self.sent_again += other.sent_again;
         self.left_alone += other.left_alone;
         self.rescued += other.rescued;
+        self.redirected += other.redirected;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_processed_once_and_one_that_can_succeed_does() {
-    let Some(seen) = play_all::<Seen, _>(SCHEDULES, play).await else {
-        return;
-    };
-    let enough = seen.sent_again > 300 && seen.left_alone > 1_000 && seen.rescued > 1_000;
-    assert!(enough, "{seen:?}");
+    let plays = play_all::<Seen, _>(SCHEDULES, |seed| play(Kind::Plain, seed));
+    if let Some(seen) = plays.await {
+        let enough = seen.sent_again > 300 && seen.left_alone > 1_000 && seen.rescued > 1_000;
+        assert!(enough, "{seen:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_redirected_is_processed_once() {
+    let plays = play_all::<Seen, _>(OTHERS, |seed| play(Kind::Redirects, seed));
+    if let Some(seen) = plays.await {
+        let enough = seen.sent_again > 20 && seen.left_alone > 100 && seen.rescued > 100;
+        assert!(enough && seen.redirected > 5, "{seen:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_behind_a_proxy_is_processed_once() {
+    let plays = play_all::<Seen, _>(OTHERS, |seed| play(Kind::Proxy, seed));
+    if let Some(seen) = plays.await {
+        let enough = seen.sent_again > 40 && seen.left_alone > 300 && seen.rescued > 100;
+        assert!(enough, "{seen:?}");
+    }
 }
 
 /// Plays one schedule; its seed stands in every complaint.
-async fn play(seed: usize) -> Seen {
-    let schedule = Schedule::of(seed);
+async fn play(kind: Kind, seed: usize) -> Seen {
+    let schedule = Schedule::of(kind, seed);
     let outcome = unless_lost(|| outcome(&schedule)).await;
     let (status, received) = outcome
         .unwrap_or_else(|in_vain| panic!("HTTP_RETRY_SEED={seed}: {in_vain:?}: {schedule:#?}"));
@@ -87,14 +79,16 @@ async fn play(seed: usize) -> Seen {
         panic!("HTTP_RETRY_SEED={seed}: {what}: {status:?}, {schedule:#?}, {received:#?}")
     };
     let whole = || received.iter().filter(|request| request.whole);
-    let processed = whole().filter(|request| !request.act.as_ref().is_some_and(refuses));
-    let succeeded = status.is_some_and(|status| (200..300).contains(&status));
-    if received.len() > schedule.max_retries as usize + 1 {
+    let succeeded = status.is_some_and(|status| (200..400).contains(&status));
+    let followed = received.iter().filter(|request| schedule.follows(request));
+    if received.len() - followed.count() > schedule.max_retries as usize + 1 {
         complain("sent too often");
     }
-    if whole().any(|request| request.body != schedule.body()) {
-        complain("another body arrived");
+    if whole().any(|request| !schedule.is_own(request) && !schedule.is_of_a_redirect(request)) {
+        complain("another request arrived");
     }
+    let processed = whole().filter(|request| schedule.is_own(request));
+    let processed = processed.filter(|request| !request.act.as_ref().is_some_and(refuses));
     if schedule.is_once_only() && processed.count() > 1 {
         complain("processed twice");
     }
@@ -106,54 +100,56 @@ async fn play(seed: usize) -> Seen {
 
 /// The answer's status, if there was one, and what the server has in the end.
 async fn outcome(schedule: &Schedule) -> Result<(Option<u16>, Vec<Received>), InVain> {
+    sent(schedule, |settings, url| async move {
+        let client = client::of(schedule, settings.runtime);
+        let answer = client.send(schedule.request(&url)).await.ok()?;
+        Some(answer.status().as_u16())
+    })
+    .await
+}
+
+/// What comes of a schedule whose request a client of these settings sends to this URL, and what the server has in the end.
+async fn sent<F>(
+    schedule: &Schedule,
+    send: impl FnOnce(Settings<Steered>, String) -> F,
+) -> Result<(Option<u16>, Vec<Received>), InVain>
+where
+    F: Future<Output = Option<u16>>,
+{
     let server = FaultServer::start(schedule.acts.clone()).await;
-    let runtime = Steered::default();
-    let settings = Settings {
-        policy: policy(schedule.max_retries),
-        runtime: runtime.clone(),
-        drain: (128 * 1024, DRAIN),
+    let proxy = match &schedule.apology {
+        Some(apology) => Some(Proxy::before(&server, apology.clone()).await),
+        None => None,
     };
-    let client = schedule.stack.bare(Speaks::Http1).with_retries(settings);
+    let url = match &proxy {
+        Some(proxy) => proxy.url(&schedule.path),
+        None => server.url(&schedule.path),
+    };
+    let runtime = Steered::default();
+    let settings = client::settings(schedule, runtime.clone());
     let answer = async {
         tokio::select! {
-            answer = client.send(schedule.request(&server.url("/"))) => answer,
-            never = cut_off_stalls(&server, &runtime) => match never {},
+            answer = send(settings, url) => answer,
+            never = runtime.cut_off_stalls(&server) => match never {},
         }
     };
-    let answer = in_time(answer, &[&server]).await?;
-    let status = answer.ok().map(|answer| answer.status().as_u16());
-    drop(client);
+    let status = in_time(answer, &[&server]).await?;
+    drop(proxy);
     all_closed(&[&server]).await?;
     Ok((status, server.received()))
 }
 
-fn policy(max_retries: u32) -> RetryPolicy {
-    let builder = without_waits(max_retries).to_builder();
-    builder.attempt_timeout(ATTEMPT).build().unwrap()
-}
-
-/// Lets a limit pass for each time that the server stalls.
-async fn cut_off_stalls(server: &FaultServer, runtime: &Steered) -> Infallible {
-    let stalls = |server: &FaultServer| {
-        let received = server.received();
-        received
-            .iter()
-            .filter(|request| request.whole && is_stall(request))
-            .count()
-    };
-    for cut in 0.. {
-        server.until(|server| stalls(server) > cut).await;
-        runtime.stalled.notify_one();
-    }
-    std::future::pending().await
-}
-
 fn seen(schedule: &Schedule, received: &[Received]) -> Seen {
-    let again = received.len() > 1;
-    let left = received.len() <= schedule.max_retries as usize && schedule.acts.len() > 1;
+    let hops = received.iter().filter(|request| schedule.follows(request));
+    let hops = hops.count();
+    let again = received.len() > hops + 1;
+    let left = received.len() <= schedule.max_retries as usize && schedule.acts.len() > hops + 1;
+    let refused = received.last().and_then(|last| last.act.as_ref());
+    let refused = hops > 0 && refused.is_some_and(refuses);
     Seen {
         sent_again: usize::from(schedule.is_once_only() && again),
         left_alone: usize::from(schedule.is_once_only() && !again && left),
         rescued: usize::from(schedule.promise() == Promise::Success && again),
+        redirected: usize::from(schedule.is_once_only() && !again && refused),
     }
 }

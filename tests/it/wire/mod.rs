@@ -10,6 +10,7 @@ mod exactly_once;
 mod http2;
 mod limits;
 mod proxies;
+mod redirects;
 mod schedules;
 mod self_test;
 mod server;

@@ -1,8 +1,14 @@
 //! What the tests share that play thousands of random schedules.
 
 use super::server::{Act, FaultServer, IN_VAIN, Received};
+use http_retry::policy::Moment;
+use http_retry::runtime::{Runtime, Sleep};
+use std::convert::Infallible;
 use std::future::Future;
 use std::ops::AddAssign;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -17,6 +23,49 @@ pub(crate) enum InVain {
     StillOpen,
 }
 
+/// A limit that no server asks for by a delay of its own.
+pub(crate) const STALLS: Duration = Duration::from_secs(1_000_000);
+
+/// Waits take no time, and a limit of [`STALLS`] is reached only when the server stalls.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Steered {
+    stalled: Arc<Notify>,
+}
+
+impl Runtime for Steered {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::new(Duration::ZERO)
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let stalled = Arc::clone(&self.stalled);
+        match duration {
+            STALLS => Box::pin(async move { stalled.notified().await }),
+            _ => Box::pin(std::future::ready(())),
+        }
+    }
+}
+
+impl Steered {
+    /// Lets a limit pass for each time that the server stalls.
+    pub(crate) async fn cut_off_stalls(&self, server: &FaultServer) -> Infallible {
+        let stalls = |server: &FaultServer| {
+            let received = server.received();
+            let stalls = received.iter().filter(|request| request.whole);
+            stalls.filter(|request| is_stall(request)).count()
+        };
+        for cut in 0.. {
+            server.until(|server| stalls(server) > cut).await;
+            self.stalled.notify_one();
+        }
+        std::future::pending().await
+    }
+}
+
 /// Plays as many schedules as this, or as `HTTP_RETRY_SCHEDULES` says, side by side, and adds up what was seen; only the
 /// one that `HTTP_RETRY_SEED` names, and nothing to add up, where that is set.
 pub(crate) async fn play_all<S, F>(schedules: usize, play: fn(usize) -> F) -> Option<S>
@@ -24,6 +73,8 @@ where
     S: Default + AddAssign + Send + 'static,
     F: Future<Output = S> + Send + 'static,
 {
+    let told = std::env::var("HTTP_RETRY_SCHEDULES").ok();
+    let schedules = told.map_or(schedules, |number| number.parse().unwrap());
     if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
         play(seed.parse().unwrap()).await;
         return None;

@@ -74,6 +74,19 @@ impl Shared {
         left.pieces.drain(..lost);
     }
 
+    /// A body of its own of what is left, as those that share offer beside `Clone`.
+    pub(crate) fn try_clone(&self) -> Option<Self> {
+        let whole = self
+            .left()
+            .pieces
+            .iter()
+            .flatten()
+            .copied()
+            .collect::<Vec<u8>>();
+        let ready = self.left().ready;
+        Some(Self::new(&whole, self.hint).stops_after(ready))
+    }
+
     fn left(&self) -> MutexGuard<'_, Left> {
         self.left.lock().unwrap()
     }

@@ -53,7 +53,7 @@ async fn rows_of(situation: &Situation) -> String {
     }
     let mut text = String::new();
     for (names, cells) in rows {
-        let clients = if names.len() == 3 {
+        let clients = if names.len() == 4 {
             "all".to_owned()
         } else {
             names.join(", ")

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Collected, Either, Empty, Full, Limited, StreamBody};
 use http_retry::testing::ManualRuntime;
-use http_retry::tower::RetryLayer;
+use http_retry::tower::{ReplayStrategy, RetryLayer, Unchanged};
 use http_retry::{Replay, RetryBudget, RetryReport, StopReason};
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -39,20 +39,33 @@ impl Put {
     }
 }
 
-/// Sends a body through a client of hyper to a server that does this first.
+fn layer() -> RetryLayer {
+    RetryLayer::new(without_waits(3))
+        .budget(RetryBudget::unlimited())
+        .runtime(ManualRuntime::new())
+}
+
 async fn put<B>(body: B, act: Act) -> Put
 where
     B: Body + Replay + Send + Unpin + 'static,
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
+    put_through(layer(), body, act).await
+}
+
+/// Sends a body through a client of hyper to a server that does this first.
+async fn put_through<B, C>(layer: RetryLayer<Unchanged, C>, body: B, act: Act) -> Put
+where
+    B: Body + Send + Unpin + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+    C: ReplayStrategy<http::Request<B>>,
+{
     let server = FaultServer::start([act]).await;
     let slot = RetryReport::slot();
     let request = http::Request::put(server.url("/")).extension(slot.clone());
-    let client = RetryLayer::new(without_waits(3))
-        .budget(RetryBudget::unlimited())
-        .runtime(ManualRuntime::new())
-        .layer(bare_hyper(Speaks::Http1));
+    let client = layer.layer(bare_hyper(Speaks::Http1));
     let sent = client.oneshot(request.body(body).unwrap());
     let answer = match timeout(IN_VAIN, sent).await.unwrap() {
         Err(_) => None,
@@ -160,5 +173,19 @@ async fn nothing_is_still_nothing_when_it_is_shared() {
     for hint in [Hint::Right, Hint::NoLength] {
         let put = put(Shared::new(b"", hint), Act::status(503)).await;
         assert_eq!((put.status(), put.bodies()), (Some(200), vec![&b""[..]; 2]));
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_copies_itself_is_sent_again_by_its_own_word() {
+    let text = text(LENGTH);
+    for hint in [Hint::Right, Hint::NoLength, Hint::NeverAtItsEnd] {
+        for act in [Act::status(503), Act::ResetAfterRequest, Act::CutBody(502)] {
+            let why = format!("{hint:?} after {act:?}");
+            let layer = layer().copy_body(Shared::try_clone);
+            let put = put_through(layer, Shared::new(&text, hint), act).await;
+            assert_eq!(put.status(), Some(200), "{why}");
+            assert_eq!(put.bodies(), [&text[..]; 2], "{why}");
+        }
     }
 }

@@ -45,6 +45,7 @@ pub(crate) struct Settings<R> {
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
     Reqwest(ClientWithMiddleware),
+    ReqwestLayer(Retry<reqwest::Client, Boxed>),
     Tower(Retry<HyperClient<Full<Bytes>>, Boxed>),
 }
 
@@ -144,6 +145,10 @@ impl Client {
         match self {
             Self::Reqwest(client) => {
                 let answer = client.execute(request.try_into()?).await?;
+                Ok(Answer::Reqwest(answer))
+            }
+            Self::ReqwestLayer(service) => {
+                let answer = service.clone().oneshot(request.try_into()?).await?;
                 Ok(Answer::Reqwest(answer))
             }
             Self::Tower(service) => {

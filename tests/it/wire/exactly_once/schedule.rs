@@ -2,14 +2,37 @@
 
 use super::super::connections::client::{STACKS, Stack};
 use super::super::schedules::Random;
-use super::super::server::{Act, Answer};
+use super::super::server::{Act, Answer, Received};
 use bytes::Bytes;
 use http::{Method, Request};
+
+/// What a schedule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Redirects,
+    Proxy,
+}
+
+/// What the retry layer is told of redirects, and what its client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirects {
+    Off,
+    Watched,
+    Unknown,
+}
 
 /// One request, and the acts of the server that it meets.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     pub(super) stack: Stack,
+    pub(super) redirects: Redirects,
+    /// By the tower layer, where the client is reqwest's and follows redirects.
+    pub(super) by_layer: bool,
+    /// What a proxy answers in the place of the server, where there is one.
+    pub(super) apology: Option<Answer>,
+    /// No other schedule has it, so that nobody's redirects are taken for those of another.
+    pub(super) path: String,
     pub(super) max_retries: u32,
     pub(super) acts: Vec<Act>,
     method: Method,
@@ -35,10 +58,11 @@ enum Effect {
 }
 
 impl Schedule {
-    pub(super) fn of(seed: usize) -> Self {
+    pub(super) fn of(kind: Kind, seed: usize) -> Self {
         let mut random = Random::of(seed);
         let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
         let acts = 0..1 + random.below(5);
+        let path = format!("/{kind:?}/{seed}");
         Self {
             stack: STACKS[usize::from(seed % 2 == 1)],
             max_retries: u32::try_from(random.below(5)).unwrap(),
@@ -48,12 +72,26 @@ impl Schedule {
                 _ => random.one_of(&[0, 1, 10, 200, 3_000, 70_000]),
             },
             method,
-            acts: acts.map(|_| act(&mut random)).collect(),
+            acts: acts.map(|_| act(kind, &path, &mut random)).collect(),
+            redirects: match kind {
+                Kind::Redirects => {
+                    let states = [Redirects::Off, Redirects::Watched, Redirects::Unknown];
+                    random.one_of(&[states, [Redirects::Watched; 3]].concat())
+                }
+                Kind::Plain | Kind::Proxy => Redirects::Off,
+            },
+            by_layer: kind == Kind::Redirects && random.one_in(2),
+            apology: (kind == Kind::Proxy).then(|| apology(&mut random)),
+            path,
         }
     }
 
     pub(super) fn request(&self, url: &str) -> Request<Bytes> {
-        let mut request = Request::new(self.body());
+        self.request_of(url, self.body())
+    }
+
+    pub(super) fn request_of<B>(&self, url: &str, body: B) -> Request<B> {
+        let mut request = Request::new(body);
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = url.parse().unwrap();
         if self.key {
@@ -67,6 +105,25 @@ impl Schedule {
         (b'a'..=b'w').cycle().take(self.length).collect()
     }
 
+    /// Whether this is the request itself, and not what a redirect made of it.
+    pub(super) fn is_own(&self, received: &Received) -> bool {
+        received.method() == self.method && received.body == self.body()
+    }
+
+    /// Whether this is what a redirect may make of the request.
+    pub(super) fn is_of_a_redirect(&self, received: &Received) -> bool {
+        self.follows_redirects() && received.method() == Method::GET && received.body.is_empty()
+    }
+
+    /// Whether the client goes on from what it was answered here.
+    pub(super) fn follows(&self, received: &Received) -> bool {
+        self.follows_redirects() && received.act.as_ref().is_some_and(is_redirect)
+    }
+
+    fn follows_redirects(&self) -> bool {
+        self.stack == Stack::Reqwest && self.redirects != Redirects::Off
+    }
+
     /// Whether processing this request twice would do harm.
     pub(super) fn is_once_only(&self) -> bool {
         self.method == Method::POST && !self.key
@@ -76,7 +133,12 @@ impl Schedule {
     pub(super) fn promise(&self) -> Promise {
         let mut spent = 0;
         for act in &self.acts {
-            match effect(act) {
+            let effect = match self.apology {
+                Some(_) => effect_behind_a_proxy(act),
+                None => effect(act),
+            };
+            match effect {
+                _ if is_redirect(act) && self.follows_redirects() => {}
                 Effect::Succeeds => break,
                 Effect::Ends => return Promise::None,
                 Effect::Costs(attempts) => spent += attempts,
@@ -89,8 +151,16 @@ impl Schedule {
     }
 }
 
-fn act(random: &mut Random) -> Act {
-    match random.below(30) {
+fn act(kind: Kind, path: &str, random: &mut Random) -> Act {
+    match kind {
+        Kind::Redirects if random.below(5) < 2 => redirect(path, random),
+        Kind::Proxy => act_of(random.below(25), random),
+        _ => act_of(random.below(30), random),
+    }
+}
+
+fn act_of(number: u64, random: &mut Random) -> Act {
+    match number {
         0..=9 => Act::Answer(answer(random)),
         10..=11 => Act::AnswerThenClose(answer(random)),
         12..=13 => Act::AnswerEarly(answer(random)),
@@ -109,6 +179,29 @@ fn act(random: &mut Random) -> Act {
         27 => Act::Garbage,
         28 => Act::BadGzip,
         _ => Act::status(503),
+    }
+}
+
+fn redirect(path: &str, random: &mut Random) -> Act {
+    let status = random.one_of(&[301, 302, 303, 303, 307, 308]);
+    let places = [path.to_owned(), format!("/.{path}"), format!("{path}#x")];
+    let place = match random.one_in(4) {
+        true => "/receipt".to_owned(),
+        false => random.one_of(&places),
+    };
+    Act::Answer(Answer::new(status).header("location", place))
+}
+
+fn is_redirect(act: &Act) -> bool {
+    matches!(act, Act::Answer(answer) if (300..400).contains(&answer.status))
+}
+
+/// What a proxy says of itself, whatever the server behind it has done.
+fn apology(random: &mut Random) -> Answer {
+    let answer = Answer::new(random.one_of(&[502, 503, 503, 503, 504]));
+    match random.one_in(3) {
+        true => answer,
+        false => answer.header("retry-after", random.one_of(&["0", "7"])),
     }
 }
 
@@ -146,6 +239,8 @@ pub(super) fn refuses(act: &Act) -> bool {
         headers.any(|(name, value)| *name == "retry-after" && value.parse::<u64>().is_ok())
     };
     match act {
+        // The server sends the request elsewhere before it has done anything.
+        Act::Answer(answer) if matches!(answer.status, 307 | 308) => true,
         Act::Answer(answer) | Act::AnswerThenClose(answer) | Act::AnswerEarly(answer) => {
             is_refusal(answer.status) || (answer.status == 413 && invites(answer))
         }
@@ -174,6 +269,16 @@ fn effect(act: &Act) -> Effect {
         },
         Act::BadGzip => Effect::Succeeds,
         Act::Garbage => Effect::Ends,
+        _ => Effect::Costs(1),
+    }
+}
+
+/// A proxy answers for itself where the server has not answered in full.
+fn effect_behind_a_proxy(act: &Act) -> Effect {
+    match act {
+        Act::Answer(answer) | Act::AnswerThenClose(answer) | Act::AnswerEarly(answer) => {
+            after_status(answer.status, act, 1)
+        }
         _ => Effect::Costs(1),
     }
 }

@@ -6,13 +6,14 @@ use super::stale::StaleThenSend;
 use crate::wire::tls;
 use http::{Request, Response};
 use http_retry::observe::{AttemptReport, Observer, RetryEvent, RetryEventKind};
-use http_retry::reqwest::RetryMiddleware;
+use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryPolicy};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use reqwest::redirect::Policy;
 use std::error::Error;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -65,6 +66,10 @@ pub(crate) enum Stack {
     Reqwest,
     /// The tower layer on `reqwest::Client`.
     ReqwestService,
+    /// reqwest-middleware, where redirects are followed and watched.
+    ReqwestWatched,
+    /// The tower layer on `reqwest::Client`, where redirects are followed and watched.
+    ReqwestServiceWatched,
     /// reqwest-middleware, where both are told that no redirect is followed.
     ReqwestAsIs,
     /// The tower layer on `reqwest::Client`, where both are told that no redirect is followed.
@@ -100,9 +105,11 @@ pub(crate) enum Retries {
 }
 
 impl Stack {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Reqwest,
         Self::ReqwestService,
+        Self::ReqwestWatched,
+        Self::ReqwestServiceWatched,
         Self::ReqwestAsIs,
         Self::ReqwestServiceAsIs,
         Self::Hyper,
@@ -112,20 +119,29 @@ impl Stack {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Reqwest | Self::ReqwestService => "reqwest",
+            Self::ReqwestWatched | Self::ReqwestServiceWatched => "reqwest (watched)",
             Self::ReqwestAsIs | Self::ReqwestServiceAsIs => "reqwest (no redirects)",
             Self::Hyper => "hyper",
         }
     }
 
-    fn follows(self) -> bool {
-        matches!(self, Self::Reqwest | Self::ReqwestService)
+    fn redirects(self) -> Policy {
+        match self {
+            Self::Reqwest | Self::ReqwestService | Self::Hyper => Policy::default(),
+            Self::ReqwestWatched | Self::ReqwestServiceWatched => {
+                redirect_policy(Policy::default())
+            }
+            Self::ReqwestAsIs | Self::ReqwestServiceAsIs => Policy::none(),
+        }
     }
 
     /// Sends one request through a client of its own.
     pub(crate) async fn send(self, kit: &Kit, order: Order, retries: &Retries) -> Ending {
         match self {
-            Self::Reqwest | Self::ReqwestAsIs => self.by_middleware(kit, order, retries).await,
-            Self::ReqwestService | Self::ReqwestServiceAsIs => {
+            Self::Reqwest | Self::ReqwestWatched | Self::ReqwestAsIs => {
+                self.by_middleware(kit, order, retries).await
+            }
+            Self::ReqwestService | Self::ReqwestServiceWatched | Self::ReqwestServiceAsIs => {
                 self.as_service(kit, order, retries).await
             }
             Self::Hyper => by_hyper(kit, order, retries).await,
@@ -133,16 +149,17 @@ impl Stack {
     }
 
     async fn by_middleware(self, kit: &Kit, order: Order, retries: &Retries) -> Ending {
-        let client = reqwest_client(kit, self.follows());
+        let client = reqwest_client(kit, self.redirects());
         let request = reqwest_request(kit, order);
         let middleware = match retries {
             Retries::None => return Ending::of_reqwest(client.execute(request).await).await,
             Retries::Silent => RetryMiddleware::new(policy()),
             Retries::Told(log) => RetryMiddleware::new(policy()).observe(log.clone()),
         };
-        let middleware = match self.follows() {
-            true => middleware,
-            false => middleware.redirects_off(),
+        let middleware = match self {
+            Self::ReqwestWatched => middleware.redirects_watched(),
+            Self::ReqwestAsIs => middleware.redirects_off(),
+            _ => middleware,
         };
         let client = reqwest_middleware::ClientBuilder::new(client)
             .with(middleware.runtime(ManualRuntime::new()))
@@ -152,18 +169,15 @@ impl Stack {
     }
 
     async fn as_service(self, kit: &Kit, order: Order, retries: &Retries) -> Ending {
-        let client = reqwest_client(kit, self.follows());
+        let client = reqwest_client(kit, self.redirects());
         let request = reqwest_request(kit, order);
-        match layer(retries) {
-            None => Ending::of_reqwest(client.oneshot(request).await).await,
-            Some(layer) if self.follows() => {
-                Ending::of_reqwest(layer.layer(client).oneshot(request).await).await
-            }
-            Some(layer) => {
-                let service = layer.redirects_off().layer(client);
-                Ending::of_reqwest(service.oneshot(request).await).await
-            }
-        }
+        let layer = match (layer(retries), self) {
+            (None, _) => return Ending::of_reqwest(client.oneshot(request).await).await,
+            (Some(layer), Self::ReqwestServiceWatched) => layer.redirects_watched(),
+            (Some(layer), Self::ReqwestServiceAsIs) => layer.redirects_off(),
+            (Some(layer), _) => layer,
+        };
+        Ending::of_reqwest(layer.layer(client).oneshot(request).await).await
     }
 }
 
@@ -189,7 +203,7 @@ fn reqwest_own(error: reqwest_middleware::Error) -> reqwest::Error {
     }
 }
 
-pub(crate) fn reqwest_client(kit: &Kit, follows: bool) -> reqwest::Client {
+pub(crate) fn reqwest_client(kit: &Kit, redirects: Policy) -> reqwest::Client {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(kit.tls.clone())
         .retry(reqwest::retry::never())
@@ -199,10 +213,7 @@ pub(crate) fn reqwest_client(kit: &Kit, follows: bool) -> reqwest::Client {
         Limited::Connecting => builder.connect_timeout(LIMIT),
         Limited::Answering => builder.timeout(LIMIT),
     };
-    let builder = match follows {
-        true => builder,
-        false => builder.redirect(reqwest::redirect::Policy::none()),
-    };
+    let builder = builder.redirect(redirects);
     let builder = match kit.http2 {
         true => builder.http2_prior_knowledge(),
         false => builder,

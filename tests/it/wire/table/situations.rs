@@ -70,7 +70,7 @@ impl Situation {
         Self { counted, ..self }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Kit)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Kit)) -> Self {
         change(&mut self.kit);
         self
     }

@@ -1,0 +1,48 @@
+//! What an I/O error says, and what an error says of a connection that was being made.
+
+use super::Link;
+use crate::policy::ErrorKind;
+use std::io;
+
+pub(super) fn read_io(error: &io::Error) -> Link {
+    use io::ErrorKind as Io;
+    match error.kind() {
+        Io::ConnectionRefused
+        | Io::AddrNotAvailable
+        | Io::HostUnreachable
+        | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
+        Io::TimedOut => Link::Says(ErrorKind::Timeout),
+        Io::InvalidData => Link::Says(match is_refused_certificate(error) {
+            true => ErrorKind::Certificate,
+            false => ErrorKind::Protocol,
+        }),
+        Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
+        Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
+            Link::Says(ErrorKind::Reset)
+        }
+        _ => Link::Silent,
+    }
+}
+
+/// In TLS 1.3 a client hears only after its handshake that its certificate is refused, by an alert in rustls's words.
+fn is_refused_certificate(error: &io::Error) -> bool {
+    let words = error.to_string();
+    let alert = words.strip_prefix("received fatal alert: ");
+    let about = ["Certificate", "UnknownCA", "AccessDenied"];
+    alert.is_some_and(|alert| about.iter().any(|about| alert.contains(about)))
+}
+
+/// The same thing said of a connection that was still being made: the request was not sent.
+pub(super) fn while_connecting(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::Timeout => ErrorKind::ConnectTimeout,
+        ErrorKind::Incomplete => ErrorKind::Tls,
+        // How the TLS libraries say that the peer, or its certificate, is not acceptable.
+        ErrorKind::Protocol => ErrorKind::Certificate,
+        ErrorKind::Certificate
+        | ErrorKind::Dns
+        | ErrorKind::ConnectTimeout
+        | ErrorKind::Request => kind,
+        _ => ErrorKind::Connect,
+    }
+}

@@ -1,0 +1,117 @@
+//! Bytes as they came, in memory of their own.
+
+use bytes::Bytes;
+
+/// Bytes that were read, from the first on.
+///
+/// They are copied: a frame may be one byte of a large buffer, and whoever keeps the frame keeps the buffer. So this holds
+/// less than twice the bytes that were read, whatever their frames were cut from, since a buffer that is full doubles. A
+/// copy costs little beside sending or receiving the same bytes.
+#[derive(Default)]
+pub(super) struct Record {
+    /// What was given out already, which can grow no more.
+    blocks: Vec<Bytes>,
+    open: Vec<u8>,
+}
+
+impl Record {
+    pub(super) fn push(&mut self, data: &[u8]) {
+        self.open.extend_from_slice(data);
+    }
+
+    /// As many bytes as are at hand from a place on; none at the end.
+    pub(super) fn after(&mut self, mut place: usize) -> Option<Bytes> {
+        if !self.open.is_empty() {
+            self.blocks.push(std::mem::take(&mut self.open).into());
+        }
+        for block in &self.blocks {
+            if place < block.len() {
+                return Some(block.slice(place..));
+            }
+            place = place.saturating_sub(block.len());
+        }
+        None
+    }
+
+    /// All of it in one piece.
+    pub(super) fn whole(&self) -> Vec<u8> {
+        let blocks = self.blocks.iter().map(|block| &block[..]);
+        let pieces: Vec<&[u8]> = blocks.chain([&self.open[..]]).collect();
+        pieces.concat()
+    }
+}
+
+impl From<Vec<u8>> for Record {
+    fn from(open: Vec<u8>) -> Self {
+        let blocks = Vec::new();
+        Self { blocks, open }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// Large buffers, counted for as long as somebody keeps a part of one.
+    #[derive(Default)]
+    pub(in crate::message) struct Buffers(Arc<AtomicUsize>);
+
+    struct Buffer(Vec<u8>, Arc<AtomicUsize>);
+
+    impl Buffers {
+        /// One byte of a new one.
+        pub(in crate::message) fn slice(&self) -> Bytes {
+            self.0.fetch_add(1, Relaxed);
+            let buffer = Buffer(vec![b'x'; 64 * 1024], Arc::clone(&self.0));
+            Bytes::from_owner(buffer).slice(7..8)
+        }
+
+        pub(in crate::message) fn kept(&self) -> usize {
+            self.0.load(Relaxed)
+        }
+    }
+
+    impl AsRef<[u8]> for Buffer {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl Drop for Buffer {
+        fn drop(&mut self) {
+            self.1.fetch_sub(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_from_any_place_and_goes_on() {
+        let mut record = Record::default();
+        assert_eq!(record.after(0), None);
+        record.push(b"ab");
+        record.push(b"c");
+        assert_eq!(record.after(1).unwrap(), "bc");
+        record.push(b"de");
+        assert_eq!(record.after(0).unwrap(), "abc");
+        assert_eq!(record.after(3).unwrap(), "de");
+        assert_eq!(record.after(4).unwrap(), "e");
+        assert_eq!(record.after(5), None);
+        record.push(b"f");
+        assert_eq!(record.whole(), b"abcdef");
+    }
+
+    #[test]
+    fn a_record_takes_less_than_twice_what_it_holds() {
+        let mut record = Record::default();
+        let mut place = 0;
+        for length in (0..200).chain([3_000, 1, 1, 70_000, 1]) {
+            record.push(&vec![b'x'; length]);
+            let held = record.open.len().max(8);
+            assert!(record.open.capacity() < 2 * held, "{length}");
+            if length % 50 == 0 {
+                place += record.after(place).map_or(0, |data| data.len());
+            }
+        }
+    }
+}

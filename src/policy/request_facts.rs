@@ -1,0 +1,85 @@
+//! What a decision must know of a request.
+
+use http::{HeaderMap, Method};
+
+/// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.
+///
+/// ```
+/// use http::{HeaderMap, Method};
+/// use http_retry::RequestFacts;
+///
+/// let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
+/// assert!(!facts.is_idempotent() && facts.is_replayable());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestFacts {
+    idempotent: bool,
+    by_method: bool,
+    replayable: bool,
+}
+
+impl RequestFacts {
+    /// What method and headers say; the body counts as one that can be sent again.
+    ///
+    /// Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY, and every request with a non-empty
+    /// `idempotency-key` or `x-idempotency-key` header.
+    ///
+    /// # Source
+    ///
+    /// RFC 9110 section 9.2.2; RFC 10008 (QUERY); draft-ietf-httpapi-idempotency-key-header.
+    #[must_use]
+    pub fn of(method: &Method, headers: &HeaderMap) -> Self {
+        let by_method = method.is_idempotent() || method.as_str() == "QUERY";
+        Self {
+            idempotent: by_method || has_idempotency_key(headers),
+            by_method,
+            replayable: true,
+        }
+    }
+
+    /// An operation that is not HTTP: not idempotent unless said so.
+    #[must_use]
+    pub fn operation() -> Self {
+        Self {
+            idempotent: false,
+            by_method: false,
+            replayable: true,
+        }
+    }
+
+    /// The same facts, with the caller's word on whether processing twice does no harm.
+    #[must_use]
+    pub fn idempotent(self, idempotent: bool) -> Self {
+        Self { idempotent, ..self }
+    }
+
+    /// The same facts, with whether the body can be sent again.
+    #[must_use]
+    pub fn replayable(self, replayable: bool) -> Self {
+        Self { replayable, ..self }
+    }
+
+    /// Whether processing the request twice does no more than processing it once.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotent
+    }
+
+    /// Whether its method alone says so, and with it every server.
+    pub(crate) fn is_idempotent_by_method(&self) -> bool {
+        self.idempotent && self.by_method
+    }
+
+    /// Whether the request can be sent again, body and all.
+    #[must_use]
+    pub fn is_replayable(&self) -> bool {
+        self.replayable
+    }
+}
+
+fn has_idempotency_key(headers: &HeaderMap) -> bool {
+    ["idempotency-key", "x-idempotency-key"]
+        .into_iter()
+        .filter_map(|name| headers.get(name))
+        .any(|value| !value.as_bytes().trim_ascii().is_empty())
+}

@@ -1,0 +1,162 @@
+//! How a request is copied for later attempts, and the service below, which never sees the copies' own type.
+
+use crate::message::{Replay, Resend, rewrite_bytes};
+use std::fmt;
+use std::marker::PhantomData;
+use std::task::{Context, Poll};
+use tower_service::Service;
+
+/// How the layer copies requests of a type for later attempts: [`CloneBody`] or [`CopyBody`].
+///
+/// It cannot be implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "the retry layer does not know how to send `{Q}` a second time",
+    label = "this request's body is not `Clone + http_body::Body`",
+    note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube, octocrab), \
+            `.copy_body(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`",
+    note = "or wrap the body in `http_retry::ReplayBody`, which is then part of the inner service's body type"
+)]
+pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
+    /// The request as the layer keeps it.
+    #[doc(hidden)]
+    type Request: Resend + Send + 'static;
+
+    #[doc(hidden)]
+    fn take_in(&self, request: Q) -> Self::Request;
+
+    #[doc(hidden)]
+    fn give_out(request: Self::Request) -> Q;
+}
+
+/// Bodies are copied by `Clone`, where [`Replay`](crate::Replay) says that they can be.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct CloneBody;
+
+/// Bodies are copied by a function, which [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
+pub struct CopyBody<B, F> {
+    copy: F,
+    body: PhantomData<fn(&B)>,
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::CloneBody {}
+    impl<B, F> Sealed for super::CopyBody<B, F> {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Resend + Send + 'static> ReplayStrategy<Q> for CloneBody {
+    type Request = Q;
+
+    #[inline]
+    fn take_in(&self, request: Q) -> Q {
+        request
+    }
+
+    #[inline]
+    fn give_out(request: Q) -> Q {
+        request
+    }
+}
+
+impl<B, F> CopyBody<B, F> {
+    pub(super) fn new(copy: F) -> Self {
+        Self {
+            copy,
+            body: PhantomData,
+        }
+    }
+}
+
+impl<B, F: Clone> Clone for CopyBody<B, F> {
+    fn clone(&self) -> Self {
+        Self::new(self.copy.clone())
+    }
+}
+
+impl<B, F> fmt::Debug for CopyBody<B, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CopyBody")
+    }
+}
+
+impl<B, F> ReplayStrategy<http::Request<B>> for CopyBody<B, F>
+where
+    B: Send + 'static,
+    F: Fn(&B) -> Option<B> + Clone + Send + 'static,
+{
+    type Request = http::Request<CopiedBody<B, F>>;
+
+    fn take_in(&self, request: http::Request<B>) -> Self::Request {
+        let copy = self.copy.clone();
+        request.map(|body| CopiedBody { body, copy })
+    }
+
+    fn give_out(request: Self::Request) -> http::Request<B> {
+        request.map(|copied| copied.body)
+    }
+}
+
+/// A body and the function that copies it.
+pub struct CopiedBody<B, F> {
+    body: B,
+    copy: F,
+}
+
+impl<B, F> Replay for CopiedBody<B, F>
+where
+    B: 'static,
+    F: Fn(&B) -> Option<B> + Clone,
+{
+    fn replay(&self) -> Option<Self> {
+        let copy = self.copy.clone();
+        (self.copy)(&self.body).map(|body| Self { body, copy })
+    }
+
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        rewrite_bytes(&mut self.body, with)
+    }
+}
+
+/// The service below, for requests as the layer keeps them.
+pub struct Inner<S, Q, C> {
+    service: S,
+    types: PhantomData<fn(Q) -> C>,
+}
+
+impl<S, Q, C> Inner<S, Q, C> {
+    pub(super) fn new(service: S) -> Self {
+        Self {
+            service,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<S: Clone, Q, C> Clone for Inner<S, Q, C> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self::new(self.service.clone())
+    }
+}
+
+impl<S, Q, C> Service<C::Request> for Inner<S, Q, C>
+where
+    C: ReplayStrategy<Q>,
+    S: Service<Q>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(cx)
+    }
+
+    #[inline]
+    fn call(&mut self, request: C::Request) -> S::Future {
+        self.service.call(C::give_out(request))
+    }
+}
