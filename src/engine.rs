@@ -293,7 +293,7 @@ macro_rules! http_engine_settings {
 macro_rules! redirect_settings {
     () => {
         /// Says that the reqwest client below marks every redirect that it follows: its policy is a
-        /// [`redirect_policy`](crate::reqwest::redirect_policy).
+        /// [`redirect_policy`](crate::reqwest::redirect_policy()).
         ///
         /// A followed redirect hides behind what came after it: a POST that was answered 303, and whose GET was
         /// answered 429 or could not connect, looks as if the POST had not been processed. With this word such a

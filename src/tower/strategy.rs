@@ -28,7 +28,7 @@ pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
     fn give_out(request: Self::Request) -> Q;
 }
 
-/// Bodies are copied by `Clone`, where [`Replay`](crate::Replay) says that they can be.
+/// Bodies are copied by `Clone`, where [`Replay`] says that they can be.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
