@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Routes};
 use crate::failure::{is_of_reqwest, outcome_of};
-use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place, Quota};
+use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place};
 use crate::message::{Answer, Resend};
 use crate::nested::{AttemptMark, is_inside};
 use crate::observe::{ReportSlot, Story, Subject};
@@ -12,6 +12,7 @@ use crate::policy::{
 use crate::redirects::Trail;
 use crate::retry_loop::{Progress, RequestHead};
 use crate::route::{Head, Route};
+use crate::server_hints::tells_of_a_quota;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -177,7 +178,7 @@ impl<E: Deref<Target = Engine>> Admitted<E> {
         let Some(place) = self.place.take() else {
             return;
         };
-        let told = self.engine.hears_quotas_at_once(route) && Quota::may_be_told(headers);
+        let told = self.engine.hears_quotas_at_once(route) && tells_of_a_quota(headers);
         self.engine.gate.succeeded(place, told, || {
             let at = self.engine.runtime.moment();
             (

@@ -1,7 +1,6 @@
 //! What the queue takes of a response's quota.
 
 use crate::server_hints;
-use http::HeaderMap;
 use std::time::Duration;
 
 /// What is left of a quota of requests.
@@ -14,15 +13,6 @@ pub(crate) struct Quota {
 
 /// A spent quota whose reset is nought seconds away comes back within the second.
 const LEAST_RESET: Duration = Duration::from_secs(1);
-
-impl Quota {
-    /// Whether a response may tell of one: what most responses are done with after one look at their names.
-    pub(crate) fn may_be_told(headers: &HeaderMap) -> bool {
-        const BEGINNINGS: [&str; 3] = ["ratelimit", "x-rate", "anthropic-ratelimit-"];
-        let tells = |name: &str| BEGINNINGS.iter().any(|start| name.starts_with(start));
-        headers.keys().any(|name| tells(name.as_str()))
-    }
-}
 
 impl From<server_hints::Quota> for Quota {
     fn from(read: server_hints::Quota) -> Self {
@@ -39,7 +29,7 @@ impl From<server_hints::Quota> for Quota {
 mod tests {
     use super::*;
     use crate::policy::Outcome;
-    use http::{HeaderValue, StatusCode};
+    use http::{HeaderMap, HeaderValue, StatusCode};
 
     fn reset(line: &'static str) -> Duration {
         let mut headers = HeaderMap::new();

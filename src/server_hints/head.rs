@@ -114,6 +114,11 @@ pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
     found.next()
 }
 
+/// Whether a head tells of a quota: what most heads are done with after one look at their names.
+pub(crate) fn tells_of_a_quota(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| names_a_quota(name.as_str()))
+}
+
 fn names_a_quota(name: &str) -> bool {
     may_tell_of_a_quota(name) && (name == "ratelimit" || after_prefix(name).is_some())
 }

@@ -22,6 +22,7 @@ pub use quota::Quota;
 pub use server_delay::ServerDelay;
 
 pub(crate) use duration::{delay_in_prose, header_duration};
+pub(crate) use head::tells_of_a_quota;
 
 use head::Head;
 use http::{HeaderMap, StatusCode};

@@ -73,6 +73,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("retry_loop", "route"),
     ("retry_loop", "engine"),
     ("wishes", "policy"),
+    ("wishes", "server_hints"),
     ("wishes", "observe"),
     ("wishes", "nested"),
     ("wishes", "redirects"),
