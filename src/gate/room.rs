@@ -214,9 +214,13 @@ impl Room {
     }
 
     fn go(&mut self, counters: &Counters) -> Permit {
+        self.send(counters, !self.queue.is_empty())
+    }
+
+    fn send(&mut self, counters: &Counters, others_wait: bool) -> Permit {
         let number = counters.send();
         self.controller.note_sent(number.saturating_sub(1));
-        self.controller.go(!self.queue.is_empty())
+        self.controller.go(others_wait)
     }
 
     /// Does what those would have done who did not look at their time, gives their turns to those who do not come, and
@@ -237,9 +241,7 @@ impl Room {
     }
 
     fn give(&mut self, counters: &Counters, first: Ticket) {
-        let number = counters.send();
-        self.controller.note_sent(number.saturating_sub(1));
-        let permit = self.controller.go(self.queue.len() > 1);
+        let permit = self.send(counters, self.queue.len() > 1);
         let opening = self.controller.opening();
         let given = Given { permit, opening };
         self.queue.give(first, given);
