@@ -153,9 +153,14 @@ impl Schedule {
 
 fn act(kind: Kind, path: &str, random: &mut Random) -> Act {
     match kind {
-        Kind::Redirects if random.below(5) < 2 => redirect(path, random),
+        Kind::Redirects => match random.below(10) {
+            0..=3 => redirect(path, random),
+            // What a redirect hides.
+            4..=6 => Act::status(random.one_of(&[408, 425, 429])),
+            _ => act_of(random.below(30), random),
+        },
         Kind::Proxy => act_of(random.below(25), random),
-        _ => act_of(random.below(30), random),
+        Kind::Plain => act_of(random.below(30), random),
     }
 }
 
