@@ -85,14 +85,15 @@ pub enum RetryEventKind<'a> {
     },
     /// An attempt's response head or error is there.
     AttemptEnded(&'a AttemptReport),
-    /// A retry is paid for and will be sent after the delay.
+    /// A retry is paid for and will be sent after the delay, behind a gate when its turn has come there. Each wait is told
+    /// once: by this event, and what the gate adds by [`WaitedAtGate`](Self::WaitedAtGate).
     #[non_exhaustive]
     RetryScheduled {
         /// 1 for the first retry, 2 for the second, and so on.
         retry: u32,
-        /// How long until it is sent.
+        /// How long the request waits by itself from now on.
         delay: Duration,
-        /// When it is due, on the runtime's clock.
+        /// When that wait is over, on the runtime's clock.
         due: Duration,
         /// Who set the delay.
         source: DelaySource,
@@ -100,7 +101,7 @@ pub enum RetryEventKind<'a> {
     /// The request has waited at the gate, together with all callers of the service, and is let through.
     #[non_exhaustive]
     WaitedAtGate {
-        /// How long.
+        /// How long, in addition to the delay of a retry.
         waited: Duration,
     },
     /// The longest text of the request was cut, since it was too long for the model; the next attempt sends it so.

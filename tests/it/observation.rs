@@ -8,6 +8,7 @@ mod judged_once;
 mod reports;
 mod secrets;
 mod spans;
+mod waits;
 
 use futures_util::FutureExt;
 use http_retry::observe::{Observer, RetryEvent, RetryEventKind};
