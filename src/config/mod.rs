@@ -72,8 +72,42 @@ use std::time::Duration;
 use value::Value;
 
 /// A document as a serde reader gives it, not yet checked.
+///
+/// Reading ends with an error at more than 100,000 values, 1 MiB of keys and texts in all, or 64 levels, so that a short
+/// text of which a reader makes much, such as YAML with aliases of aliases, takes bounded memory.
+/// [`from_text`](Self::from_text) bounds what the reader itself takes.
 #[derive(Clone, PartialEq)]
 pub struct Document(Value);
+
+impl Document {
+    /// Reads a text of at most 1 MiB that has at most 128 brackets open at once; another one does not reach the reader.
+    ///
+    /// A reader has costs of its own before it hands over the first value: some YAML readers keep a few hundred bytes for
+    /// each byte of a text, and take the square of its open brackets in time. Use this wherever the text comes from
+    /// somebody else than the operator. Brackets in texts and comments count too.
+    ///
+    /// ```
+    /// use http_retry::config::{Document, RetryConfig};
+    ///
+    /// let text = "{version: 1, retry: background}";
+    /// let document = Document::from_text(text, |text| serde_yaml_ng::from_str(text))?;
+    /// let config = RetryConfig::load(&document)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The reader's own error, which may quote the text, or one of its kind that says which bound the text breaks.
+    pub fn from_text<'a, E: Error>(
+        text: &'a str,
+        read: impl FnOnce(&'a str) -> Result<Self, E>,
+    ) -> Result<Self, E> {
+        match value::check_text(text) {
+            Ok(()) => read(text),
+            Err(cause) => Err(E::custom(cause)),
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,7 +1,12 @@
 //! A document as any serde reader gives it, before anybody knows what it means.
 
+mod read;
+mod size;
+
+pub(super) use size::check_text;
+
 use super::shown::{self, Quoted};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use size::Size;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,11 +22,6 @@ pub(super) enum Value {
     List(Vec<Value>),
     Map(BTreeMap<String, Value>),
 }
-
-/// Deeper documents are refused, so that reading one takes bounded stack.
-const DEEPEST: usize = 64;
-/// More values than this are refused.
-const MOST_VALUES: usize = 100_000;
 
 impl Value {
     /// What it is, as an error names it.
@@ -105,23 +105,23 @@ impl Value {
         }
     }
 
-    /// Whether it is within the bounds of depth and number.
+    /// Whether it is within the bounds of depth, number and text.
     pub(super) fn check_size(&self) -> Result<(), String> {
-        let mut left = vec![(self, 0_usize)];
-        let mut seen = 0_usize;
+        let size = Size::default();
+        let mut left = vec![(self, 0)];
         while let Some((value, depth)) = left.pop() {
-            seen = seen.saturating_add(1);
-            if depth > DEEPEST {
-                return Err(format!("is nested more than {DEEPEST} levels deep"));
-            }
-            if seen > MOST_VALUES {
-                return Err(format!("holds more than {MOST_VALUES} values"));
-            }
+            size.add_value(depth)?;
             let depth = depth.saturating_add(1);
             match value {
+                Self::Text(text) => size.add_text(text)?,
                 Self::List(list) => left.extend(list.iter().map(|value| (value, depth))),
-                Self::Map(map) => left.extend(map.values().map(|value| (value, depth))),
-                _ => {}
+                Self::Map(map) => {
+                    for (key, value) in map {
+                        size.add_text(key)?;
+                        left.push((value, depth));
+                    }
+                }
+                Self::Null | Self::Bool(_) | Self::Integer(_) | Self::Float(_) => {}
             }
         }
         Ok(())
@@ -148,105 +148,6 @@ impl fmt::Display for Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
-    }
-}
-
-struct AnyValue;
-
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a document of maps, lists, texts, numbers and truth values")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Value, D::Error> {
-        Value::deserialize(inner)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Integer(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Integer(value.into()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
-        Ok(Value::Integer(value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Float(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::Text(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(value) = seq.next_element()? {
-            list.push(value);
-        }
-        Ok(Value::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = BTreeMap::new();
-        while let Some(Key(key)) = access.next_key()? {
-            let value = access.next_value()?;
-            if map.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!(
-                    "{}: is there twice",
-                    shown::key(&key)
-                )));
-            }
-        }
-        Ok(Value::Map(map))
-    }
-}
-
-/// A key; YAML lets numbers and truth values be keys, which then count as their text.
-struct Key(String);
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Text(text) => Ok(Self(text)),
-            Value::Integer(number) => Ok(Self(number.to_string())),
-            Value::Bool(value) => Ok(Self(value.to_string())),
-            other => Err(D::Error::custom(format!(
-                "{} cannot be a key",
-                other.kind()
-            ))),
-        }
     }
 }
 

@@ -7,6 +7,7 @@ mod exhausted;
 mod merged;
 mod overrides;
 mod properties;
+mod reading;
 mod refused;
 mod replaced;
 mod rules;

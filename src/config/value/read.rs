@@ -1,0 +1,139 @@
+//! A value out of any serde reader.
+
+use super::Value;
+use super::size::Size;
+use crate::config::shown;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let size = Size::default();
+        let whole = Reading {
+            size: &size,
+            depth: 0,
+        };
+        whole.deserialize(deserializer)
+    }
+}
+
+/// Reads one value, and counts it and what is in it.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    size: &'a Size,
+    depth: usize,
+}
+
+impl Reading<'_> {
+    fn inside(self) -> Self {
+        Self {
+            depth: self.depth.saturating_add(1),
+            ..self
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reading<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.size.add_value(self.depth).map_err(Error::custom)?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reading<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document of maps, lists, texts, numbers and truth values")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Value, D::Error> {
+        inner.deserialize_any(self)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Value::Integer(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        self.size.add_text(text).map_err(E::custom)?;
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = seq.next_element_seed(self.inside())? {
+            list.push(value);
+        }
+        list.shrink_to_fit();
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = BTreeMap::new();
+        while let Some(key) = access.next_key_seed(Key(self))? {
+            let value = access.next_value_seed(self.inside())?;
+            match map.entry(key) {
+                Entry::Vacant(place) => {
+                    place.insert(value);
+                }
+                Entry::Occupied(place) => {
+                    let key = shown::key(place.key());
+                    return Err(A::Error::custom(format!("{key}: is there twice")));
+                }
+            }
+        }
+        Ok(Value::Map(map))
+    }
+}
+
+/// A key; YAML lets numbers and truth values be keys, which then count as their text.
+struct Key<'a>(Reading<'a>);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        match deserializer.deserialize_any(self.0.inside())? {
+            Value::Text(text) => Ok(text),
+            Value::Integer(number) => Ok(number.to_string()),
+            Value::Bool(value) => Ok(value.to_string()),
+            other => Err(D::Error::custom(format!(
+                "{} cannot be a key",
+                other.kind()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a reader hands over is counted while it is handed over.
+
+use allocation_counter::measure;
+use http_retry::config::{Document, RetryConfig};
+use std::cell::Cell;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Lists of lists, each of ten aliases of the one before.
+fn aliases(levels: u32, leaf: &str) -> String {
+    let mut text = format!("a0: &a0 {leaf}\n");
+    for level in 1..=levels {
+        let ten = vec![format!("*a{}", level - 1); 10].join(", ");
+        text.push_str(&format!("a{level}: &a{level} [{ten}]\n"));
+    }
+    text
+}
+
+#[test]
+fn aliases_of_a_yaml_document_end_at_the_most_values() {
+    let text = aliases(6, &format!("[{}]", vec!["1"; 1_000].join(", ")));
+    assert!(text.len() < 5_000);
+    let mut error = String::new();
+    let cost = measure(|| {
+        let read = serde_yaml_ng::from_str::<Document>(&text);
+        error = read.unwrap_err().to_string();
+    });
+    assert!(error.contains("holds more than 100000 values"), "{error}");
+    assert!(cost.bytes_max < 32 * MIB, "{}", cost.bytes_max);
+}
+
+#[test]
+fn aliases_of_a_long_text_end_at_the_most_text() {
+    let text = aliases(4, &"x".repeat(1_000));
+    let mut error = String::new();
+    let cost = measure(|| {
+        let read = serde_yaml_ng::from_str::<Document>(&text);
+        error = read.unwrap_err().to_string();
+    });
+    assert!(
+        error.contains("holds more than 1048576 bytes of text"),
+        "{error}"
+    );
+    assert!(cost.bytes_max < 8 * MIB, "{}", cost.bytes_max);
+}
+
+#[test]
+fn a_document_that_is_too_deep_is_refused_while_it_is_read() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    assert!(serde_json::from_str::<Document>(&deep(64)).is_ok());
+    let error = serde_json::from_str::<Document>(&deep(65)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("nested more than 64 levels deep"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_text_beyond_its_bounds_does_not_reach_the_reader() {
+    let was_asked = Cell::new(false);
+    fn yaml(asked: &Cell<bool>, text: &str) -> Result<Document, serde_yaml_ng::Error> {
+        asked.set(true);
+        serde_yaml_ng::from_str(text)
+    }
+    let open = "[".repeat(129);
+    let too_open = "the text has more than 128 brackets open at once";
+    for (text, wanted) in [
+        (
+            format!("version: 1 #{}", "x".repeat(1024 * 1024)),
+            "the text has more than 1048576 bytes",
+        ),
+        (open.clone(), too_open),
+        (open.replace('[', "{a: "), too_open),
+    ] {
+        let error = Document::from_text(&text, |text| yaml(&was_asked, text)).unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+        assert!(!was_asked.get());
+    }
+    let many = vec!["{status: 500}"; 200].join(", ");
+    let many = format!("version: 1\nretry: {{retry_on: [{many}]}}");
+    let document = Document::from_text(&many, |text| yaml(&was_asked, text)).unwrap();
+    assert!(was_asked.get());
+    assert!(RetryConfig::load(&document).is_ok());
+}
