@@ -27,11 +27,11 @@ pub(crate) struct Route {
     pub(crate) service: Option<Arc<str>>,
     pub(crate) overrides: Overrides,
     /// The budgets that the policy's rules name.
-    pub(crate) budgets: BTreeMap<Arc<str>, RetryBudget>,
+    pub(crate) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
     /// The services that the policy's failovers name.
-    pub(crate) destinations: BTreeMap<Arc<str>, Destination>,
+    pub(crate) destinations: Arc<BTreeMap<Arc<str>, Destination>>,
     /// The observer that the policy's `dead_letter` names.
-    pub(crate) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+    pub(crate) dead_letters: Arc<BTreeMap<Arc<str>, Arc<dyn DeadLetters>>>,
     /// Where the service is, as far as the document says.
     pub(crate) base: Option<Uri>,
     /// The request's head may be needed when nothing else is left of it.
@@ -90,9 +90,9 @@ impl Route {
             budget: Budgets::One(RetryBudget::default()),
             service: None,
             overrides: Overrides::Allow,
-            budgets: BTreeMap::new(),
-            destinations: BTreeMap::new(),
-            dead_letters: BTreeMap::new(),
+            budgets: Arc::default(),
+            destinations: Arc::default(),
+            dead_letters: Arc::default(),
             base: None,
             keeps_head: false,
         }

@@ -11,7 +11,7 @@ use super::value::Value;
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;
 use http::Uri;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What a document says, before names are looked up and layers laid upon each other.
@@ -123,6 +123,11 @@ fn named<T>(node: Option<Node<'_>>, read: fn(Node<'_>) -> T) -> BTreeMap<String,
 }
 
 impl PlaceSpec {
+    /// Whether everything here is as it is further out.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.retry.says_nothing() && self.rules.is_empty() && self.otherwise.is_none()
+    }
+
     fn read(block: &mut Block<'_>) -> Self {
         Self {
             retry: block
@@ -145,21 +150,21 @@ impl ServiceSpec {
         };
         let mut place = PlaceSpec::read(&mut block);
         if let Some(budget) = block.take("budget") {
-            let own = &mut place.retry.own.budget;
+            let own = &mut place.retry.own_mut().budget;
             if own.is_some() {
                 budget.wrong("retry.budget is set too: give one of the two");
             }
             *own = budget.name().map(|name| Given {
-                value: name.to_owned(),
-                text: name.to_owned(),
+                value: name.into(),
+                text: name.into(),
                 from: budget.path.as_str().into(),
             });
         }
         if let Some(gate) = block.take("gate") {
             let read = read_gate(&gate);
-            place.retry.own.gate = read.map(|(value, text)| Given {
+            place.retry.own_mut().gate = read.map(|(value, text)| Given {
                 value,
-                text,
+                text: text.into(),
                 from: gate.path.as_str().into(),
             });
         }
@@ -217,6 +222,7 @@ fn read_gate(node: &Node<'_>) -> Option<(Option<Duration>, String)> {
 
 fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
     let mut routes: Vec<RouteSpec> = Vec::new();
+    let mut names = BTreeSet::new();
     for node in node.items() {
         let Some(mut block) = node.clone().block() else {
             continue;
@@ -240,7 +246,7 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         let (Some(name), Some(matching)) = (name, matching) else {
             continue;
         };
-        if routes.iter().any(|route| route.name == name) {
+        if !names.insert(name) {
             node.problems.add(
                 &node.path.key("name"),
                 &name,

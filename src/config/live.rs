@@ -1,12 +1,12 @@
 //! A document in force: its services with their routes, and the budgets that outlive it.
 
 use super::block::Path;
-use super::document::{BudgetSpec, OverridesSpec, PlaceSpec, ServiceSpec, Spec};
+use super::document::{BudgetSpec, OverridesSpec, ServiceSpec, Spec};
 use super::errors::ConfigErrors;
 use super::matching::{Matching, Rank};
 use super::names::Names;
 use super::problems::Problems;
-use super::resolve::{LONGEST_CHAIN, Place, Resolver};
+use super::resolve::{Found, LONGEST_CHAIN, Place, PlaceNames, Resolver};
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::policy::RetryPolicy;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// A document that holds for every request from its swap to the next.
 pub(super) struct Live {
-    pub(super) document: Value,
-    pub(super) services: BTreeMap<String, Arc<Service>>,
+    pub(super) document: Arc<Value>,
+    pub(super) services: BTreeMap<Arc<str>, Arc<Service>>,
     /// Those that match by themselves, the most particular first.
     matching: Vec<Arc<Service>>,
     /// For requests that no service matches.
@@ -45,7 +45,7 @@ struct LiveBudgets {
 impl Live {
     /// The document, with the budgets of the one before where their numbers are the same.
     pub(super) fn load(
-        document: Value,
+        document: Arc<Value>,
         names: &Names,
         before: Option<&Self>,
     ) -> Result<Self, ConfigErrors> {
@@ -143,13 +143,13 @@ struct Builder<'a> {
 }
 
 /// How far a service has come: in the making, or made, and how many services stand in for each other from there on.
-type Made = BTreeMap<String, Option<(Arc<Service>, usize)>>;
+type Made = BTreeMap<Arc<str>, Option<(Arc<Service>, usize)>>;
 
 /// More rules than this, each counted at every place where it may decide, are refused.
 const MOST_RULES: usize = 20_000;
 
 impl Builder<'_> {
-    fn build(self) -> (BTreeMap<String, Arc<Service>>, Arc<Route>, LiveBudgets) {
+    fn build(self) -> (BTreeMap<Arc<str>, Arc<Service>>, Arc<Route>, LiveBudgets) {
         let spec = self.resolver.spec;
         let mut made = Made::new();
         if rules_at_all_places(spec) > MOST_RULES {
@@ -168,11 +168,11 @@ impl Builder<'_> {
             // A block that nobody uses must be right all the same.
             self.resolver.check_names(&self.resolver.layer(block));
         }
+        let document = self.resolver.place("document", None, &[&spec.place]);
         for name in spec.services.keys() {
-            self.service(name, &mut made, &mut Vec::new());
+            self.service(name, &document, &mut made, &mut Vec::new());
         }
-        let rest = self.resolver.place("document", &[&spec.place]);
-        let rest = self.route(rest, None, &mut made, &mut Vec::new());
+        let rest = self.route(&document, &document, None, &mut made, &mut Vec::new());
         let services = made
             .into_iter()
             .filter_map(|(name, service)| Some((name, service?.0)))
@@ -183,29 +183,31 @@ impl Builder<'_> {
     fn service(
         &self,
         name: &str,
+        document: &Place,
         made: &mut Made,
-        trail: &mut Vec<String>,
+        trail: &mut Vec<Arc<str>>,
     ) -> Option<(Arc<Service>, usize)> {
         if let Some(found) = made.get(name) {
             return found.clone();
         }
         let spec = self.resolver.spec.services.get(name)?;
-        made.insert(name.to_owned(), None);
-        trail.push(name.to_owned());
-        let document = &self.resolver.spec.place;
-        let place = |label: &str, layers: &[&PlaceSpec]| self.resolver.place(label, layers);
-        let mut routes = Vec::new();
+        let name: Arc<str> = name.into();
+        made.insert(Arc::clone(&name), None);
+        trail.push(Arc::clone(&name));
+        let layers = [&self.resolver.spec.place, &spec.place];
+        let own = self.resolver.place(&name, Some(document), &layers);
+        let mut routes = Vec::with_capacity(spec.routes.len());
         for route in &spec.routes {
             let label = format!("{name}/{}", route.name);
-            let found = place(&label, &[document, &spec.place, &route.place]);
-            let found = self.route(found, Some((name, spec)), made, trail);
+            let layers = [layers[0], layers[1], &route.place];
+            let found = self.resolver.place(&label, Some(&own), &layers);
+            let found = self.route(&found, document, Some((&name, spec)), made, trail);
             routes.push((route.name.clone(), route.matching.clone(), Arc::new(found)));
         }
-        let rest = place(name, &[document, &spec.place]);
-        let rest = self.route(rest, Some((name, spec)), made, trail);
+        let rest = self.route(&own, document, Some((&name, spec)), made, trail);
         trail.pop();
         let service = Arc::new(Service {
-            name: name.into(),
+            name: Arc::clone(&name),
             matching: spec.matching.clone(),
             routes,
             rest: Arc::new(rest),
@@ -214,57 +216,94 @@ impl Builder<'_> {
         let next = all
             .chain([&service.rest])
             .flat_map(|route| route.destinations.keys());
-        let lengths = next.filter_map(|name| made.get(&**name)?.as_ref());
+        let lengths = next.filter_map(|name| made.get(name)?.as_ref());
         let longest = lengths.map(|(_, length)| *length).max().unwrap_or_default();
         let done = (service, longest.saturating_add(1));
-        made.insert(name.to_owned(), Some(done.clone()));
+        made.insert(name, Some(done.clone()));
         Some(done)
     }
 
     fn route(
         &self,
-        place: Place,
-        service: Option<(&str, &ServiceSpec)>,
+        place: &Place,
+        document: &Place,
+        service: Option<(&Arc<str>, &ServiceSpec)>,
         made: &mut Made,
-        trail: &mut Vec<String>,
+        trail: &mut Vec<Arc<str>>,
     ) -> Route {
-        let mut destinations = BTreeMap::new();
-        for (name, from) in &place.failovers {
-            if let Some(destination) = self.destination(name, from, made, trail) {
-                destinations.insert(name.as_str().into(), destination);
-            }
-        }
-        let named = |name: &String| Some((name.as_str().into(), self.budgets.named(name)?));
-        let dead_letters = &self.resolver.names.dead_letters;
-        let observer = |name: &String| dead_letters.get_key_value(name.as_str());
-        let found = place.dead_letters.iter().filter_map(observer);
-        let keeps_head =
-            place.responds || !destinations.is_empty() || !place.dead_letters.is_empty();
+        let Found {
+            budgets,
+            destinations,
+            dead_letters,
+        } = self.found(place, document, made, trail);
+        let keeps_head = place.names.responds
+            || !destinations.is_empty()
+            || !place.names.dead_letters.is_empty();
         Route {
-            budget: self.budget(&place, service.map(|(name, _)| name)),
-            service: service.map(|(name, _)| name.into()),
-            overrides: overrides(service.map(|(_, spec)| spec.overrides), &place),
-            budgets: place.budgets.iter().filter_map(named).collect(),
-            dead_letters: found
-                .map(|(name, observer)| (Arc::clone(name), Arc::clone(observer)))
-                .collect(),
+            budget: self.budget(place, service.map(|(name, _)| &**name)),
+            service: service.map(|(name, _)| Arc::clone(name)),
+            overrides: overrides(service.map(|(_, spec)| spec.overrides), place),
+            budgets,
+            dead_letters,
             base: service.and_then(|(_, spec)| spec.base_url.clone()),
-            policy: place.policy,
+            policy: place.policy.clone(),
             destinations,
             keeps_head,
         }
+    }
+
+    /// What a place names. Places that share their names share this too, unless they lead back to themselves.
+    fn found(
+        &self,
+        place: &Place,
+        document: &Place,
+        made: &mut Made,
+        trail: &mut Vec<Arc<str>>,
+    ) -> Found {
+        let PlaceNames {
+            budgets,
+            failovers,
+            dead_letters,
+            found,
+            ..
+        } = &*place.names;
+        let leads_back = failovers.iter().any(|(name, _)| trail.contains(name));
+        if let Some(found) = found
+            .get()
+            .filter(|_| !leads_back && trail.len() < LONGEST_CHAIN)
+        {
+            return found.clone();
+        }
+        let mut destinations = BTreeMap::new();
+        for (name, from) in failovers {
+            if let Some(destination) = self.destination(name, from, document, made, trail) {
+                destinations.insert(Arc::clone(name), destination);
+            }
+        }
+        let named = |name: &Arc<str>| Some((Arc::clone(name), self.budgets.named(name)?));
+        let observer = |name: &Arc<str>| {
+            let observer = self.resolver.names.dead_letters.get(name)?;
+            Some((Arc::clone(name), Arc::clone(observer)))
+        };
+        let new = Found {
+            budgets: Arc::new(budgets.iter().filter_map(named).collect()),
+            destinations: Arc::new(destinations),
+            dead_letters: Arc::new(dead_letters.iter().filter_map(observer).collect()),
+        };
+        found.get_or_init(|| new).clone()
     }
 
     fn destination(
         &self,
         name: &str,
         from: &Arc<str>,
+        document: &Place,
         made: &mut Made,
-        trail: &mut Vec<String>,
+        trail: &mut Vec<Arc<str>>,
     ) -> Option<Destination> {
         let base = self.resolver.destination(name, from)?.base_url.clone()?;
-        if trail.iter().any(|service| service == name) {
-            let way = [trail.as_slice(), &[name.to_owned()]].concat().join(" -> ");
+        if trail.iter().any(|service| **service == *name) {
+            let way = [trail.as_slice(), &[name.into()]].concat().join(" -> ");
             let own = from.starts_with("services.");
             let why = match own {
                 true => String::new(),
@@ -282,7 +321,7 @@ impl Builder<'_> {
             too_long();
             return None;
         }
-        let (service, length) = self.service(name, made, trail)?;
+        let (service, length) = self.service(name, document, made, trail)?;
         if length >= LONGEST_CHAIN {
             too_long();
             return None;

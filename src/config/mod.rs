@@ -77,7 +77,7 @@ use value::Value;
 /// text of which a reader makes much, such as YAML with aliases of aliases, takes bounded memory.
 /// [`from_text`](Self::from_text) bounds what the reader itself takes.
 #[derive(Clone, PartialEq)]
-pub struct Document(Value);
+pub struct Document(Arc<Value>);
 
 impl Document {
     /// Reads a text of at most 1 MiB that has at most 128 brackets open at once; another one does not reach the reader.
@@ -111,7 +111,7 @@ impl Document {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self)
+        Value::deserialize(deserializer).map(|value| Self(Arc::new(value)))
     }
 }
 
@@ -159,7 +159,7 @@ impl RetryConfig {
     /// Everything that is wrong with the new document; the old one then stays in force.
     pub fn replace(&self, document: &Document) -> Result<(), ConfigErrors> {
         let _writing = self.lock();
-        self.put(document.0.clone())
+        self.put(Arc::clone(&document.0))
     }
 
     /// Changes one service of the document in force, or adds one: maps are merged, lists and other values replaced, and a
@@ -170,9 +170,9 @@ impl RetryConfig {
     /// Everything that is wrong with the document as it would be; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
         let _writing = self.lock();
-        let mut document = self.shared.live.load().document.clone();
+        let mut document = Value::clone(&self.shared.live.load().document);
         document.entry("services").entry(name).merge(&change.0);
-        self.put(document)
+        self.put(Arc::new(document))
     }
 
     /// Every place that requests can come to, with what holds there.
@@ -186,7 +186,7 @@ impl RetryConfig {
         Arc::clone(&self.shared) as Arc<dyn Choose>
     }
 
-    fn put(&self, document: Value) -> Result<(), ConfigErrors> {
+    fn put(&self, document: Arc<Value>) -> Result<(), ConfigErrors> {
         let Shared { live, names, .. } = &*self.shared;
         let new = Live::load(document, names, Some(&live.load()))?;
         live.store(Arc::new(new));
@@ -245,7 +245,7 @@ impl RetryConfigBuilder {
     ///
     /// Everything that is wrong with the document, each with its place.
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
-        let live = Live::load(document.0.clone(), &self.names, None);
+        let live = Live::load(Arc::clone(&document.0), &self.names, None);
         Ok(RetryConfig {
             shared: Arc::new(Shared {
                 live: ArcSwap::from_pointee(live?),

@@ -1,18 +1,21 @@
 //! From what a document says to policies: names are looked up, and layers lie upon each other.
 
 mod checks;
+mod place;
+mod rules;
+
+pub(super) use place::{Found, Place, PlaceNames};
 
 use super::document::{PlaceSpec, Spec};
 use super::names::Names;
 use super::problems::{Problems, Unknown};
-use super::retry::{Exhausted, Given, Growth, Limit, Over, Retry, RetryBlock};
-use super::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
+use super::retry::{Given, Growth, Limit, Retry, RetryBlock};
 use super::value::Value;
 use crate::error::ConfigError;
-use crate::policy::{
-    Backoff, CannedResponse, Directives, Jitter, OnExhausted, Origin, Otherwise, Preset,
-    RetryPolicy, Rule, ServerDelays, Then,
-};
+use crate::policy::{Backoff, Directives, Jitter, Origin, Preset, RetryPolicy, Rule};
+use place::Inside;
+use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,52 +26,59 @@ pub(super) struct Resolver<'a> {
     pub(super) problems: &'a Problems,
 }
 
-/// A place of the document that requests can come to: the document itself, a service or a route.
-pub(super) struct Place {
-    pub(super) policy: RetryPolicy,
-    pub(super) retry: Retry,
-    /// The other budgets that its rules pay from.
-    pub(super) budgets: Vec<String>,
-    /// The services that it fails over to, and where it says so.
-    pub(super) failovers: Vec<(String, Arc<str>)>,
-    pub(super) dead_letters: Vec<String>,
-    pub(super) responds: bool,
-}
-
 /// The longest chain of policies that use each other, and of services that fail over to each other.
 pub(super) const LONGEST_CHAIN: usize = 16;
 
 impl Resolver<'_> {
-    /// The place at the end of these layers, the most general first.
-    pub(super) fn place(&self, name: &str, layers: &[&PlaceSpec]) -> Place {
-        let mut retry = Retry::defaults();
-        for layer in layers {
-            retry = self.layer(&layer.retry).over(&retry);
+    /// The place at the end of these layers, the most general first. What it does not change is the place around it.
+    pub(super) fn place(&self, name: &str, around: Option<&Place>, layers: &[&PlaceSpec]) -> Place {
+        match (around, layers.last()) {
+            (Some(around), Some(own)) if own.says_nothing() => Place {
+                policy: around.policy.named(name.to_owned()),
+                ..around.clone()
+            },
+            (around, _) => self.place_of_its_own(name, around, layers),
         }
-        let mut place = Place {
-            policy: RetryPolicy::default(),
-            budgets: Vec::new(),
-            failovers: Vec::new(),
-            dead_letters: Vec::new(),
-            responds: false,
-            retry: retry.clone(),
+    }
+
+    fn place_of_its_own(&self, name: &str, around: Option<&Place>, layers: &[&PlaceSpec]) -> Place {
+        let outer = match around {
+            Some(around) => Arc::clone(&around.retry),
+            None => Arc::new(Retry::defaults()),
+        };
+        let own = layers.last().map(|own| &own.retry);
+        let retry = match own.filter(|own| !own.says_nothing()) {
+            Some(own) => Arc::new(self.layer(own).over(&outer)),
+            None => outer,
+        };
+        let mut names = PlaceNames::default();
+        let mut inside = Inside {
+            budget: value(&retry.budget),
+            names: &mut names,
         };
         let rules = layers.iter().rev().flat_map(|layer| &layer.rules);
         let rules: Vec<Rule> = rules
-            .map(|rule| self.rule(rule, &retry, &mut place))
+            .map(|rule| self.rule(rule, &retry, &mut inside))
             .collect();
         let otherwise = layers
             .iter()
             .rev()
             .find_map(|layer| layer.otherwise.as_ref());
-        let otherwise = self.otherwise(otherwise, &retry, &mut place);
+        let otherwise = self.otherwise(otherwise, &retry, &mut inside);
+        let origins = retry.given().into_iter();
         let directives = Directives {
             rules: rules.into(),
             otherwise,
-            ..self.directives(&retry, &mut place)
+            origins: origins
+                .map(|(field, value, from)| Origin { field, value, from })
+                .collect(),
+            ..self.directives(&retry, &mut inside)
         };
-        place.policy = self.policy(name, &retry, directives);
-        place
+        Place {
+            policy: self.policy(name.to_owned(), &retry, directives),
+            retry,
+            names: Rc::new(names),
+        }
     }
 
     /// A block above what it uses.
@@ -76,12 +86,15 @@ impl Resolver<'_> {
         self.layer_after(block, &mut Vec::new())
     }
 
-    fn layer_after(&self, block: &RetryBlock, trail: &mut Vec<String>) -> Retry {
-        let own = block.own.clone();
+    fn layer_after(&self, block: &RetryBlock, trail: &mut Vec<Arc<str>>) -> Retry {
+        let own = block.own.as_deref().cloned().unwrap_or_default();
         let Some(uses) = &block.uses else {
             return own;
         };
-        if let Some(preset) = Preset::ALL.iter().find(|preset| preset.name == uses.value) {
+        if let Some(preset) = Preset::ALL
+            .iter()
+            .find(|preset| preset.name == &*uses.value)
+        {
             return own.over(&Retry::preset(preset));
         }
         if trail.len() >= LONGEST_CHAIN {
@@ -95,7 +108,7 @@ impl Resolver<'_> {
             self.wrong(uses, cause);
             return own;
         }
-        let Some(used) = self.spec.policies.get(&uses.value) else {
+        let Some(used) = self.spec.policies.get(&*uses.value) else {
             let own_names = self.spec.policies.keys().map(String::as_str);
             let presets = Preset::ALL.iter().map(|preset| preset.name);
             self.unknown(uses, &uses.value, "is no policy", own_names.chain(presets));
@@ -105,140 +118,13 @@ impl Resolver<'_> {
         own.over(&self.layer_after(used, trail))
     }
 
-    fn rule(&self, spec: &RuleSpec, retry: &Retry, place: &mut Place) -> Rule {
-        let then = match &spec.then {
-            ThenSpec::Accept => Then::Accept,
-            ThenSpec::Fail => Then::Fail,
-            ThenSpec::Stop => Then::Stop,
-            ThenSpec::Retry(block) => Then::Retry(self.own_policy(&spec.name, block, retry, place)),
-            ThenSpec::Wait(wait, path) => {
-                let is_backoff_none = value(&retry.growth) == Some(Growth::None);
-                if wait.delay.is_none() && is_backoff_none {
-                    let cause = "has no delay, and the backoff is none: give delay";
-                    self.problems.add(path, &"", cause);
-                }
-                let ends = wait.at_most.is_some() || wait.max.is_some();
-                let read = !self.problems.are_within(path.as_str());
-                if read && !ends && deadline(retry).is_none() {
-                    let cause = "never ends: give at_most, max or a deadline";
-                    let cause = format!("{cause}{}", no_deadline(retry));
-                    self.problems.add(path, &"", cause);
-                }
-                Then::Wait(wait.clone())
-            }
-            ThenSpec::Failover(to, path) => {
-                let from = path.as_str().into();
-                place.failovers.push((to.service.to_string(), from));
-                Then::Failover(to.clone())
-            }
-        };
-        Rule {
-            name: Arc::clone(&spec.name),
-            when: spec.when.clone(),
-            then,
-            set: spec.set.clone(),
-        }
-    }
-
-    /// A policy of a rule's own. Where it retries is the rule's to say, so a list from outside does not narrow it.
-    fn own_policy(
-        &self,
-        name: &str,
-        block: &RetryBlock,
-        outer: &Retry,
-        place: &mut Place,
-    ) -> RetryPolicy {
-        let outer = Retry {
-            retry_on: None,
-            ..outer.clone()
-        };
-        let retry = self.layer(block).over(&outer);
-        let directives = self.directives(&retry, place);
-        self.policy(name, &retry, directives)
-    }
-
-    fn otherwise(
-        &self,
-        spec: Option<&OtherwiseSpec>,
-        retry: &Retry,
-        place: &mut Place,
-    ) -> Otherwise {
-        match spec {
-            None | Some(OtherwiseSpec::Classify) => Otherwise::Classify,
-            Some(OtherwiseSpec::Accept) => Otherwise::Accept,
-            Some(OtherwiseSpec::Fail) => Otherwise::Fail,
-            Some(OtherwiseSpec::ByOutcome) => Otherwise::ByOutcome,
-            Some(OtherwiseSpec::Retry(block)) => {
-                Otherwise::Retry(self.own_policy("otherwise", block, retry, place))
-            }
-        }
-    }
-
-    fn directives(&self, retry: &Retry, place: &mut Place) -> Directives {
-        let own_budget = value(&place.retry.budget);
-        let budget = value(&retry.budget).filter(|name| Some(name) != own_budget.as_ref());
-        if let Some(given) = &retry.budget {
-            self.check_budget(given);
-        }
-        place.budgets.extend(budget.clone());
-        let ignores = value(&retry.ignores_server).unwrap_or_default();
-        let origins = retry.given().into_iter();
-        Directives {
-            retry_on: value(&retry.retry_on),
-            stop_on: value(&retry.stop_on).unwrap_or_default(),
-            counter: value(&retry.counter).unwrap_or_default(),
-            server_delays: match value(&retry.over) {
-                _ if ignores => ServerDelays::Ignore,
-                Some(Over::Clamp) => ServerDelays::Clamp,
-                _ => ServerDelays::Respect,
-            },
-            budget: budget.map(Arc::from),
-            on_exhausted: self.on_exhausted(retry, place),
-            credentials: value(&retry.credentials).unwrap_or_default(),
-            origins: origins
-                .map(|(field, value, from)| Origin { field, value, from })
-                .collect(),
-            ..Directives::default()
-        }
-    }
-
-    fn on_exhausted(&self, retry: &Retry, place: &mut Place) -> OnExhausted {
-        let Some(given) = &retry.exhausted else {
-            return OnExhausted::Last;
-        };
-        match &given.value {
-            Exhausted::Last => OnExhausted::Last,
-            Exhausted::Fail => OnExhausted::Fail,
-            Exhausted::Failover(to, set) => {
-                let from = Arc::clone(&given.from);
-                place.failovers.push((to.service.to_string(), from));
-                OnExhausted::Failover(to.clone(), set.clone())
-            }
-            Exhausted::DeadLetter(name) => {
-                self.check_dead_letter(given, name);
-                place.dead_letters.push(name.clone());
-                OnExhausted::DeadLetter(name.as_str().into())
-            }
-            Exhausted::Respond => {
-                let Some(status) = value(&retry.respond_status) else {
-                    if !self.problems.are_within(&given.from) {
-                        let cause = "respond has no status: write {respond: {status: 503}}";
-                        self.wrong(given, cause);
-                    }
-                    return OnExhausted::Last;
-                };
-                place.responds = true;
-                OnExhausted::Respond(Arc::new(CannedResponse {
-                    status,
-                    headers: value(&retry.respond_headers).unwrap_or_default(),
-                    body: value(&retry.respond_body).unwrap_or_default().into(),
-                }))
-            }
-        }
-    }
-
     /// The policy of some settings, by the builder that everybody else uses.
-    fn policy(&self, name: &str, retry: &Retry, directives: Directives) -> RetryPolicy {
+    fn policy(
+        &self,
+        name: impl Into<Cow<'static, str>>,
+        retry: &Retry,
+        directives: Directives,
+    ) -> RetryPolicy {
         let limit = match (value(&retry.limit), &retry.limit) {
             (Some(Limit::Never), _) => 0,
             (Some(Limit::Retries(retries)), _) => retries,
@@ -253,7 +139,7 @@ impl Resolver<'_> {
             _ => 0,
         };
         let builder = RetryPolicy::builder()
-            .directives(name.to_owned(), directives)
+            .directives(name, directives)
             .never(value(&retry.limit) == Some(Limit::Never))
             .max_retries(limit)
             .backoff(self.backoff(retry))
@@ -280,7 +166,7 @@ impl Resolver<'_> {
             Some(Growth::Fixed) => Backoff::fixed(base),
             Some(Growth::Linear) => Backoff::linear(base),
             None | Some(Growth::Exponential) => Backoff::exponential(base),
-            Some(Growth::Schedule(delays)) => Backoff::schedule(delays),
+            Some(Growth::Schedule(delays)) => Backoff::shared_schedule(delays),
             Some(Growth::Custom(name)) => self.custom(&name, retry),
         };
         let jitter = match (
@@ -311,7 +197,10 @@ impl Resolver<'_> {
             self.unknown(given, name, "is no custom backoff of this program", known);
             return Backoff::none();
         };
-        let args = retry.args.as_ref().map_or(&Value::Null, |args| &args.value);
+        let args = retry
+            .args
+            .as_ref()
+            .map_or(&Value::Null, |args| &*args.value);
         match make(args) {
             Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
             Err(cause) => {

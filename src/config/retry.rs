@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(super) struct Given<T> {
     pub(super) value: T,
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     pub(super) from: Arc<str>,
 }
 
@@ -24,8 +24,8 @@ pub(super) enum Growth {
     Fixed,
     Linear,
     Exponential,
-    Schedule(Vec<Duration>),
-    Custom(String),
+    Schedule(Arc<[Duration]>),
+    Custom(Arc<str>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) enum Exhausted {
     Fail,
     Respond,
     Failover(Failover, Option<Arc<HeaderMap>>),
-    DeadLetter(String),
+    DeadLetter(Arc<str>),
 }
 
 macro_rules! fields {
@@ -72,11 +72,20 @@ macro_rules! fields {
                 .with(args, credentials)
             }
 
+            fn is_empty(&self) -> bool {
+                true $(&& self.$field.is_none())*
+            }
+
+            /// The same, unless no field is given.
+            fn unless_empty(self) -> Option<Box<Self>> {
+                (!self.is_empty()).then(|| Box::new(self))
+            }
+
             /// Every field that is given: its name, how it was written, and where.
-            pub(super) fn given(&self) -> Vec<(&'static str, String, Arc<str>)> {
+            pub(super) fn given(&self) -> Vec<(&'static str, Arc<str>, Arc<str>)> {
                 let mut given = Vec::new();
                 $(if let Some(field) = &self.$field {
-                    given.push(($name, field.text.clone(), Arc::clone(&field.from)));
+                    given.push(($name, Arc::clone(&field.text), Arc::clone(&field.from)));
                 })*
                 given
             }
@@ -87,7 +96,7 @@ macro_rules! fields {
 fields! {
     limit "max_retries": Limit,
     growth "backoff": Growth,
-    args "backoff.args": Value,
+    args "backoff.args": Arc<Value>,
     base "base": Duration,
     factor "factor": Decimal,
     first_step "first_step": u32,
@@ -105,28 +114,40 @@ fields! {
     deadline "deadline": Option<Duration>,
     attempt_timeout "attempt_timeout": Option<Duration>,
     counter "counter": Counter,
-    budget "budget": String,
+    budget "budget": Arc<str>,
     gate "gate": Option<Duration>,
     reads_bodies "classifier": bool,
     exhausted "on_exhausted": Exhausted,
     respond_status "on_exhausted.respond.status": StatusCode,
-    respond_headers "on_exhausted.respond.headers": HeaderMap,
-    respond_body "on_exhausted.respond.body": String,
+    respond_headers "on_exhausted.respond.headers": Arc<HeaderMap>,
+    respond_body "on_exhausted.respond.body": Arc<str>,
     credentials "credentials": Arc<[HeaderName]>,
 }
 
 /// A layer as it stands in the document: what it uses lies below it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RetryBlock {
-    pub(super) uses: Option<Given<String>>,
-    pub(super) own: Retry,
+    pub(super) uses: Option<Given<Arc<str>>>,
+    /// Nothing where no field is given.
+    pub(super) own: Option<Box<Retry>>,
+}
+
+impl RetryBlock {
+    pub(super) fn says_nothing(&self) -> bool {
+        self.uses.is_none() && self.own.is_none()
+    }
+
+    /// Its own fields, to add one.
+    pub(super) fn own_mut(&mut self) -> &mut Retry {
+        self.own.get_or_insert_default()
+    }
 }
 
 impl Retry {
     /// The fields that add up where others replace each other.
     fn with(
         self,
-        args: Option<Given<Value>>,
+        args: Option<Given<Arc<Value>>>,
         credentials: Option<Given<Arc<[HeaderName]>>>,
     ) -> Self {
         Self {
@@ -185,17 +206,21 @@ impl Retry {
 fn given<T>(value: T, text: &dyn std::fmt::Display, from: &Arc<str>) -> Option<Given<T>> {
     Some(Given {
         value,
-        text: text.to_string(),
+        text: text.to_string().into(),
         from: Arc::clone(from),
     })
 }
 
 /// The arguments of a custom backoff are a block too.
-fn merged_args(above: Option<&Given<Value>>, below: Option<&Given<Value>>) -> Option<Given<Value>> {
+fn merged_args(
+    above: Option<&Given<Arc<Value>>>,
+    below: Option<&Given<Arc<Value>>>,
+) -> Option<Given<Arc<Value>>> {
     match (above, below) {
         (Some(above), Some(below)) => {
             let mut merged = above.clone();
-            if let (Value::Map(one), Value::Map(other)) = (&mut merged.value, &below.value) {
+            let own = Arc::make_mut(&mut merged.value);
+            if let (Value::Map(one), Value::Map(other)) = (own, &*below.value) {
                 for (key, value) in other {
                     one.entry(key.clone()).or_insert_with(|| value.clone());
                 }
@@ -222,7 +247,7 @@ fn both(
     let all: Arc<[HeaderName]> = above.value.iter().cloned().chain(more).collect();
     let names: Vec<&str> = all.iter().map(HeaderName::as_str).collect();
     Some(Given {
-        text: names.join(", "),
+        text: names.join(", ").into(),
         from: Arc::clone(&above.from),
         value: all,
     })

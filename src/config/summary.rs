@@ -45,7 +45,7 @@ pub(super) fn routes(live: &Live) -> Vec<RouteSummary> {
 }
 
 fn summary<'a>(
-    service: Option<&String>,
+    service: Option<&str>,
     name: Option<&String>,
     route: &'a Route,
     costs: &mut Costs<'a>,
@@ -53,12 +53,12 @@ fn summary<'a>(
     let origins = &route.policy.directives().origins;
     let budget = origins.iter().find(|origin| origin.field == "budget");
     RouteSummary {
-        service: service.cloned(),
+        service: service.map(str::to_owned),
         route: name.cloned(),
         policy: route.policy.clone(),
         rules: rules(&route.policy),
         worst_case: costs.of_route(route),
-        budget: budget.map(|origin| origin.value.clone()),
+        budget: budget.map(|origin| origin.value.to_string()),
         tokens: match &route.budget {
             Budgets::One(budget) => budget.snapshot(Duration::ZERO),
             Budgets::PerService(_) => None,

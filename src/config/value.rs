@@ -107,7 +107,15 @@ impl Value {
 
     /// Whether it is within the bounds of depth, number and text.
     pub(super) fn check_size(&self) -> Result<(), String> {
-        let size = Size::default();
+        self.count(&Size::default())
+    }
+
+    /// Whether it holds more values or more bytes of text.
+    pub(super) fn is_larger_than(&self, values: usize, text: usize) -> bool {
+        self.count(&Size::up_to(values, text)).is_err()
+    }
+
+    fn count(&self, size: &Size) -> Result<(), String> {
         let mut left = vec![(self, 0)];
         while let Some((value, depth)) = left.pop() {
             size.add_value(depth)?;

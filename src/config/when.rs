@@ -26,7 +26,7 @@ pub(super) fn list(node: &Node<'_>) -> Option<Arc<[When]>> {
 /// A block of tests that must all hold; a bare status stands for a test of it.
 pub(super) fn read(node: Node<'_>) -> When {
     if matches!(node.value, Value::Integer(_) | Value::Text(_)) {
-        return When(vec![Test::Status(statuses(&node))]);
+        return When([Test::Status(statuses(&node))].into());
     }
     match node.value {
         Value::Map(_) => {}
@@ -39,7 +39,7 @@ pub(super) fn read(node: Node<'_>) -> When {
     let tests = read_tests(&mut block);
     let empty = "is empty: give at least one condition, such as {status: 429}";
     block.end_or(tests.is_empty().then_some(empty));
-    When(tests)
+    When(tests.into())
 }
 
 fn read_tests(block: &mut Block<'_>) -> Vec<Test> {

@@ -119,7 +119,7 @@ where
     fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
         let mut response = http::Response::new(RetryBody::of_text(&canned.body));
         *response.status_mut() = canned.status;
-        *response.headers_mut() = canned.headers.clone();
+        *response.headers_mut() = HeaderMap::clone(&canned.headers);
         Some(response)
     }
 }
@@ -175,7 +175,7 @@ impl Answer for ::reqwest::Response {
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
         let (mut parts, ()) = http::Response::new(()).into_parts();
         parts.status = canned.status;
-        parts.headers = canned.headers.clone();
+        parts.headers = HeaderMap::clone(&canned.headers);
         let url = ::reqwest::Url::parse(url).ok()?;
         Some(of_reqwest::whole(
             url,

@@ -94,6 +94,12 @@ impl Backoff {
         Self::new(Growth::Schedule(ceilings.into().into()))
     }
 
+    /// The same, of ceilings that others have too.
+    #[cfg(feature = "serde")]
+    pub(crate) fn shared_schedule(ceilings: Arc<[Duration]>) -> Self {
+        Self::new(Growth::Schedule(ceilings))
+    }
+
     /// A ceiling that a function gives for retry n = 1, 2, and so on. It must not panic.
     #[must_use]
     pub fn custom(ceiling: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {

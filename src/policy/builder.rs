@@ -6,6 +6,7 @@ use super::rewrite::Rewrite;
 use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
 use crate::error::ConfigError;
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,7 +177,11 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.never = never)
     }
 
-    pub(crate) fn directives(self, name: String, directives: Directives) -> Self {
+    pub(crate) fn directives(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        directives: Directives,
+    ) -> Self {
         self.with(|settings| {
             settings.name = name.into();
             settings.directives = directives;

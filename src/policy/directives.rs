@@ -130,7 +130,7 @@ pub(crate) enum OnExhausted {
 #[doc(hidden)]
 pub struct CannedResponse {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Arc<HeaderMap>,
     pub(crate) body: Arc<str>,
 }
 
@@ -138,7 +138,7 @@ pub struct CannedResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) field: &'static str,
-    pub(crate) value: String,
+    pub(crate) value: Arc<str>,
     pub(crate) from: Arc<str>,
 }
 

@@ -166,6 +166,14 @@ impl RetryPolicy {
         outcome.evidence().is_none() && own.is_some_and(|own| own.reads_body(outcome))
     }
 
+    /// The same rules under another name.
+    #[cfg(feature = "serde")]
+    pub(crate) fn named(&self, name: String) -> Self {
+        let mut settings = Settings::clone(&self.0);
+        settings.name = name.into();
+        Self(Arc::new(settings))
+    }
+
     /// How many retries may follow the first attempt.
     #[must_use]
     pub fn max_retries(&self) -> u32 {

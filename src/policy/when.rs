@@ -5,10 +5,11 @@ use super::evidence::Evidence;
 use super::outcome::Outcome;
 use http::{HeaderMap, HeaderName, Method};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// All of its tests must hold; with none it always does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct When(pub(crate) Vec<Test>);
+pub(crate) struct When(pub(crate) Arc<[Test]>);
 
 /// One condition. A list means "one of".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +188,7 @@ mod tests {
     use http::StatusCode;
 
     fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
-        When(vec![test]).holds(&Seen {
+        When([test].into()).holds(&Seen {
             outcome,
             attempt: 1,
             method: Some(&Method::GET),
@@ -222,13 +223,13 @@ mod tests {
     fn a_test_of_the_head_that_fails_makes_reading_needless() {
         let headers = HeaderMap::new();
         let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-        let when = |first| Test::All(vec![When(vec![message()]), When(vec![first])]);
+        let when = |first| Test::All(vec![When([message()].into()), When([first].into())]);
         assert_eq!(holds(when(status(500..=599)), &failed, false), Some(false));
         assert_eq!(holds(when(status(400..=499)), &failed, false), None);
-        let either = |second| Test::Any(vec![When(vec![message()]), When(vec![second])]);
+        let either = |second| Test::Any(vec![When([message()].into()), When([second].into())]);
         assert_eq!(holds(either(status(400..=499)), &failed, false), Some(true));
         assert_eq!(
-            holds(Test::Not(When(vec![message()])), &failed, false),
+            holds(Test::Not(When([message()].into())), &failed, false),
             None
         );
     }

@@ -4,6 +4,7 @@
 mod bounds;
 mod client;
 mod exhausted;
+mod memory;
 mod merged;
 mod overrides;
 mod properties;

@@ -6,6 +6,7 @@ use crate::config::document::ServiceSpec;
 use crate::config::problems::Unknown;
 use crate::config::retry::{Exhausted, Given, Growth, Retry};
 use crate::policy::Preset;
+use std::sync::Arc;
 
 impl Resolver<'_> {
     /// Names must be right even in a block that nobody uses.
@@ -14,7 +15,7 @@ impl Resolver<'_> {
             self.check_budget(given);
         }
         if let Some(Growth::Custom(name)) = value(&retry.growth) {
-            if !self.names.backoffs.contains_key(name.as_str()) {
+            if !self.names.backoffs.contains_key(&*name) {
                 self.custom(&name, retry);
             }
         }
@@ -48,9 +49,9 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn check_budget(&self, given: &Given<String>) {
+    pub(super) fn check_budget(&self, given: &Given<Arc<str>>) {
         let budgets = &self.spec.budgets;
-        if !budgets.contains_key(&given.value) {
+        if !budgets.contains_key(&*given.value) {
             let known = budgets.keys().map(String::as_str);
             self.unknown(given, &given.value, "is no budget", known);
         }

@@ -12,6 +12,8 @@ use http::{HeaderName, StatusCode};
 use std::sync::Arc;
 
 const MOST_PART: u32 = 1_000;
+const MOST_ARGS: usize = 256;
+const MOST_ARGS_TEXT: usize = 16 * 1024;
 const MOST_CREDENTIALS: usize = 100;
 
 impl RetryBlock {
@@ -19,26 +21,30 @@ impl RetryBlock {
     pub(in crate::config) fn read(node: Node<'_>) -> Self {
         if let Value::Text(_) = node.value {
             return Self {
-                uses: node.name().and_then(|name| here(&node, name.to_owned())),
-                own: Retry::default(),
+                uses: name(&node).and_then(|name| here(&node, name)),
+                own: None,
             };
         }
         let Some(mut block) = node.block() else {
             return Self::default();
         };
         let read = Self {
-            uses: take(&mut block, "use", |node| Some(node.name()?.to_owned())),
-            own: read_fields(&mut block),
+            uses: take(&mut block, "use", name),
+            own: read_fields(&mut block).unless_empty(),
         };
         block.end();
         read
     }
 }
 
+fn name(node: &Node<'_>) -> Option<Arc<str>> {
+    Some(node.name()?.into())
+}
+
 fn here<T>(node: &Node<'_>, value: T) -> Option<Given<T>> {
     Some(Given {
         value,
-        text: node.value.to_string().trim_matches('"').to_owned(),
+        text: node.value.to_string().trim_matches('"').into(),
         from: node.path.as_str().into(),
     })
 }
@@ -78,7 +84,7 @@ fn read_fields(block: &mut Block<'_>) -> Retry {
         counter: take(block, "counter", |node| {
             node.word(&[("request", Counter::Request), ("rule", Counter::Rule)])
         }),
-        budget: take(block, "budget", |node| Some(node.name()?.to_owned())),
+        budget: take(block, "budget", name),
         credentials: take(block, "credentials", header_names).map(in_words),
         ..Retry::default()
     };
@@ -116,7 +122,7 @@ fn header_names(node: &Node<'_>) -> Option<Arc<[HeaderName]>> {
 fn in_words(names: Given<Arc<[HeaderName]>>) -> Given<Arc<[HeaderName]>> {
     let words: Vec<&str> = names.value.iter().map(HeaderName::as_str).collect();
     Given {
-        text: words.join(", "),
+        text: words.join(", ").into(),
         ..names
     }
 }
@@ -148,7 +154,7 @@ fn limit(block: &mut Block<'_>) -> Option<Given<Limit>> {
 /// An explanation calls the field `max_retries`, so that is what it must show.
 fn in_retries(attempts: Given<Limit>) -> Given<Limit> {
     let text = match attempts.value {
-        Limit::Retries(retries) => retries.to_string(),
+        Limit::Retries(retries) => retries.to_string().into(),
         Limit::Never | Limit::Unlimited => attempts.text,
     };
     Given { text, ..attempts }
@@ -169,7 +175,7 @@ fn read_backoff(retry: &mut Retry, node: Node<'_>) {
         Value::List(_) => {
             let delays = node.items();
             let read: Vec<_> = delays.iter().filter_map(duration).collect();
-            (!read.is_empty()).then_some(Growth::Schedule(read))
+            (!read.is_empty()).then(|| Growth::Schedule(read.into()))
         }
         Value::Map(_) => return read_custom(retry, node),
         _ => {
@@ -186,7 +192,7 @@ fn read_backoff(retry: &mut Retry, node: Node<'_>) {
     retry.growth = growth.and_then(|growth| match &growth {
         Growth::Schedule(delays) => {
             let words: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
-            let text = format!("[{}]", words.join(", "));
+            let text = format!("[{}]", words.join(", ")).into();
             here(&node, growth).map(|given| Given { text, ..given })
         }
         _ => here(&node, growth),
@@ -197,15 +203,25 @@ fn read_custom(retry: &mut Retry, node: Node<'_>) {
     let Some(mut block) = node.block() else {
         return;
     };
-    let name = take(&mut block, "custom", |node| Some(node.name()?.to_owned()));
-    retry.args = take(&mut block, "args", |node| Some(node.value.clone()));
+    let name = take(&mut block, "custom", name);
+    retry.args = take(&mut block, "args", args);
     let nothing = name.is_none() && retry.args.is_none();
     retry.growth = name.map(|name| Given {
-        text: format!("custom {}", name.value),
+        text: format!("custom {}", name.value).into(),
         value: Growth::Custom(name.value),
         from: name.from,
     });
     block.end_or(nothing.then_some("names no custom backoff: write {custom: NAME}"));
+}
+
+/// They are handed to the program at every place where the backoff holds.
+fn args(node: &Node<'_>) -> Option<Arc<Value>> {
+    if node.value.is_larger_than(MOST_ARGS, MOST_ARGS_TEXT) {
+        let cause = format!("holds more than {MOST_ARGS} values or {MOST_ARGS_TEXT} bytes of text");
+        node.problems.add(&node.path, &"", cause);
+        return None;
+    }
+    Some(Arc::new(node.value.clone()))
 }
 
 fn read_jitter(retry: &mut Retry, node: Node<'_>) {
@@ -251,7 +267,7 @@ fn read_jitter(retry: &mut Retry, node: Node<'_>) {
     });
     if let Some((min, max, decorrelated)) = word {
         let text = |given: Given<Decimal>| Given {
-            text: given.value.to_string(),
+            text: given.value.to_string().into(),
             ..given
         };
         retry.decorrelated = here(&node, decorrelated);
@@ -288,7 +304,6 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
         let Some(mut block) = node.block() else {
             return;
         };
-        let name = |node: &Node<'_>| Some(node.name()?.to_owned());
         let failover = read_failover(&mut block);
         let dead_letter = take(&mut block, "dead_letter", name).map(|given| {
             (
@@ -304,7 +319,11 @@ fn read_on_exhausted(retry: &mut Retry, node: Node<'_>) {
         let mut found: Vec<_> = all.into_iter().flatten().collect();
         let one = "must hold exactly one of respond, failover and dead_letter";
         let several = found.len() != 1;
-        retry.exhausted = found.pop().map(|(text, value)| Given { value, text, from });
+        retry.exhausted = found.pop().map(|(text, value)| Given {
+            value,
+            text: text.into(),
+            from,
+        });
         block.end_or(several.then_some(one));
         return;
     }
@@ -350,7 +369,8 @@ fn read_respond(retry: &mut Retry, node: Node<'_>) {
         let number = node.count(200, 599)?;
         StatusCode::from_u16(u16::try_from(number).ok()?).ok()
     });
-    retry.respond_headers = take(&mut block, "headers", headers).map(untold);
+    retry.respond_headers =
+        take(&mut block, "headers", |node| headers(node).map(Arc::new)).map(untold);
     retry.respond_body = take(&mut block, "body", body).map(untold);
     block.end();
 }
@@ -363,9 +383,9 @@ fn untold<T>(given: Given<T>) -> Given<T> {
     }
 }
 
-fn body(node: &Node<'_>) -> Option<String> {
+fn body(node: &Node<'_>) -> Option<Arc<str>> {
     match node.value {
-        Value::Text(text) => Some(text.clone()),
+        Value::Text(text) => Some(text.as_str().into()),
         other => {
             let cause = format!("{} is not a text", other.kind());
             node.problems.add(&node.path, &"", cause);

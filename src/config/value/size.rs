@@ -33,33 +33,42 @@ pub(in crate::config) fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How much there is of a document so far.
-#[derive(Debug, Default)]
+/// How much there may be of a document from here on.
+#[derive(Debug)]
 pub(super) struct Size {
     values: Cell<usize>,
     text: Cell<usize>,
 }
 
+impl Default for Size {
+    fn default() -> Self {
+        Self::up_to(MOST_VALUES, MOST_TEXT)
+    }
+}
+
 impl Size {
+    pub(super) fn up_to(values: usize, text: usize) -> Self {
+        Self {
+            values: Cell::new(values),
+            text: Cell::new(text),
+        }
+    }
+
     /// A value that stands so many levels below the document.
     pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
-        let values = self.values.get().saturating_add(1);
-        self.values.set(values);
         if depth > DEEPEST {
             return Err(format!("is nested more than {DEEPEST} levels deep"));
         }
-        if values > MOST_VALUES {
-            return Err(format!("holds more than {MOST_VALUES} values"));
-        }
-        Ok(())
+        take(&self.values, 1).ok_or_else(|| format!("holds more than {MOST_VALUES} values"))
     }
 
     pub(super) fn add_text(&self, text: &str) -> Result<(), String> {
-        let bytes = self.text.get().saturating_add(text.len());
-        self.text.set(bytes);
-        match bytes > MOST_TEXT {
-            true => Err(format!("holds more than {MOST_TEXT} bytes of text")),
-            false => Ok(()),
-        }
+        take(&self.text, text.len())
+            .ok_or_else(|| format!("holds more than {MOST_TEXT} bytes of text"))
     }
+}
+
+fn take(left: &Cell<usize>, some: usize) -> Option<()> {
+    left.set(left.get().checked_sub(some)?);
+    Some(())
 }

@@ -13,16 +13,13 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
 
 fn with(policy: &RetryPolicy, directives: Directives) -> RetryPolicy {
     let builder = policy.to_builder();
-    builder
-        .directives("test".into(), directives)
-        .build()
-        .unwrap()
+    builder.directives("test", directives).build().unwrap()
 }
 
 fn rule(then: Then) -> Rule {
     Rule {
         name: "rule".into(),
-        when: When(vec![Test::Retryable(true)]),
+        when: When([Test::Retryable(true)].into()),
         then,
         set: None,
     }

@@ -1,0 +1,137 @@
+//! What a place says beyond numbers: its rules, and what becomes of a request that has no retries left.
+
+use super::{Inside, Resolver, deadline, no_deadline, value};
+use crate::config::retry::{Exhausted, Growth, Over, Retry, RetryBlock};
+use crate::config::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
+use crate::policy::{
+    CannedResponse, Directives, OnExhausted, Otherwise, RetryPolicy, Rule, ServerDelays, Then,
+};
+use std::sync::Arc;
+
+impl Resolver<'_> {
+    pub(super) fn rule(&self, spec: &RuleSpec, retry: &Retry, inside: &mut Inside<'_>) -> Rule {
+        let then = match &spec.then {
+            ThenSpec::Accept => Then::Accept,
+            ThenSpec::Fail => Then::Fail,
+            ThenSpec::Stop => Then::Stop,
+            ThenSpec::Retry(block) => Then::Retry(self.own_policy(block, retry, inside)),
+            ThenSpec::Wait(wait, path) => {
+                let is_backoff_none = value(&retry.growth) == Some(Growth::None);
+                if wait.delay.is_none() && is_backoff_none {
+                    let cause = "has no delay, and the backoff is none: give delay";
+                    self.problems.add(path, &"", cause);
+                }
+                let ends = wait.at_most.is_some() || wait.max.is_some();
+                let read = !self.problems.are_within(path.as_str());
+                if read && !ends && deadline(retry).is_none() {
+                    let cause = "never ends: give at_most, max or a deadline";
+                    let cause = format!("{cause}{}", no_deadline(retry));
+                    self.problems.add(path, &"", cause);
+                }
+                Then::Wait(wait.clone())
+            }
+            ThenSpec::Failover(to, path) => {
+                let from = path.as_str().into();
+                inside.names.failovers.push((Arc::clone(&to.service), from));
+                Then::Failover(to.clone())
+            }
+        };
+        Rule {
+            name: Arc::clone(&spec.name),
+            when: spec.when.clone(),
+            then,
+            set: spec.set.clone(),
+        }
+    }
+
+    /// A policy of a rule's own. Where it retries is the rule's to say, so a list from outside does not narrow it.
+    fn own_policy(
+        &self,
+        block: &RetryBlock,
+        outer: &Retry,
+        inside: &mut Inside<'_>,
+    ) -> RetryPolicy {
+        let outer = Retry {
+            retry_on: None,
+            ..outer.clone()
+        };
+        let retry = self.layer(block).over(&outer);
+        let directives = self.directives(&retry, inside);
+        self.policy("rule", &retry, directives)
+    }
+
+    pub(super) fn otherwise(
+        &self,
+        spec: Option<&OtherwiseSpec>,
+        retry: &Retry,
+        inside: &mut Inside<'_>,
+    ) -> Otherwise {
+        match spec {
+            None | Some(OtherwiseSpec::Classify) => Otherwise::Classify,
+            Some(OtherwiseSpec::Accept) => Otherwise::Accept,
+            Some(OtherwiseSpec::Fail) => Otherwise::Fail,
+            Some(OtherwiseSpec::ByOutcome) => Otherwise::ByOutcome,
+            Some(OtherwiseSpec::Retry(block)) => {
+                Otherwise::Retry(self.own_policy(block, retry, inside))
+            }
+        }
+    }
+
+    pub(super) fn directives(&self, retry: &Retry, inside: &mut Inside<'_>) -> Directives {
+        let budget = value(&retry.budget).filter(|name| Some(name) != inside.budget.as_ref());
+        if let Some(given) = &retry.budget {
+            self.check_budget(given);
+        }
+        inside.names.budgets.extend(budget.clone());
+        let ignores = value(&retry.ignores_server).unwrap_or_default();
+        Directives {
+            retry_on: value(&retry.retry_on),
+            stop_on: value(&retry.stop_on).unwrap_or_default(),
+            counter: value(&retry.counter).unwrap_or_default(),
+            server_delays: match value(&retry.over) {
+                _ if ignores => ServerDelays::Ignore,
+                Some(Over::Clamp) => ServerDelays::Clamp,
+                _ => ServerDelays::Respect,
+            },
+            budget,
+            on_exhausted: self.on_exhausted(retry, inside),
+            credentials: value(&retry.credentials).unwrap_or_default(),
+            ..Directives::default()
+        }
+    }
+
+    fn on_exhausted(&self, retry: &Retry, inside: &mut Inside<'_>) -> OnExhausted {
+        let Some(given) = &retry.exhausted else {
+            return OnExhausted::Last;
+        };
+        match &given.value {
+            Exhausted::Last => OnExhausted::Last,
+            Exhausted::Fail => OnExhausted::Fail,
+            Exhausted::Failover(to, set) => {
+                let from = Arc::clone(&given.from);
+                inside.names.failovers.push((Arc::clone(&to.service), from));
+                OnExhausted::Failover(to.clone(), set.clone())
+            }
+            Exhausted::DeadLetter(name) => {
+                self.check_dead_letter(given, name);
+                inside.names.dead_letters.insert(Arc::clone(name));
+                OnExhausted::DeadLetter(Arc::clone(name))
+            }
+            Exhausted::Respond => {
+                let Some(status) = value(&retry.respond_status) else {
+                    if !self.problems.are_within(&given.from) {
+                        let cause = "respond has no status: write {respond: {status: 503}}";
+                        self.wrong(given, cause);
+                    }
+                    return OnExhausted::Last;
+                };
+                inside.names.responds = true;
+                OnExhausted::Respond(Arc::new(CannedResponse {
+                    status,
+                    headers: value(&retry.respond_headers).unwrap_or_default(),
+                    body: value(&retry.respond_body).unwrap_or_default(),
+                }))
+            }
+        }
+    }
+}
