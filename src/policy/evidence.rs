@@ -1,5 +1,6 @@
 //! What was read of an outcome beyond its head.
 
+#[cfg(feature = "llm")]
 use crate::server_hints::delay_in_prose;
 use std::fmt;
 use std::time::Duration;
@@ -19,11 +20,13 @@ pub(crate) struct Evidence {
     /// The longest delay that a field asks for.
     pub(crate) retry_delay: Option<Duration>,
     /// A quota that was broken is said to be zero.
+    #[cfg(any(feature = "serde", feature = "llm"))]
     pub(crate) has_zero_quota: bool,
     /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
     pub(crate) is_error: bool,
 }
 
+#[cfg(feature = "llm")]
 impl Evidence {
     /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
     /// hide what the headers say.
@@ -33,7 +36,6 @@ impl Evidence {
     }
 
     /// Whether the prose itself says when to come back.
-    #[cfg(feature = "llm")]
     pub(crate) fn names_a_time(&self) -> bool {
         delay_in_prose(&self.prose).is_some_and(|delay| !delay.is_zero())
     }

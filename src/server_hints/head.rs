@@ -115,6 +115,7 @@ pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
 }
 
 /// Whether a head tells of a quota: what most heads are done with after one look at their names.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn tells_of_a_quota(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| names_a_quota(name.as_str()))
 }

@@ -12,6 +12,8 @@ mod date;
 mod duration;
 mod head;
 mod names;
+#[cfg(feature = "llm")]
+mod prose;
 mod quota;
 mod server_delay;
 #[cfg(test)]
@@ -21,8 +23,12 @@ pub use names::UnreadableHeaders;
 pub use quota::Quota;
 pub use server_delay::ServerDelay;
 
-pub(crate) use duration::{delay_in_prose, header_duration};
+#[cfg(any(feature = "serde", feature = "llm"))]
+pub(crate) use duration::header_duration;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use head::tells_of_a_quota;
+#[cfg(feature = "llm")]
+pub(crate) use prose::delay_in_prose;
 
 use head::Head;
 use http::{HeaderMap, StatusCode};

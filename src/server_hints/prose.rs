@@ -1,0 +1,145 @@
+//! Delays in the prose of an error.
+
+use super::duration::{
+    DAY, HOUR, MILLISECOND, MINUTE, Number, SECOND, digits, letters, short_unit, whole_millis,
+};
+use std::time::Duration;
+
+/// The delay that an error's prose asks for: `try again in 1m2.5s`, `retry after 33 seconds`, `wait 2 minutes`. Of
+/// several the longest. A number counts only behind such words and with a unit.
+pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
+    let text = text.to_ascii_lowercase();
+    let delays = behind_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
+    delays.max().map(whole_millis)
+}
+
+/// What stands behind each cue at the start of a word, and whether that cue can do without `in` or `after`.
+fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    const CUES: [(&str, bool); 5] = [
+        ("try again", false),
+        ("retry", false),
+        ("reset", false),
+        ("available", false),
+        ("wait", true),
+    ];
+    CUES.into_iter().flat_map(move |(cue, alone)| {
+        let found = text.match_indices(cue);
+        found.filter_map(move |(at, cue)| {
+            let (before, rest) = text.split_at_checked(at)?;
+            // Of any script: what `letters` runs over holds no other start of a word.
+            let starts = !before.ends_with(char::is_alphanumeric);
+            let after = rest.strip_prefix(cue).filter(|_| starts)?;
+            Some((after, alone))
+        })
+    })
+}
+
+/// What follows `retry`: some small words, one of them `in`, `after` or `for` unless the cue can do without, and then a
+/// number with its unit.
+fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
+    const SMALL: [&str; 20] = [
+        "about",
+        "again",
+        "and",
+        "another",
+        "approximately",
+        "around",
+        "at",
+        "ing",
+        "least",
+        "minimum",
+        "please",
+        "request",
+        "roughly",
+        "s",
+        "sending",
+        "the",
+        "this",
+        "to",
+        "try",
+        "your",
+    ];
+    const MOST_WORDS: usize = 8;
+    let is_header = text.starts_with("-after") || text.starts_with("_after");
+    let (mut rest, mut joined) = (text, alone);
+    for _ in 0..MOST_WORDS {
+        rest = rest.trim_start_matches([
+            ' ', '\n', ':', '=', '~', '-', '_', '"', '\'', '`', '*', '(', '>',
+        ]);
+        if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return spoken(rest, is_header).filter(|_| joined);
+        }
+        let (word, after) = letters(rest);
+        match word {
+            "in" | "after" | "for" | "within" => joined = true,
+            _ if SMALL.contains(&word) => {}
+            _ => return None,
+        }
+        rest = after;
+    }
+    None
+}
+
+/// `1m2.5s`, `1.5 minutes`, `1 minute and 30 seconds`; behind the name of a header also a bare number.
+fn spoken(text: &str, is_header: bool) -> Option<u128> {
+    const MOST_PARTS: usize = 6;
+    let (mut rest, mut total) = (text, None);
+    for _ in 0..MOST_PARTS {
+        let Some((number, after)) = Number::read_grouped(rest) else {
+            break;
+        };
+        let (name, end) = letters(after.trim_start_matches([' ', '-', '\u{a0}']));
+        let Some(unit) = short_unit(name).or_else(|| long_unit(name)) else {
+            let bare = is_header && total.is_none() && ends_clause(after);
+            return if bare {
+                Some(number.times(SECOND))
+            } else {
+                total
+            };
+        };
+        total = Some(number.times(unit).saturating_add(total.unwrap_or(0)));
+        let joint = end.trim_start_matches([' ', ',']);
+        rest = joint.strip_prefix("and ").unwrap_or(joint).trim_start();
+    }
+    total
+}
+
+/// Whether a number without a unit ends its clause, unlike the year of a date or a time of the day.
+fn ends_clause(after: &str) -> bool {
+    let mut next = after.trim_start_matches(' ').chars();
+    next.next()
+        .is_none_or(|c| matches!(c, '.' | ',' | ';' | ')' | '"' | '\'' | '\n'))
+}
+
+fn long_unit(name: &str) -> Option<u128> {
+    Some(match name {
+        "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => MILLISECOND,
+        "sec" | "secs" | "second" | "seconds" => SECOND,
+        "min" | "mins" | "minute" | "minutes" => MINUTE,
+        "hr" | "hrs" | "hour" | "hours" => HOUR,
+        "day" | "days" => DAY,
+        _ => return None,
+    })
+}
+
+impl Number {
+    /// The same, also with commas between thousands.
+    fn read_grouped(text: &str) -> Option<(Self, &str)> {
+        let (mut end, mut rest) = {
+            let (first, rest) = digits(text);
+            (first.len(), rest)
+        };
+        while let Some((group, after)) = rest.strip_prefix(',').map(digits) {
+            if group.len() != 3 || end == 0 {
+                break;
+            }
+            end = end.saturating_add(4);
+            rest = after;
+        }
+        let whole = text.get(..end).unwrap_or("").replace(',', "");
+        Self::with_places(&whole, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests;
