@@ -7,7 +7,6 @@ mod visitor;
 
 use crate::policy::{Evidence, Look};
 use std::ops::ControlFlow;
-use std::time::Duration;
 #[cfg(any(feature = "serde", feature = "llm"))]
 use visitor::Value;
 
@@ -35,11 +34,7 @@ impl Look for Start {
     }
 }
 
-const MOST_CODES: usize = 256;
-const LONGEST_CODE: usize = 128;
 const MOST_PROSE: usize = 64 * 1024;
-/// How often JSON may stand in a string of JSON.
-const DEEPEST_NESTING: u8 = 3;
 
 impl Evidence {
     /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
@@ -97,21 +92,6 @@ impl Evidence {
         nothing_read && nothing_said && !self.is_error
     }
 
-    /// A token has no blanks; AWS puts a namespace before its own.
-    fn add_code(&mut self, text: &str) {
-        if text.contains(char::is_whitespace) {
-            return;
-        }
-        if let Some((_, name)) = text.rsplit_once('#') {
-            add(&mut self.codes, name);
-        }
-        add(&mut self.codes, text);
-    }
-
-    fn add_label(&mut self, text: &str) {
-        add(&mut self.labels, text);
-    }
-
     fn add_prose(&mut self, text: &str) {
         let room = MOST_PROSE.saturating_sub(self.prose.len());
         if room <= 1 || text.is_empty() {
@@ -125,17 +105,6 @@ impl Evidence {
             end = end.saturating_sub(1);
         }
         self.prose.push_str(text.get(..end).unwrap_or(""));
-    }
-
-    fn add_delay(&mut self, delay: Option<Duration>) {
-        self.retry_delay = self.retry_delay.max(delay);
-    }
-}
-
-fn add(list: &mut Vec<String>, text: &str) {
-    let fits = !text.is_empty() && text.len() <= LONGEST_CODE;
-    if fits && list.len() < MOST_CODES {
-        list.push(text.to_owned());
     }
 }
 

@@ -1,4 +1,6 @@
+use super::visitor::DEEPEST_NESTING;
 use super::*;
+use std::time::Duration;
 
 fn read(text: &str) -> Evidence {
     Evidence::read(text.as_bytes())

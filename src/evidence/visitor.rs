@@ -1,11 +1,16 @@
 //! The walk over a JSON text, which keeps nothing of it but what an [`Evidence`] holds.
 
-use super::DEEPEST_NESTING;
 use super::keys::{is_exception, place};
 use crate::policy::Evidence;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
+use std::time::Duration;
+
+const MOST_CODES: usize = 256;
+const LONGEST_CODE: usize = 128;
+/// How often JSON may stand in a string of JSON.
+pub(super) const DEEPEST_NESTING: u8 = 3;
 
 /// What a value is by the key that it stands under.
 #[derive(Debug, Clone, Copy, Default)]
@@ -175,5 +180,33 @@ impl<'de> Visitor<'de> for Value<'_> {
             map.next_value_seed(self.inner(place))?;
         }
         Ok(())
+    }
+}
+
+impl Evidence {
+    /// A token has no blanks; AWS puts a namespace before its own.
+    fn add_code(&mut self, text: &str) {
+        if text.contains(char::is_whitespace) {
+            return;
+        }
+        if let Some((_, name)) = text.rsplit_once('#') {
+            add(&mut self.codes, name);
+        }
+        add(&mut self.codes, text);
+    }
+
+    fn add_label(&mut self, text: &str) {
+        add(&mut self.labels, text);
+    }
+
+    fn add_delay(&mut self, delay: Option<Duration>) {
+        self.retry_delay = self.retry_delay.max(delay);
+    }
+}
+
+fn add(list: &mut Vec<String>, text: &str) {
+    let fits = !text.is_empty() && text.len() <= LONGEST_CODE;
+    if fits && list.len() < MOST_CODES {
+        list.push(text.to_owned());
     }
 }
