@@ -3,6 +3,8 @@
 mod answer;
 mod http_request;
 mod measure;
+#[cfg(feature = "tower")]
+mod of_reqwest;
 mod record;
 mod replay_body;
 #[cfg(feature = "reqwest")]
@@ -10,6 +12,8 @@ mod reqwest_request;
 mod retry_body;
 
 pub use answer::Answer;
+#[cfg(feature = "tower")]
+pub(crate) use of_reqwest::is_of_reqwest;
 pub use replay_body::ReplayBody;
 pub use retry_body::RetryBody;
 
@@ -18,7 +22,7 @@ use crate::route::Move;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
 use measure::Measure;
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::borrow::Cow;
 
 /// A body that can be copied for a later attempt, perhaps not every time.
@@ -235,25 +239,6 @@ pub trait Resend: Sized + sealed::Sealed {
     /// The same request with another body, as a function of its headers and its body; false if there is none.
     #[doc(hidden)]
     fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
-}
-
-/// Whether a type of this name is one of reqwest's requests, responses or errors.
-#[cfg(feature = "reqwest")]
-pub(crate) fn is_of_reqwest(name: TypeId) -> bool {
-    use ::reqwest::{Body, Error, Request, Response};
-    let own = [
-        TypeId::of::<Request>(),
-        TypeId::of::<Response>(),
-        TypeId::of::<Error>(),
-        TypeId::of::<http::Request<Body>>(),
-        TypeId::of::<http::Response<Body>>(),
-    ];
-    own.contains(&name)
-}
-
-#[cfg(not(feature = "reqwest"))]
-pub(crate) fn is_of_reqwest(_: TypeId) -> bool {
-    false
 }
 
 mod sealed {

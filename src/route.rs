@@ -1,22 +1,21 @@
 //! What one request goes by: a policy, its budgets, and where a failover leads.
 
 mod failover;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod success;
 
 pub(crate) use failover::{Move, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::gate::Quota;
 use crate::observe::DeadLetters;
-use crate::policy::{
-    Class, Moment, Outcome, RetryOverride, RetryPolicy, Verdict, is_standard_success,
-};
+use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
 use http::uri::Authority;
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{Method, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What one request goes by.
 #[derive(Clone)]
@@ -25,6 +24,10 @@ pub(crate) struct Route {
     pub(crate) budget: Budgets,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "only a request has a word of its own")
+    )]
     pub(crate) overrides: Overrides,
     /// The budgets that the policy's rules name.
     pub(crate) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
@@ -59,6 +62,10 @@ pub(crate) trait Choose: Send + Sync {
 
 /// What a route is chosen by.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents alone choose")
+)]
 pub(crate) struct Head<'a> {
     /// Nothing for an operation that is not HTTP.
     pub(crate) method: Option<&'a Method>,
@@ -70,6 +77,10 @@ pub(crate) struct Head<'a> {
 
 /// What a request may say for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Overrides {
     #[default]
     Allow,
@@ -111,48 +122,6 @@ impl Route {
             from: self.base.clone(),
             to: there.base.clone(),
             credentials: Vec::new(),
-        }
-    }
-
-    /// Counts a success on a silent route, whose budget is one.
-    pub(crate) fn deposit(&self, now: Duration) {
-        if let Budgets::One(budget) = &self.budget {
-            budget.deposit(now);
-        }
-    }
-
-    /// Whether a first attempt's head is that of a success.
-    ///
-    /// # Errors
-    ///
-    /// If it is not, what the policy's own classifier has said of it, so that it is asked no second time.
-    #[inline]
-    pub(crate) fn succeeds(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-    ) -> Result<(), Option<Verdict>> {
-        match is_standard_success(status.as_u16()) {
-            false => Err(None),
-            true if self.policy.has_own_classifier() => {
-                self.succeeds_by_classifier(status, headers)
-            }
-            true => Ok(()),
-        }
-    }
-
-    fn succeeds_by_classifier(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-    ) -> Result<(), Option<Verdict>> {
-        let outcome = Outcome::response(status, headers);
-        if self.policy.reads_body(&outcome) {
-            return Err(None);
-        }
-        match self.policy.own_verdict(&outcome) {
-            Some(own) if own.class != Class::Success => Err(Some(own)),
-            _ => Ok(()),
         }
     }
 
@@ -199,6 +168,10 @@ pub(crate) fn public_authority<'a>(
 
 impl Overrides {
     /// What is left of a request's own word.
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "only a request has a word of its own")
+    )]
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         let (limit, deadline) = match self {
             Self::Allow => return own,
@@ -228,6 +201,7 @@ impl fmt::Debug for Route {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn own() -> RetryOverride {
         RetryOverride::new()

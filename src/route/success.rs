@@ -1,0 +1,50 @@
+//! The short way of a first attempt that succeeds.
+
+use super::{Budgets, Route};
+use crate::policy::{Class, Outcome, Verdict, is_standard_success};
+use http::{HeaderMap, StatusCode};
+use std::time::Duration;
+
+impl Route {
+    /// Counts a success on a silent route, whose budget is one.
+    pub(crate) fn deposit(&self, now: Duration) {
+        if let Budgets::One(budget) = &self.budget {
+            budget.deposit(now);
+        }
+    }
+
+    /// Whether a first attempt's head is that of a success.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, what the policy's own classifier has said of it, so that it is asked no second time.
+    #[inline]
+    pub(crate) fn succeeds(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), Option<Verdict>> {
+        match is_standard_success(status.as_u16()) {
+            false => Err(None),
+            true if self.policy.has_own_classifier() => {
+                self.succeeds_by_classifier(status, headers)
+            }
+            true => Ok(()),
+        }
+    }
+
+    fn succeeds_by_classifier(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), Option<Verdict>> {
+        let outcome = Outcome::response(status, headers);
+        if self.policy.reads_body(&outcome) {
+            return Err(None);
+        }
+        match self.policy.own_verdict(&outcome) {
+            Some(own) if own.class != Class::Success => Err(Some(own)),
+            _ => Ok(()),
+        }
+    }
+}
