@@ -21,6 +21,10 @@ pub(crate) struct Engine {
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
     /// How many bytes of a streaming body are recorded for later attempts.
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone record bodies")
+    )]
     pub(crate) recorded: usize,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
@@ -42,6 +46,10 @@ pub(crate) enum Routes {
     /// One policy for every request.
     One(Arc<Route>),
     /// A document that chooses by the request.
+    #[cfg_attr(
+        not(feature = "serde"),
+        expect(dead_code, reason = "documents alone choose")
+    )]
     PerRequest(Arc<dyn Choose>),
 }
 
@@ -65,6 +73,7 @@ impl Engine {
         Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
     }
 
+    #[cfg(feature = "serde")]
     pub(crate) fn choosing(choose: Arc<dyn Choose>, runtime: Arc<dyn Runtime>) -> Self {
         Self::on(Routes::PerRequest(choose), runtime)
     }
@@ -115,6 +124,10 @@ impl Engine {
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
     #[inline]
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone take the short way")
+    )]
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,
@@ -228,6 +241,7 @@ macro_rules! engine_settings {
 }
 
 /// The settings of the adapters that send HTTP requests.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 macro_rules! http_engine_settings {
     () => {
         crate::engine::engine_settings!();
@@ -335,6 +349,7 @@ macro_rules! redirect_settings {
 }
 
 pub(crate) use engine_settings;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use http_engine_settings;
 pub(crate) use redirect_settings;
 

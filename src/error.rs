@@ -42,6 +42,7 @@ impl ConfigError {
     }
 
     /// What is wrong at a place of a document, as a sentence that names the value.
+    #[cfg(feature = "serde")]
     pub(crate) fn at(place: String, given: String, cause: String) -> Self {
         Self {
             field: place.into(),

@@ -26,6 +26,7 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
 }
 
 /// Whether an error comes from reqwest, whose client may follow redirects by itself.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
@@ -55,6 +56,7 @@ pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
 }
 
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const LONGEST: usize = 4 * 1024;
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
@@ -158,6 +160,10 @@ impl Walk {
 }
 
 /// What one link of the chain says by itself.
+#[cfg_attr(
+    not(feature = "reqwest"),
+    expect(dead_code, reason = "some links only reqwest or hyper makes")
+)]
 enum Link {
     Silent,
     Connecting,
@@ -176,6 +182,7 @@ enum Link {
 }
 
 impl Link {
+    #[cfg(feature = "hyper")]
     fn says_if(condition: bool, kind: ErrorKind) -> Self {
         if condition {
             Self::Says(kind)

@@ -145,6 +145,10 @@ impl Gate {
     /// A call that went at once has succeeded: one addition, where nothing is to be decided. `told` is whether its answer
     /// tells of a quota that counts from the first answer on, and `read` what it tells.
     #[inline]
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone take the short way")
+    )]
     pub(crate) fn succeeded(
         &self,
         place: Place,

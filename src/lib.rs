@@ -59,23 +59,6 @@
 //! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
 //! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(all(
-        feature = "llm",
-        feature = "reqwest",
-        feature = "serde",
-        feature = "testing",
-        feature = "tower",
-        feature = "tracing"
-    )),
-    allow(
-        dead_code,
-        unreachable_pub,
-        unused_imports,
-        unused_macros,
-        reason = "what a smaller feature set leaves unused is checked with all of them on"
-    )
-)]
 
 #[cfg(feature = "serde")]
 pub mod config;

@@ -65,6 +65,7 @@ impl AttemptMark {
         }
     }
 
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn repeats(&self) -> bool {
         self.repeats
     }

@@ -3,7 +3,9 @@
 mod progress;
 mod reading;
 
-pub(crate) use progress::{Progress, RequestHead};
+pub(crate) use progress::Progress;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use progress::RequestHead;
 
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
@@ -123,6 +125,10 @@ pub(crate) struct Call<T: Transport> {
 /// Where the loop begins: a request, or a first attempt that somebody else has made.
 pub(crate) enum Start<T: Transport> {
     Request(T::Request),
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone begin so")
+    )]
     Ended {
         result: Outcomes<T>,
         /// What the policy's own classifier has said of it.

@@ -6,7 +6,7 @@
 
 use super::{AttemptReport, Subject};
 use crate::budget::PaidRetry;
-use crate::policy::{ErrorKind, Outcome};
+use crate::policy::Outcome;
 use std::future::Future;
 
 /// The span of one attempt.
@@ -19,6 +19,7 @@ pub(crate) struct AttemptSpan {
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
+    use crate::policy::ErrorKind;
     use std::future::poll_fn;
     use std::pin::pin;
     use tracing::field::Empty;

@@ -1,12 +1,8 @@
 //! Settings in, a policy that can work out.
 
-use super::directives::Directives;
-use super::look::HoldStreams;
-use super::rewrite::Rewrite;
 use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
 use crate::error::ConfigError;
-use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,23 +160,27 @@ impl RetryPolicyBuilder {
         })
     }
 
-    pub(crate) fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
+    #[cfg(feature = "llm")]
+    pub(crate) fn rewrite(self, rewrite: impl super::Rewrite + 'static) -> Self {
         self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
     }
 
-    pub(crate) fn streams(self, streams: impl HoldStreams + 'static) -> Self {
+    #[cfg(feature = "llm")]
+    pub(crate) fn streams(self, streams: impl super::HoldStreams + 'static) -> Self {
         self.with(|settings| settings.streams = Some(Arc::new(streams)))
     }
 
     /// Whether this is the preset without retries.
+    #[cfg(feature = "serde")]
     pub(crate) fn never(self, never: bool) -> Self {
         self.with(|settings| settings.never = never)
     }
 
+    #[cfg(feature = "serde")]
     pub(crate) fn directives(
         self,
-        name: impl Into<Cow<'static, str>>,
-        directives: Directives,
+        name: impl Into<std::borrow::Cow<'static, str>>,
+        directives: super::Directives,
     ) -> Self {
         self.with(|settings| {
             settings.name = name.into();

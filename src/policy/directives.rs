@@ -2,9 +2,8 @@
 //! retries left.
 
 use super::when::{Seen, When, all, any};
-use super::{Class, RetryPolicy};
-use http::{HeaderMap, HeaderName, StatusCode};
-use std::fmt;
+use super::{CannedResponse, Class, RetryPolicy};
+use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +39,10 @@ pub(crate) struct Rule {
 
 /// What a rule says.
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Then {
     /// The caller gets the outcome as it is.
     Accept,
@@ -65,6 +68,10 @@ pub(crate) struct Failover {
 
 /// What decides where no rule does.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Otherwise {
     /// The class of the outcome.
     #[default]
@@ -90,6 +97,10 @@ pub(crate) struct Wait {
 
 /// What a limit of retries counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Counter {
     /// All retries of the request.
     #[default]
@@ -100,6 +111,10 @@ pub(crate) enum Counter {
 
 /// What is made of a server's wish.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum ServerDelays {
     /// Kept; a longer one than the policy allows stops the request.
     #[default]
@@ -111,6 +126,10 @@ pub(crate) enum ServerDelays {
 
 /// What becomes of a request that has no retries left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum OnExhausted {
     /// The caller gets the last outcome.
     #[default]
@@ -123,15 +142,6 @@ pub(crate) enum OnExhausted {
     Failover(Failover, Option<Arc<HeaderMap>>),
     /// An observer gets the request's head and the report, and the caller the last outcome.
     DeadLetter(Arc<str>),
-}
-
-/// A response that no server has sent.
-#[derive(Clone, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct CannedResponse {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: Arc<HeaderMap>,
-    pub(crate) body: Arc<str>,
 }
 
 /// Where an effective field came from.
@@ -170,15 +180,6 @@ pub(super) enum Judged<'a> {
     Retry(&'a RetryPolicy),
     Wait(&'a Wait),
     Failover(&'a Failover),
-}
-
-/// Without headers and body, which may hold a secret.
-impl fmt::Debug for CannedResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CannedResponse")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Ruling<'_> {

@@ -7,7 +7,15 @@ use std::time::Duration;
 
 /// Looks at a body as it comes in, and says when it has seen enough.
 #[doc(hidden)]
+#[cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    expect(unreachable_pub, reason = "a trait of the adapters names it")
+)]
 pub trait Look: Send {
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        allow(dead_code, reason = "adapters alone have bodies; a box calls it too")
+    )]
     fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
 }
 
@@ -21,6 +29,10 @@ impl Look for Box<dyn LookAtStream> {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
+)]
 pub enum Looked {
     /// It has seen enough.
     Enough,

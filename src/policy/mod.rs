@@ -6,6 +6,7 @@
 mod attempt;
 mod backoff;
 mod builder;
+mod canned_response;
 mod classify;
 mod counts;
 mod decimal;
@@ -31,6 +32,7 @@ pub use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
@@ -47,17 +49,21 @@ pub(crate) use session::Server;
 pub use verdict::{Classify, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
+pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
-pub(crate) use directives::{
-    By, CannedResponse, Counter, Directives, Failover, OnExhausted, Origin, Otherwise, Rule,
-    ServerDelays, Then, Wait,
-};
+pub(crate) use directives::{By, Directives, OnExhausted, Origin, Otherwise};
+#[cfg(feature = "serde")]
+pub(crate) use directives::{Counter, Failover, Rule, ServerDelays, Then, Wait};
 pub(crate) use evidence::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
 pub(crate) use moment::second;
 pub(crate) use outcome::Redirected;
+#[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
-pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith, Rewritten};
+#[cfg(feature = "llm")]
+pub(crate) use rewrite::Rewritten;
+pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
+#[cfg(feature = "serde")]
 pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
 
 use std::any::Any;
@@ -156,6 +162,7 @@ impl RetryPolicy {
 
     /// Whether anything but the standard tables judges an outcome.
     #[inline]
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn has_own_classifier(&self) -> bool {
         self.0.classify.is_some()
     }
@@ -185,6 +192,7 @@ impl RetryPolicy {
         self.0.streams.as_deref()
     }
 
+    #[cfg(feature = "serde")]
     pub(crate) fn directives(&self) -> &Directives {
         &self.0.directives
     }

@@ -22,6 +22,7 @@ pub(crate) struct Preset {
 }
 
 impl Preset {
+    #[cfg(feature = "serde")]
     pub(crate) const ALL: [&'static Self; 5] = [
         &Self::USER_FACING,
         &Self::BACKGROUND,

@@ -32,6 +32,7 @@ pub struct TextCut {
 }
 
 impl TextCut {
+    #[cfg(feature = "llm")]
     pub(crate) fn new(before: usize, after: usize) -> Self {
         Self { before, after }
     }

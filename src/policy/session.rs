@@ -108,6 +108,7 @@ impl RetrySession {
     }
 
     /// The same session, for rules that look at the method.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn with_method(self, method: Option<Method>) -> Self {
         Self { method, ..self }
     }

@@ -13,6 +13,10 @@ pub(crate) struct When(pub(crate) Arc<[Test]>);
 
 /// One condition. A list means "one of".
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Test {
     Outcome(Ending),
     Status(Vec<RangeInclusive<u16>>),
@@ -33,6 +37,10 @@ pub(crate) enum Test {
 
 /// How an attempt ended, as far as its class goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Ending {
     Ok,
     Error,
@@ -40,6 +48,10 @@ pub(crate) enum Ending {
 
 /// Kinds of errors under the words that an operator uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "documents make it")
+)]
 pub(crate) enum Trouble {
     Any,
     Connect,

@@ -90,6 +90,10 @@ impl Script {
         self
     }
 
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "a tower or reqwest client calls it")
+    )]
     fn call(&self, method: Method, uri: Uri) -> io::Result<Response<String>> {
         let mut tape = self.tape();
         tape.calls.push((method, uri));
