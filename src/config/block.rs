@@ -194,6 +194,25 @@ impl<'a> Node<'a> {
         self.word_or(words, &[])
     }
 
+    /// The same, where others call it by words of their own: the problem says which word is meant.
+    pub(super) fn word_meant<T: Clone>(
+        &self,
+        words: &[(&'static str, T)],
+        meant: &[(&str, &str)],
+    ) -> Option<T> {
+        let given = match self.value {
+            Value::Text(text) => meant.iter().find(|(word, _)| word == text),
+            _ => None,
+        };
+        match given {
+            Some((_, word)) => {
+                self.wrong(format!("{} is not known: write {word}", self.value));
+                None
+            }
+            None => self.word(words),
+        }
+    }
+
     /// A word out of a list of them. Other words say more than themselves: where one of those stands alone, the problem
     /// says how it is written.
     pub(super) fn word_or<T: Clone>(

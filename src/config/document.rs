@@ -1,11 +1,11 @@
 //! The document's own shape: budgets, policies, defaults and services.
 
 use super::block::{Block, Node, Path};
-use super::matching::Matching;
+use super::matching::{Matches, Matching};
 use super::problems::Problems;
 use super::retry::{Given, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
-use super::scalar::{decimal, duration, words};
+use super::scalar::{above_zero, decimal, duration, words};
 use super::shown;
 use super::value::Value;
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
@@ -94,7 +94,19 @@ impl Spec {
             services: named(block.take("services"), ServiceSpec::read),
         };
         block.end();
+        spec.check_matches(problems);
         spec
+    }
+
+    /// Of two services with the same match one would never be found.
+    fn check_matches(&self, problems: &Problems) {
+        let mut matches = Matches::default();
+        for (name, service) in &self.services {
+            let place = Path::default().key("services").key(name).key("match");
+            if let Some(matching) = &service.matching {
+                matches.add(matching, name, place, problems);
+            }
+        }
     }
 }
 
@@ -223,6 +235,7 @@ fn read_gate(node: &Node<'_>) -> Option<(Option<Duration>, String)> {
 fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
     let mut routes: Vec<RouteSpec> = Vec::new();
     let mut names = BTreeSet::new();
+    let mut matches = Matches::default();
     for node in node.items() {
         let Some(mut block) = node.clone().block() else {
             continue;
@@ -246,6 +259,7 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         let (Some(name), Some(matching)) = (name, matching) else {
             continue;
         };
+        matches.add(&matching, name, node.path.key("match"), node.problems);
         if !names.insert(name) {
             node.problems.add(
                 &node.path.key("name"),
@@ -288,15 +302,26 @@ impl BudgetSpec {
             let node = block.take(key)?;
             decimal(&node, Decimal::ZERO, Decimal::from(most))
         };
+        let per_second = number("per_second", MOST_PER_SECOND);
+        let initial = number("initial", MOST_TOKENS);
+        let per_success = number("per_success", MOST_PER_SUCCESS);
+        let mut tokens = |key, words: &str| {
+            let node = block.take(key)?;
+            above_zero(&node, Decimal::from(MOST_TOKENS), words)
+        };
         let spec = Self {
-            per_second: number("per_second", MOST_PER_SECOND),
-            capacity: number("capacity", MOST_TOKENS),
-            initial: number("initial", MOST_TOKENS),
-            retry_cost: number("retry_cost", MOST_TOKENS),
-            timeout_cost: number("timeout_cost", MOST_TOKENS),
-            per_success: number("per_success", MOST_PER_SUCCESS),
+            per_second,
+            capacity: tokens("capacity", &MOST_TOKENS.to_string()),
+            initial,
+            retry_cost: tokens("retry_cost", "the capacity"),
+            timeout_cost: tokens("timeout_cost", "the capacity"),
+            per_success,
         };
         block.end();
+        // What was not read would look like what is not given.
+        if problems.are_within(path.as_str()) {
+            return spec;
+        }
         if let Err(error) = spec.builder().build() {
             let field = error.field().trim_start_matches("budget.");
             let of = match field {

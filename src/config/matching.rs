@@ -1,13 +1,16 @@
 //! Which requests belong to a service or a route.
 
-use super::block::{Block, Node};
+use super::block::{Block, Node, Path};
+use super::problems::Problems;
 use super::scalar::methods;
 use crate::route::Head;
 use http::Method;
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// What a request must be like; a list means "one of", and what is not given is open.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Matching {
     hosts: Vec<String>,
     schemes: Vec<String>,
@@ -71,6 +74,22 @@ impl Matching {
         let cause = format!("matches nothing in particular: give at least one of {keys}");
         block.end_or((self == Self::default()).then_some(cause.as_str()));
         Some(self)
+    }
+
+    /// The same for every match that takes the same requests, as far as its words tell.
+    fn in_order(&self) -> Self {
+        fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
+            let mut list = list.to_vec();
+            list.sort_by(|one, other| key(one).cmp(key(other)));
+            list.dedup();
+            list
+        }
+        Self {
+            hosts: sorted(&self.hosts, String::as_str),
+            schemes: sorted(&self.schemes, String::as_str),
+            paths: sorted(&self.paths, String::as_str),
+            methods: sorted(&self.methods, Method::as_str),
+        }
     }
 
     pub(super) fn holds(&self, head: &Head<'_>) -> bool {
@@ -171,6 +190,35 @@ fn is_like(pattern: &str, text: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+/// The places of matches, to find those to which no request would come.
+#[derive(Default)]
+pub(super) struct Matches(HashMap<Matching, Path>);
+
+impl Matches {
+    /// Says so where an earlier place has the same match.
+    pub(super) fn add(
+        &mut self,
+        matching: &Matching,
+        name: &str,
+        place: Path,
+        problems: &Problems,
+    ) {
+        if *matching == Matching::default() {
+            return;
+        }
+        match self.0.entry(matching.in_order()) {
+            Entry::Occupied(earlier) => {
+                let earlier = earlier.get();
+                let cause = format!("is the same as {earlier}: no request would match {name}");
+                problems.add(&place, &"", cause);
+            }
+            Entry::Vacant(new) => {
+                new.insert(place);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ mod rule;
 mod scalar;
 mod shown;
 mod summary;
+mod units;
 mod value;
 mod when;
 

@@ -1,6 +1,7 @@
 //! Durations, ranges, decimals and patterns as a document writes them.
 
 use super::block::Node;
+use super::units;
 use super::value::Value;
 use crate::policy::Decimal;
 use http::Method;
@@ -30,7 +31,13 @@ pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
         return None;
     }
     match humantime::parse_duration(text) {
-        Ok(duration) => Some(duration),
+        Ok(duration) => match units::instead(text) {
+            Some(instead) => {
+                node.wrong(format!("{} {instead}", node.value));
+                None
+            }
+            None => Some(duration),
+        },
         Err(humantime::DurationError::NumberOverflow) => {
             node.wrong(format!(
                 "{} is too long: write 1h 30m or 30days",
@@ -62,31 +69,49 @@ pub(super) fn duration_or_none(node: &Node<'_>) -> Option<Option<Duration>> {
     }
 }
 
-/// A duration as a document would write it.
+/// A duration as a document would write it: in days and what is below them.
 pub(super) fn words(duration: Duration) -> String {
-    humantime::format_duration(duration).to_string()
+    const DAY: u64 = 24 * 60 * 60;
+    let days = duration.as_secs().checked_div(DAY).unwrap_or_default();
+    let rest = duration.saturating_sub(Duration::from_secs(days.saturating_mul(DAY)));
+    let short = humantime::format_duration(rest);
+    match (days, rest.is_zero()) {
+        (0, _) => short.to_string(),
+        (1, true) => "1day".to_owned(),
+        (1, false) => format!("1day {short}"),
+        (_, true) => format!("{days}days"),
+        (_, false) => format!("{days}days {short}"),
+    }
 }
 
 pub(super) fn decimal(node: &Node<'_>, least: Decimal, most: Decimal) -> Option<Decimal> {
+    bounded(node, least, most, &format!("must be {least} to {most}"))
+}
+
+/// A decimal above 0, up to `most`, which an error calls by these words.
+pub(super) fn above_zero(node: &Node<'_>, most: Decimal, words: &str) -> Option<Decimal> {
+    let allowed = format!("must be above 0, up to {words}");
+    bounded(node, Decimal::from_micros(1), most, &allowed)
+}
+
+fn bounded(node: &Node<'_>, least: Decimal, most: Decimal, allowed: &str) -> Option<Decimal> {
     let given = match node.value {
-        Value::Integer(number) => match u32::try_from(*number) {
-            Ok(number) => Decimal::from(number),
-            Err(_) => {
-                node.wrong(format!(
-                    "{number} is not allowed: must be {least} to {most}"
-                ));
-                return None;
-            }
-        },
-        Value::Float(number) => Decimal::from(*number),
+        Value::Integer(number) => u32::try_from(*number).ok().map(Decimal::from),
+        Value::Float(number) => Some(Decimal::from(*number)),
         _ => {
             node.not("a number");
             return None;
         }
     };
+    let Some(given) = given else {
+        node.wrong(format!("{} is not allowed: {allowed}", node.value));
+        return None;
+    };
     let within = given.within("", least, most);
     if let Err(error) = &within {
-        node.wrong(format!("{given} is not allowed: {}", error.allowed()));
+        let (_, places) = error.allowed().split_once(',').unwrap_or_default();
+        let comma = if places.is_empty() { "" } else { "," };
+        node.wrong(format!("{given} is not allowed: {allowed}{comma}{places}"));
     }
     within.ok()
 }

@@ -3,6 +3,7 @@
 use super::block::{Block, Node};
 use super::headers::name_of;
 use super::scalar::{attempts, methods, statuses, texts};
+use super::shown::is_public;
 use super::value::Value;
 use crate::policy::{Ending, HeaderTest, Test, Trouble, When};
 use std::sync::Arc;
@@ -17,8 +18,41 @@ const TROUBLES: [(&str, Trouble); 7] = [
     ("body", Trouble::Body),
 ];
 
+/// What reports call an error, and what people do, with the word for it here.
+const MEANT: [(&str, &str); 19] = [
+    ("refused", "connect"),
+    ("unreachable", "connect"),
+    ("connection", "connect"),
+    ("connect_timeout", "connect, or timeout for all timeouts"),
+    ("timed_out", "timeout"),
+    ("incomplete", "reset"),
+    ("closed", "reset"),
+    ("eof", "reset"),
+    ("broken_pipe", "reset"),
+    ("http2", "reset"),
+    ("not_processed", "reset"),
+    ("resolve", "dns"),
+    ("certificate", "tls"),
+    ("ssl", "tls"),
+    ("decode", "body"),
+    ("request", "any"),
+    ("redirect", "any"),
+    ("protocol", "any"),
+    ("other", "any"),
+];
+
 /// A list of conditions, of which one must hold.
 pub(super) fn list(node: &Node<'_>) -> Option<Arc<[When]>> {
+    if !matches!(node.value, Value::List(_)) {
+        let example = "[\"5xx\", 429, {error: timeout}]";
+        let write = match node.value {
+            Value::Integer(_) => format!("[{}], or {example}", node.value),
+            Value::Text(text) if is_public(text) => format!("[{}], or {example}", node.value),
+            _ => example.to_owned(),
+        };
+        node.not(&format!("a list: write {write}"));
+        return None;
+    }
     let items = node.items();
     (!items.is_empty()).then(|| items.into_iter().map(read).collect())
 }
@@ -54,7 +88,8 @@ fn read_tests(block: &mut Block<'_>) -> Vec<Test> {
     test("status", &|node| Some(Test::Status(statuses(&node))));
     test("error", &|node| {
         let nodes = node.one_or_more();
-        let troubles = nodes.iter().filter_map(|node| node.word(&TROUBLES));
+        let troubles = nodes.iter();
+        let troubles = troubles.filter_map(|node| node.word_meant(&TROUBLES, &MEANT));
         Some(Test::Error(troubles.collect()))
     });
     test("code", &|node| Some(Test::Code(texts(&node))));

@@ -3,6 +3,7 @@
 mod keys;
 mod kinds;
 mod limits;
+mod meant;
 mod names;
 mod numbers;
 mod services;

@@ -333,7 +333,8 @@ fn patches_from_many_threads_lose_nothing() {
             let config = config.clone();
             scope.spawn(move || {
                 for n in 0..EACH {
-                    let own = format!("{{match: {{host: h}}, retry: {{max_retries: {n}}}}}");
+                    let own =
+                        format!("{{match: {{host: h{thread}}}, retry: {{max_retries: {n}}}}}");
                     patch(&config, &format!("own-{thread}"), &own);
                     let route = format!("{{name: n{n}, match: {{path: /{n}}}}}");
                     patch(

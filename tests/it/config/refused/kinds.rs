@@ -40,11 +40,11 @@ const KINDS: &[Case] = &[
     ),
     (
         "retry: {retry_on: 500}",
-        &["retry.retry_on: 500 is not a list"],
+        &[r#"retry.retry_on: 500 is not a list: write [500], or ["5xx", 429, {error: timeout}]"#],
     ),
     (
         "retry: {retry_on: {status: 500}}",
-        &["retry.retry_on: a map is not a list"],
+        &[r#"retry.retry_on: a map is not a list: write ["5xx", 429, {error: timeout}]"#],
     ),
     (
         "retry: {retry_on: [500.5]}",

@@ -80,7 +80,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "budgets: {shared: {capacity: 0}}",
-        &["budgets.shared.capacity: 0 is not allowed: must be 0.000001 to 1000000000"],
+        &["budgets.shared.capacity: 0 is not allowed: must be above 0, up to 1000000000"],
     ),
     (
         "budgets: {shared: {capacity: 0.5}}",
@@ -88,7 +88,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "budgets: {shared: {capacity: 2000000000}}",
-        &["budgets.shared.capacity: 2000000000 is not allowed: must be 0 to 1000000000"],
+        &["budgets.shared.capacity: 2000000000 is not allowed: must be above 0, up to 1000000000"],
     ),
     (
         "budgets: {shared: {capacity: ten}}",
@@ -122,9 +122,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "budgets: {shared: {retry_cost: 0}}",
-        &[
-            "budgets.shared.retry_cost: 0 is not allowed: must be 0.000001 to 20, which is the capacity",
-        ],
+        &["budgets.shared.retry_cost: 0 is not allowed: must be above 0, up to the capacity"],
     ),
     (
         "retry: {retry_on: [99]}",
