@@ -115,6 +115,17 @@ impl Engine {
         }
     }
 
+    /// The name that a request gives its service, where it goes by a document that has no service of that name.
+    pub(crate) fn unknown_service(
+        &self,
+        route: &Route,
+        named: Option<&Arc<str>>,
+    ) -> Option<Arc<str>> {
+        let by_document = matches!(self.routes, Routes::PerRequest(_));
+        let unknown = named.filter(|_| by_document && route.service.as_ref() != named);
+        unknown.cloned()
+    }
+
     /// A document keeps its own budgets.
     pub(crate) fn set_budget(&mut self, budget: Budgets) {
         if let Routes::One(route) = &mut self.routes {

@@ -191,6 +191,8 @@ impl Runner {
             authority: Arc::default(),
             method: None,
         };
+        let named = Some(&self.service).filter(|name| !name.is_empty());
+        let unknown = self.engine.unknown_service(&route, named);
         let progress = Progress {
             session: match crate::nested::is_inside() {
                 true => session.standing_aside(StopReason::Nested),
@@ -202,7 +204,8 @@ impl Runner {
                 Arc::clone(&self.engine.observers),
                 self.slot.clone(),
                 started,
-            ),
+            )
+            .with_unknown_service(unknown),
             head: None,
             gate_key: self.engine.gate.key_of(&self.service),
             admission: None,

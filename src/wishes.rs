@@ -120,6 +120,8 @@ impl Wishes {
         started: Duration,
     ) -> Progress {
         let subject = self.subject(&route, request);
+        let named = self.own.as_ref().and_then(|own| own.service.as_ref());
+        let unknown = engine.unknown_service(&route, named);
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
         let gate_key = match (request, route.policy.max_gate_wait()) {
@@ -129,7 +131,8 @@ impl Wishes {
         Progress {
             session: self.session(&route, facts, started).with_method(method),
             budget: route.budget_of(|| Arc::clone(&subject.service)),
-            story: Story::new(subject, observers, self.slot.clone(), started),
+            story: Story::new(subject, observers, self.slot.clone(), started)
+                .with_unknown_service(unknown),
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,
             admission: None,

@@ -22,6 +22,7 @@ pub struct RetryReport {
     waited: Duration,
     stop: StopReason,
     tokens_left: Option<Decimal>,
+    unknown_service: Option<Arc<str>>,
 }
 
 /// The attempts that a report keeps; of more, the first ones go.
@@ -38,6 +39,7 @@ impl RetryReport {
             waited: Duration::ZERO,
             stop: StopReason::Succeeded,
             tokens_left: None,
+            unknown_service: None,
         }
     }
 
@@ -83,6 +85,19 @@ impl RetryReport {
         self.tokens_left
     }
 
+    /// The service that the request named, where the document has none of that name: a slip in
+    /// [`RetryOverride::service`](crate::RetryOverride::service) or [`Runner::service`](crate::run::Runner::service), or a
+    /// service that a newer document has no longer. The request then goes by the service that matches it, else by the
+    /// document's own settings. Nothing without a document, where every name is good.
+    #[must_use]
+    pub fn unknown_service(&self) -> Option<&str> {
+        self.unknown_service.as_deref()
+    }
+
+    pub(super) fn names_unknown(&mut self, service: Option<Arc<str>>) {
+        self.unknown_service = service;
+    }
+
     pub(super) fn push(&mut self, attempt: AttemptReport) {
         if self.attempts.len() >= KEPT {
             self.attempts.remove(0);
@@ -119,8 +134,11 @@ impl fmt::Display for RetryReport {
             Seconds(*waited),
             stop.explain()
         )?;
-        match self.tokens_left {
-            Some(tokens) => write!(f, " Tokens left: {tokens}."),
+        if let Some(tokens) = self.tokens_left {
+            write!(f, " Tokens left: {tokens}.")?;
+        }
+        match &self.unknown_service {
+            Some(name) => write!(f, " The document has no service {name:?}."),
             None => Ok(()),
         }
     }

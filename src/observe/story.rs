@@ -76,6 +76,12 @@ impl Story {
         }
     }
 
+    /// The same, with the service that the request named and that the document does not have, if there is one.
+    pub(crate) fn with_unknown_service(mut self, service: Option<Arc<str>>) -> Self {
+        self.report.names_unknown(service);
+        self
+    }
+
     pub(crate) fn number(&self) -> u32 {
         self.number
     }

@@ -78,7 +78,9 @@ impl RetryOverride {
         }
     }
 
-    /// The service that this request counts for, instead of its host: it chooses the budget and names the events.
+    /// The service that this request counts for, instead of its host: it chooses the budget and names the events. With a
+    /// document, it chooses the service there before any match; a name that the document does not have is told in
+    /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service).
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {

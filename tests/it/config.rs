@@ -13,6 +13,7 @@ mod refused;
 mod replaced;
 mod rules;
 mod secrets;
+mod unknown_service;
 
 use http_retry::config::{ConfigErrors, Document, RetryConfig};
 use http_retry::{RetryPolicy, RetryReport};
