@@ -4,6 +4,7 @@
 pub(crate) mod client;
 mod elsewhere;
 mod known;
+mod rules;
 
 use super::connections::client::without_waits;
 use super::server::{Act, Answer, FaultServer};
