@@ -175,12 +175,14 @@ impl Engine {
         }
     }
 
-    /// Gives a request a key of idempotency that no other has.
+    /// Gives a request a key of idempotency that no other has. One with too many headers goes without, and is then not
+    /// idempotent by it.
     pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
         let key = uuid(self.runtime.key_entropy());
         // Hexadecimal digits and hyphens are a header's value.
         if let Ok(key) = HeaderValue::from_str(&key) {
-            headers.insert("idempotency-key", key);
+            headers.remove("idempotency-key");
+            let _ = headers.try_insert("idempotency-key", key);
         }
     }
 }
@@ -293,6 +295,7 @@ macro_rules! http_engine_settings {
         /// Its bits come from [`Runtime::key_entropy`](crate::runtime::Runtime::key_entropy), which is the operating
         /// system's randomness whatever else the runtime draws.
         /// Such a request counts as idempotent from then on, so switch it on only where the server keeps the promise.
+        /// A request with so many headers that it takes no more (about 24,000) gets none, and is not repeated by it.
         /// Default off.
         ///
         /// # Source
@@ -304,7 +307,7 @@ macro_rules! http_engine_settings {
         }
 
         /// Tells the server which attempt it sees, in this header: 1 on the first, 2 on the first retry, and so on.
-        /// Default none.
+        /// A request with so many headers that it takes no more (about 24,000) goes without. Default none.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
             self.with(|engine| engine.attempt_header = Some(name))

@@ -248,15 +248,14 @@ mod sealed {
     impl Sealed for ::reqwest::Request {}
 }
 
-/// Puts headers in the place of those of the same name.
+/// Puts headers in the place of those of the same name. The loop plans no retry that has no room for them.
 fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);
     }
-    let new = new.into_iter().flatten();
-    new.for_each(|(name, value)| {
-        headers.append(name, value.clone());
-    });
+    for (name, value) in new.into_iter().flatten() {
+        let _ = headers.try_append(name, value.clone());
+    }
 }
 
 /// Whether so many bytes are all of a body whose length the head tells: a client sends no more of it, and so never sees

@@ -2,6 +2,7 @@
 
 mod progress;
 mod reading;
+mod room;
 
 pub(crate) use progress::Progress;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -232,11 +232,12 @@ pub(crate) fn facts<Q: Resend>(request: &Q) -> RequestFacts {
     RequestFacts::of(request.method(), request.headers())
 }
 
-/// Writes which attempt this is, where the server is to know.
+/// Writes which attempt this is, where the server is to know; a request with too many headers goes without.
 pub(crate) fn number<Q: Resend>(header: Option<&HeaderName>, request: &mut Q, attempt: Attempt) {
     if let Some(header) = header {
-        let number = HeaderValue::from(attempt.number());
-        request.headers_mut().insert(header, number);
+        let headers = request.headers_mut();
+        headers.remove(header);
+        let _ = headers.try_insert(header, HeaderValue::from(attempt.number()));
     }
 }
 

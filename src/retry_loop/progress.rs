@@ -2,6 +2,7 @@
 
 use super::Transport;
 use super::reading::Found;
+use super::room::with_room;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
@@ -85,7 +86,7 @@ impl Planned {
     }
 
     /// The end of the request where this cannot be sent.
-    fn stop(&self, why: StopReason) -> Stop {
+    pub(super) fn stop(&self, why: StopReason) -> Stop {
         self.paid.plan().refused(why)
     }
 
@@ -201,7 +202,9 @@ impl Progress {
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();
-        let (decided, spare) = match (self.decide(&timeout, at), spare) {
+        let decided = self.decide(&timeout, at);
+        let decided = decided.and_then(|planned| with_room::<T>(planned, spare.as_ref()));
+        let (decided, spare) = match (decided, spare) {
             (Ok(planned), Some(spare)) => {
                 self.tell(&timeout, at, planned.by(), false);
                 return Sent::CutForRetry(planned, T::cut(error), spare);
@@ -236,6 +239,7 @@ impl Progress {
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
         let decided = self.decide(&outcome, at);
+        let decided = decided.and_then(|planned| with_room::<T>(planned, spare.as_ref()));
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);
         let why = decided.as_ref().err().map(|stop| stop.why);

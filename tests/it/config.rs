@@ -4,6 +4,7 @@
 mod bounds;
 mod client;
 mod exhausted;
+mod many_headers;
 mod memory;
 mod merged;
 mod overrides;

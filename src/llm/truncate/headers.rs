@@ -25,14 +25,13 @@ pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
 /// Makes the headers fit a changed body of this length: `content-length` says so, and a key of idempotency goes, since it
 /// stands for the body that was sent with it.
 ///
-/// With a transfer coding no length is stated.
+/// With a transfer coding no length is stated, nor where the request takes no more headers: the client then states it.
 pub(crate) fn fix_headers(headers: &mut HeaderMap, length: usize) {
     headers.remove("idempotency-key");
     headers.remove("x-idempotency-key");
-    if headers.contains_key(TRANSFER_ENCODING) {
-        headers.remove(CONTENT_LENGTH);
-    } else {
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers.remove(CONTENT_LENGTH);
+    if !headers.contains_key(TRANSFER_ENCODING) {
+        let _ = headers.try_insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
 }
 
@@ -139,6 +138,20 @@ mod tests {
             ("content-type", "application/json"),
         ];
         assert_eq!(map, headers(&wanted));
+    }
+
+    #[test]
+    fn a_full_map_does_not_keep_an_old_length() {
+        let mut map = headers(&[("content-length", "100")]);
+        for n in 1..24_576 {
+            map.insert(HeaderName::try_from(format!("x-{n}")).unwrap(), n.into());
+        }
+        fix_headers(&mut map, 75);
+        assert_eq!(map["content-length"], "75");
+        map.remove(CONTENT_LENGTH);
+        map.insert("x-0", 0.into());
+        fix_headers(&mut map, 75);
+        assert!(!map.contains_key(CONTENT_LENGTH));
     }
 
     #[test]
