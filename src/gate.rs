@@ -32,6 +32,7 @@ mod room;
 mod shared;
 mod sync;
 #[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;
 mod wait_queue;
 mod waiter;

@@ -20,7 +20,7 @@ pub(crate) struct Redirects {
 /// What a layer was told of the client below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(
-    not(any(feature = "reqwest", test)),
+    not(feature = "reqwest"),
     expect(dead_code, reason = "no other client follows redirects")
 )]
 pub(crate) enum Told {

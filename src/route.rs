@@ -78,7 +78,7 @@ pub(crate) struct Head<'a> {
 /// What a request may say for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(
-    not(feature = "serde"),
+    not(any(feature = "serde", test)),
     expect(dead_code, reason = "documents make it")
 )]
 pub(crate) enum Overrides {
@@ -169,7 +169,7 @@ pub(crate) fn public_authority<'a>(
 impl Overrides {
     /// What is left of a request's own word.
     #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
+        not(any(feature = "tower", feature = "reqwest", test)),
         expect(dead_code, reason = "only a request has a word of its own")
     )]
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {

@@ -1,6 +1,7 @@
 //! The most that one request can cost by a policy, its rules included.
 
 #[cfg(test)]
+#[cfg(feature = "serde")]
 mod tests;
 
 use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
