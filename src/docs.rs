@@ -13,6 +13,12 @@ pub mod design {}
 #[doc = include_str!("docs/comparison.md")]
 pub mod comparison {}
 
+#[doc = include_str!("docs/cookbook.md")]
+pub mod cookbook {}
+
+#[doc = include_str!("docs/migration.md")]
+pub mod migration {}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
