@@ -79,8 +79,6 @@ where
         play(seed.parse().unwrap()).await;
         return None;
     }
-    let more = std::env::var("HTTP_RETRY_SCHEDULES");
-    let schedules = more.map_or(schedules, |number| number.parse().unwrap());
     let mut players = JoinSet::new();
     for first in 0..AT_ONCE {
         players.spawn(async move {
