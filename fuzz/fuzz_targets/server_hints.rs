@@ -1,0 +1,180 @@
+//! Any header lines: what is read of them is never longer than what is written, the delay and the quota say the same, and
+//! the work is bounded however many lines there are.
+//!
+//! The input is a status, a time in seconds since 1970, and header lines, all as text.
+#![no_main]
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry::policy::{ServerDelay, ServerHints};
+use http_retry::{Class, Outcome};
+use libfuzzer_sys::fuzz_target;
+use std::time::Duration;
+
+fuzz_target!(|input: &[u8]| {
+    let mut lines = input.split(|byte| *byte == b'\n');
+    let status = lines
+        .next()
+        .and_then(|line| StatusCode::from_bytes(line).ok());
+    let wall = lines.next().map_or(0, number);
+    let read = Read {
+        status: status.unwrap_or(StatusCode::TOO_MANY_REQUESTS),
+        wall: Duration::from_secs(wall),
+        lines: lines.filter_map(header).collect(),
+    };
+    read.check();
+});
+
+fn header(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = line.split_at(colon);
+    let name = HeaderName::from_bytes(name).ok()?;
+    HeaderValue::from_bytes(&value[1..])
+        .ok()
+        .map(|value| (name, value))
+}
+
+/// The digits of a text as a number that saturates; other characters count as nothing.
+fn number(text: &[u8]) -> u64 {
+    text.iter()
+        .filter(|byte| byte.is_ascii_digit())
+        .fold(0, |number: u64, digit| {
+            number
+                .saturating_mul(10)
+                .saturating_add(u64::from(digit - b'0'))
+        })
+}
+
+struct Read {
+    status: StatusCode,
+    wall: Duration,
+    lines: Vec<(HeaderName, HeaderValue)>,
+}
+
+const MILLISECONDS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
+
+/// The last second of the year 9999, which is the last that an HTTP-date can name.
+const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
+
+/// What is read of a header, as is documented.
+const MOST_LINES: usize = 64;
+const MOST_BYTES: usize = 1024;
+
+/// A large head has as many lines, and its reading takes no more memory than this: lines that are not read take none.
+const MANY_LINES: usize = 20_000;
+const MOST_MEMORY: u64 = 256 * 1024;
+
+impl Read {
+    fn check(&self) {
+        let headers = self.lines.iter().cloned().collect();
+        let hints = self.at(&headers, self.wall);
+        assert_eq!(hints, self.at(&headers, self.wall), "it repeats");
+        self.check_names(&headers, hints);
+        self.check_agreement(hints);
+        self.check_asked(&headers, hints);
+        self.check_later(&headers, hints);
+        self.check_outcome(&headers, hints);
+        self.check_work();
+    }
+
+    fn at(&self, headers: &HeaderMap, wall: Duration) -> ServerHints {
+        ServerHints::read(self.status, headers, wall)
+    }
+
+    /// Who is told to have said something, or to be unreadable, is there.
+    fn check_names(&self, headers: &HeaderMap, hints: ServerHints) {
+        assert_eq!(hints.header().is_some(), hints.delay().is_some());
+        for name in hints.unreadable().names().chain(hints.header()) {
+            let is_there = match name.strip_suffix('*') {
+                Some(start) => headers.keys().any(|own| own.as_str().starts_with(start)),
+                None => headers.contains_key(name),
+            };
+            assert!(is_there, "{name}");
+        }
+    }
+
+    /// A spent quota is not back before the call that was refused for it may come again, nor after.
+    fn check_agreement(&self, hints: ServerHints) {
+        let Some(quota) = hints.quota() else { return };
+        let refused = self.status == StatusCode::TOO_MANY_REQUESTS;
+        match hints.asked() {
+            Some(asked) if refused => assert!(quota.reset <= asked),
+            None if quota.remaining == 0 => assert!(hints.delay() >= Some(quota.reset)),
+            _ => {}
+        }
+    }
+
+    /// No longer than the largest number in any of the lines that count, or than until the date in one; and never shorter
+    /// than a number of seconds alone.
+    fn check_asked(&self, headers: &HeaderMap, hints: ServerHints) {
+        let lines = MILLISECONDS.into_iter().chain(["retry-after"]);
+        let lines = lines.flat_map(|name| {
+            let values = headers.get_all(name).iter();
+            values.map(move |value| longest(name, value.as_bytes()))
+        });
+        let most = lines.max();
+        assert!(hints.asked() <= most, "{hints:?} is more than {most:?}");
+        if MILLISECONDS.iter().any(|name| headers.contains_key(*name)) {
+            return;
+        }
+        for value in headers.get_all("retry-after").iter().take(MOST_LINES) {
+            let text = value.as_bytes();
+            let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+            if digits && text.len() <= MOST_BYTES {
+                assert!(hints.asked() >= Some(Duration::from_secs(number(text))));
+            }
+        }
+    }
+
+    /// At a later time nobody waits longer for what the same header asks.
+    fn check_later(&self, headers: &HeaderMap, hints: ServerHints) {
+        let later = self.at(headers, self.wall.saturating_add(Duration::from_secs(1)));
+        if later.asked().is_some() && later.header() == hints.header() {
+            assert!(later.asked() <= hints.asked(), "{later:?} after {hints:?}");
+        }
+    }
+
+    /// A success asks for nothing, and everything else for what its headers say.
+    fn check_outcome(&self, headers: &HeaderMap, hints: ServerHints) {
+        let outcome = Outcome::response(self.status, headers);
+        let delay = match outcome.class() {
+            Class::Success => None,
+            _ => hints.delay(),
+        };
+        assert_eq!(outcome.server_delay(self.wall).delay(), delay);
+        let asked = ServerDelay::read(self.status, headers, self.wall);
+        assert_eq!(asked.delay(), hints.delay());
+    }
+
+    /// The same lines again and again, each name with many of them.
+    fn check_work(&self) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let mut headers = HeaderMap::new();
+        let lines = self.lines.iter().cycle().take(MANY_LINES);
+        for (name, value) in lines {
+            if headers.try_append(name, value.clone()).is_err() {
+                break;
+            }
+        }
+        let work = allocation_counter::measure(|| {
+            self.at(&headers, self.wall);
+        });
+        assert!(work.bytes_total <= MOST_MEMORY, "{work:?}");
+    }
+}
+
+/// The longest time that a header's text can stand for.
+fn longest(name: &str, text: &[u8]) -> Duration {
+    let runs = text.split(|byte| !byte.is_ascii_digit());
+    // What stands behind a point adds less than one.
+    let most = runs.map(number).max().unwrap_or_default().saturating_add(1);
+    if MILLISECONDS.contains(&name) {
+        return Duration::from_millis(most);
+    }
+    let date = std::str::from_utf8(text.trim_ascii())
+        .ok()
+        .and_then(|text| httpdate::parse_http_date(text).ok());
+    let until = date.map_or(Duration::ZERO, |_| LAST_DATE);
+    until.max(Duration::from_secs(most))
+}
