@@ -234,16 +234,17 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// The gate is the service's, whatever policy a rule retries by; where nothing retries, no refusal leads back to it.
     fn gate(&self, timeout: Option<Duration>) -> AtGate {
-        let repeating = self.together.iter().chain(&self.apart);
-        let refused = repeating
-            .filter_map(|settings| settings.max_gate_wait)
-            .max();
-        let repeats = self.first.max_retries > 0 || self.first.directives.resend_beyond_the_limit();
-        let attempts = refused.filter(|_| repeats).map_or(0, most_refusals);
+        let waits = self.first.max_gate_wait.unwrap_or_default();
+        let mut repeating = self.together.iter().chain(&self.apart);
+        let attempts = match repeating.any(|settings| settings.max_retries > 0) {
+            true => most_refusals(waits),
+            false => 0,
+        };
         AtGate {
             attempts,
-            waits: refused.max(self.first.max_gate_wait).unwrap_or_default(),
+            waits,
             sending: together(attempts, timeout),
         }
     }

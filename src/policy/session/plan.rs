@@ -146,7 +146,7 @@ impl RetrySession {
         if listed != Listed::No {
             let refusal = self.refusal(case.by, outcome, moment);
             let delay = refusal.map(|refusal| self.delay_of(refusal, case));
-            if let Some(delay) = delay.filter(|delay| self.may_wait_at_the_gate(*delay)) {
+            if let Some(delay) = delay.filter(|delay| self.may_wait_at_the_gate(*delay, policy)) {
                 return self.plan_gated(delay, case);
             }
         }
@@ -214,9 +214,10 @@ impl RetrySession {
         })
     }
 
-    fn may_wait_at_the_gate(&self, delay: Duration) -> bool {
+    /// Who has no retries is not sent back to the gate either: another service may stand in at once.
+    fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
         let left = self.gate_wait_left().unwrap_or_default();
-        self.repeats() && !left.is_zero() && delay <= left
+        self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
     }
 
     /// Another attempt behind the gate, which counts as no retry.

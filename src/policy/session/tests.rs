@@ -10,7 +10,8 @@ const SECOND: Duration = Duration::from_secs(1);
 fn policy() -> RetryPolicy {
     let backoff = Backoff::fixed(SECOND);
     let builder = RetryPolicy::builder().backoff(backoff);
-    builder.max_server_delay(SECOND * 60).build().unwrap()
+    let builder = builder.max_server_delay(SECOND * 60).max_gate_wait(None);
+    builder.build().unwrap()
 }
 
 fn session(policy: &RetryPolicy, method: &Method) -> RetrySession {
@@ -208,4 +209,20 @@ fn the_preset_never_says_that_retries_are_off() {
     assert_eq!(of(&limited, RetryOverride::new()), exhausted);
     let more = never.to_builder().max_retries(1).build().unwrap();
     assert_eq!(of(&more, RetryOverride::new()), None);
+}
+
+#[test]
+fn who_has_no_retries_is_not_sent_back_to_the_gate() {
+    let headers = asking("5");
+    let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let retries = |retries| {
+        let builder = RetryPolicy::background().to_builder();
+        builder.max_retries(retries).build().unwrap()
+    };
+    let none = session(&retries(0), &Method::GET);
+    let why = stop(&none, &refused, Moment::default());
+    assert_eq!(why, Some(StopReason::AttemptsExhausted));
+    let one = session(&retries(1), &Method::GET);
+    let source = plan(&one, &refused, Moment::default()).source();
+    assert_eq!(source, DelaySource::Gate);
 }

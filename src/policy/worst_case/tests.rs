@@ -7,7 +7,8 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
     let builder = RetryPolicy::builder()
         .max_retries(retries)
         .backoff(Backoff::fixed(delay))
-        .max_server_delay(SECOND * 50);
+        .max_server_delay(SECOND * 50)
+        .max_gate_wait(None);
     builder.build().unwrap()
 }
 
@@ -187,9 +188,23 @@ fn the_gate_adds_its_waits_and_a_refusal_for_each_second_of_them() {
 fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there() {
     let worst = gated(0, 5_000).worst_case();
     assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
-    let rule = rule(Then::Retry(gated(1, 7_000)));
-    assert_eq!(ruled(&fixed(0, SECOND), vec![rule]).gate.attempts, 7);
+    let retries = || rule(Then::Retry(fixed(1, SECOND)));
+    assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gate.attempts, 7);
+    let fails = Directives {
+        otherwise: Otherwise::Fail,
+        ..Directives::default()
+    };
+    assert_eq!(with(&gated(1, 7_000), fails).worst_case().gate.attempts, 0);
     let none = fixed(3, SECOND).worst_case().gate;
     assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
     assert_eq!(none.sending, Some(Duration::ZERO));
+}
+
+#[test]
+fn the_gate_is_the_services_whatever_policy_a_rule_retries_by() {
+    let other = |millis| rule(Then::Retry(gated(1, millis)));
+    let none = ruled(&fixed(1, SECOND), vec![other(7_000)]).gate;
+    assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
+    let own = ruled(&gated(1, 5_000), vec![other(7_000)]).gate;
+    assert_eq!((own.attempts, own.waits), (5, SECOND * 5));
 }
