@@ -143,8 +143,8 @@ impl Gate {
         self.0.enter(key, micros(now))
     }
 
-    /// A call that went at once has succeeded: one addition, where nothing is to be decided. `told` is whether its answer
-    /// tells of a quota that counts from the first answer on, and `read` what it tells.
+    /// A call that went at once has succeeded: one addition, where nothing is to be decided. `at_once` is whether a quota
+    /// counts from the first answer on, `tells` whether the answer tells of one, and `read` what it tells.
     #[inline]
     #[cfg_attr(
         not(any(feature = "tower", feature = "reqwest")),
@@ -153,10 +153,11 @@ impl Gate {
     pub(crate) fn succeeded(
         &self,
         place: Place,
-        told: bool,
+        at_once: bool,
+        tells: impl Fn() -> bool,
         read: impl FnOnce() -> (Moment, Option<Quota>),
     ) {
-        self.0.succeeded(place, told, read);
+        self.0.succeeded(place, at_once, tells, read);
     }
 
     /// A call that went at once was dropped.

@@ -181,8 +181,9 @@ impl<E: Deref<Target = Engine>> Admitted<E> {
         let Some(place) = self.place.take() else {
             return;
         };
-        let told = self.engine.hears_quotas_at_once(route) && tells_of_a_quota(headers);
-        self.engine.gate.succeeded(place, told, || {
+        let at_once = self.engine.hears_quotas_at_once(route);
+        let tells = || tells_of_a_quota(headers);
+        self.engine.gate.succeeded(place, at_once, tells, || {
             let at = self.engine.runtime.moment();
             (
                 at,

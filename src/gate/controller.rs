@@ -186,6 +186,11 @@ impl Controller {
         }
     }
 
+    /// The answer of a call that was counted while the gate was idle tells of a quota.
+    pub(crate) fn told(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        self.quota.learn(now.min(MOST), permit, quota);
+    }
+
     /// Takes over what happened while the gate was idle and nobody looked: `sent` is the number of the last call, `back`
     /// calls have ended, and `ok` successes count since `since`.
     pub(crate) fn catch_up(&mut self, sent: u64, back: u64, (ok, since): (u64, u64)) {

@@ -9,6 +9,9 @@ const NOT_IDLE: u64 = 0;
 const UNUSED: u64 = 1;
 /// Set in the count of calls that have ended while the gate is not idle.
 const BUSY: u64 = 1 << 63;
+/// Set there once a call was refused.
+const REFUSED: u64 = 1 << 62;
+const FLAGS: u64 = BUSY | REFUSED;
 
 /// While the word `idle` is set, a call costs one load and one addition, and its success one addition.
 ///
@@ -23,6 +26,17 @@ pub(super) struct Counters {
     ended: AtomicU64,
     /// How many of those do not count as successes any more, or never did.
     uncounted: AtomicU64,
+}
+
+/// What is left to do where a call has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Nothing: it is counted.
+    Counted,
+    /// It is counted, but what it tells of a quota must be heard, since calls were refused before.
+    CountedAfterRefusal,
+    /// Who holds the lock must hear of it.
+    Busy,
 }
 
 /// What has happened while the gate was idle.
@@ -68,14 +82,25 @@ impl Counters {
         Some(self.send())
     }
 
-    /// Counts a call that has ended; whether there is nothing else to do. A success is one addition.
+    /// Counts a call that has ended. A success is one addition.
     #[inline]
-    pub(super) fn end(&self, success: bool) -> bool {
-        let idle = self.ended.fetch_add(1, Ordering::AcqRel) & BUSY == 0;
-        if idle && !success {
+    pub(super) fn end(&self, success: bool) -> Ended {
+        let flags = self.ended.fetch_add(1, Ordering::AcqRel) & FLAGS;
+        if flags & BUSY != 0 {
+            return Ended::Busy;
+        }
+        if !success {
             self.uncounted.fetch_add(1, Ordering::AcqRel);
         }
-        idle
+        match flags {
+            0 => Ended::Counted,
+            _ => Ended::CountedAfterRefusal,
+        }
+    }
+
+    /// From here on quotas count.
+    pub(super) fn note_refusal(&self) {
+        self.ended.fetch_or(REFUSED, Ordering::AcqRel);
     }
 
     /// The number of the next call.
@@ -91,7 +116,7 @@ impl Counters {
     /// From here on every call comes to the one who holds the lock.
     pub(super) fn take(&self, left: Left) -> Seen {
         let fades = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
-        let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel) & !BUSY;
+        let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel) & !FLAGS;
         let uncounted = self.uncounted.load(Ordering::Acquire);
         Seen {
             sent: self.sent(),
@@ -104,7 +129,7 @@ impl Counters {
     /// From here on calls count themselves, on top of these successes since then.
     pub(super) fn leave(&self, (ok, since): (u64, u64)) -> Left {
         let fades = fades_at(since);
-        let ended = self.ended.fetch_and(!BUSY, Ordering::AcqRel) & !BUSY;
+        let ended = self.ended.fetch_and(!BUSY, Ordering::AcqRel) & !FLAGS;
         let uncounted = ended.saturating_sub(ok);
         self.uncounted.store(uncounted, Ordering::Release);
         self.idle.store(fades, Ordering::Release);
@@ -114,13 +139,13 @@ impl Counters {
     /// Since when nobody has used an idle gate, as far as that shows, where no call is under way; the less, the longer.
     pub(super) fn unused_since(&self) -> Option<u64> {
         let idle = self.idle.load(Ordering::Acquire);
-        let ended = self.ended.load(Ordering::Acquire);
+        let ended = self.ended.load(Ordering::Acquire) & !FLAGS;
         (idle != NOT_IDLE && ended == self.sent()).then_some(idle)
     }
 
     /// Begins anew, for another key; numbers go on.
     pub(super) fn renew(&self) {
-        let ended = self.ended.load(Ordering::Acquire) & !BUSY;
+        let ended = self.ended.fetch_and(!FLAGS, Ordering::AcqRel) & !FLAGS;
         self.uncounted.store(ended, Ordering::Release);
         self.idle.store(UNUSED, Ordering::Release);
     }
@@ -129,7 +154,7 @@ impl Counters {
     #[cold]
     fn fade(&self, idle: u64, now: u64) {
         let uncounted = self.uncounted.load(Ordering::Acquire);
-        let ended = self.ended.load(Ordering::Acquire) & !BUSY;
+        let ended = self.ended.load(Ordering::Acquire) & !FLAGS;
         let ok = ended.saturating_sub(uncounted);
         let (ok, since) = match idle {
             UNUSED => (ok, now.min(MOST)),

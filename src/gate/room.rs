@@ -1,7 +1,7 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
 use super::controller::{Allowance, Controller, Permit};
-use super::counters::{Counters, Left};
+use super::counters::{Counters, Ended, Left};
 use super::micros;
 use super::quota::Quota;
 use super::wait_queue::{Given, Kind, PATIENCE, Ticket, WaitQueue};
@@ -55,6 +55,8 @@ pub(super) struct Heard {
     pub(super) quota: Option<Allowance>,
     /// A quota counts from the first answer on, and not only after a refusal.
     pub(super) at_once: bool,
+    /// How its end was counted, if it was.
+    ended: Option<Ended>,
 }
 
 impl Heard {
@@ -63,6 +65,7 @@ impl Heard {
         end: End::Other,
         quota: None,
         at_once: false,
+        ended: None,
     };
 
     pub(super) fn new(end: End, quota: Option<Quota>, at_once: bool) -> Self {
@@ -74,7 +77,13 @@ impl Heard {
                 reset: micros(quota.reset),
             }),
             at_once,
+            ended: None,
         }
+    }
+
+    /// The same of a call whose end was counted already, or was not.
+    pub(super) fn after(self, ended: Option<Ended>) -> Self {
+        Self { ended, ..self }
     }
 
     /// Whether an idle gate must hear of it.
@@ -150,10 +159,19 @@ impl Room {
     /// A call has come to its end.
     pub(super) fn hear(&mut self, counters: &Counters, permit: Permit, heard: Heard, now: u64) {
         let now = self.clock.read(now);
+        if heard.ended.is_none() {
+            counters.end(heard.end == End::Succeeded);
+        }
         let refused = matches!(heard.end, End::Refused(_)) || self.controller.was_refused();
         let quota = heard.quota.filter(|_| heard.at_once || refused);
         match heard.end {
-            End::Refused(asked) => self.controller.refused(now, permit, asked, quota),
+            _ if heard.ended == Some(Ended::CountedAfterRefusal) => {
+                self.controller.told(now, permit, quota);
+            }
+            End::Refused(asked) => {
+                counters.note_refusal();
+                self.controller.refused(now, permit, asked, quota);
+            }
             End::Succeeded => self.controller.succeeded(now, permit, quota),
             End::Other => self.controller.ended(now, permit, quota),
         }

@@ -1,7 +1,7 @@
 //! What all clones of a gate share, and the ways in and out of it.
 
 use super::controller::Permit;
-use super::counters::Counters;
+use super::counters::{Counters, Ended};
 use super::key::{GateKey, Sharing};
 use super::map::{GateMap, Place, Slot};
 use super::micros;
@@ -45,37 +45,33 @@ impl Shared {
         Ok(Some(Place::new(at, key, Permit(number))))
     }
 
-    /// A call has succeeded; `told` is whether its answer tells of a quota that counts, and `read` what.
+    /// A call has succeeded; `tells` is whether its answer tells of a quota, and `read` what.
     #[inline]
     pub(super) fn succeeded(
         &self,
         place: Place,
-        told: bool,
+        at_once: bool,
+        tells: impl Fn() -> bool,
         read: impl FnOnce() -> (Moment, Option<Quota>),
     ) {
         let Some(slot) = self.map.of(place) else {
             return;
         };
-        if told || !slot.counters.end(true) {
-            self.heard_success(slot, place, told, read());
+        let told_at_once = at_once && tells();
+        let ended = match told_at_once {
+            true => None,
+            false => Some(slot.counters.end(true)),
+        };
+        let counted = match ended {
+            Some(Ended::Counted) => true,
+            Some(Ended::CountedAfterRefusal) => at_once || !tells(),
+            Some(Ended::Busy) | None => false,
+        };
+        if !counted {
+            let (moment, quota) = read();
+            let heard = Heard::new(End::Succeeded, quota, at_once);
+            self.heard(slot, place, heard.after(ended), &moment);
         }
-    }
-
-    #[cold]
-    fn heard_success(
-        &self,
-        slot: &Slot,
-        place: Place,
-        told: bool,
-        (moment, quota): (Moment, Option<Quota>),
-    ) {
-        let heard = Heard::new(End::Succeeded, quota, told);
-        self.decide(slot, place.key, &moment, |room, counters, now| {
-            if told {
-                counters.end(true);
-            }
-            room.hear(counters, place.permit, heard, now);
-        });
     }
 
     /// A call has come back.
@@ -83,14 +79,23 @@ impl Shared {
         let Some(slot) = self.map.of(place) else {
             return;
         };
-        let counted = !heard.is_news();
-        if counted && slot.counters.end(heard.end == End::Succeeded) {
-            return;
+        let ended = match heard.is_news() {
+            true => None,
+            false => Some(slot.counters.end(heard.end == End::Succeeded)),
+        };
+        let counted = match ended {
+            Some(Ended::Counted) => true,
+            Some(Ended::CountedAfterRefusal) => heard.quota.is_none(),
+            Some(Ended::Busy) | None => false,
+        };
+        if !counted {
+            self.heard(slot, place, heard.after(ended), &moment());
         }
-        self.decide(slot, place.key, &moment(), |room, counters, now| {
-            if !counted {
-                counters.end(heard.end == End::Succeeded);
-            }
+    }
+
+    #[cold]
+    fn heard(&self, slot: &Slot, place: Place, heard: Heard, moment: &Moment) {
+        self.decide(slot, place.key, moment, |room, counters, now| {
             room.hear(counters, place.permit, heard, now);
         });
     }

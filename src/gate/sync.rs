@@ -1,10 +1,11 @@
-//! The locks and atomics of a gate: the standard ones, or those of a model checker.
+//! The locks and atomics of a gate: the standard ones, those of a model checker, or in tests locks that are counted.
 
+#[cfg(all(test, not(http_retry_loom)))]
+pub(super) use super::tests::locks::{Mutex, MutexGuard};
 #[cfg(not(http_retry_loom))]
-pub(super) use std::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicU64, Ordering},
-};
+pub(super) use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(any(test, http_retry_loom)))]
+pub(super) use std::sync::{Mutex, MutexGuard};
 
 #[cfg(http_retry_loom)]
 pub(super) use loom::sync::{

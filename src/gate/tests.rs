@@ -1,5 +1,9 @@
 //! The gate as its callers see it.
 
+#[cfg(not(http_retry_loom))]
+pub(super) mod locks;
+#[cfg(http_retry_loom)]
+mod loom_model;
 mod parked;
 mod shell;
 mod tokio_clock;

@@ -97,11 +97,15 @@ impl QuotaState {
 
     /// A call has come back, with what its answer says. Only calls of this turn count.
     pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
-        if !self.is_of_this_turn(permit) {
-            return;
+        if self.is_of_this_turn(permit) {
+            self.came_back(1);
         }
-        self.came_back(1);
-        let Some(quota) = quota else {
+        self.learn(now, permit, quota);
+    }
+
+    /// What the answer of a call says that is not in flight any more.
+    pub(super) fn learn(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+        let Some(quota) = quota.filter(|_| self.is_of_this_turn(permit)) else {
             return;
         };
         let (remaining, reset) = (quota.remaining.min(MOST), quota.reset.min(MOST));

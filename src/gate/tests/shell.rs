@@ -265,3 +265,41 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
         admission.refused(Some(SECOND * 30), None);
     }
 }
+
+#[test]
+fn a_quota_that_is_told_after_a_refusal_counts_though_the_gate_is_idle() {
+    let told = |remaining| {
+        Some(Quota {
+            limit: Some(10),
+            remaining,
+            reset: SECOND * 60,
+        })
+    };
+    let after_a_refusal = || {
+        let scene = Scene::of(Gate::new().quotas_at_once(false));
+        scene.refuse("a", MILLI);
+        assert!(scene.play(&mut [Some(scene.newcomer())], SECOND * 10)[0].is_some());
+        scene
+    };
+    let ask = |scene: &Scene| Ask {
+        quotas_at_once: false,
+        ..scene.ask("a", Kind::Newcomer)
+    };
+    let go = |scene: &Scene| {
+        let passed = scene.wait(ask(scene)).now_or_never();
+        passed.map(|passed| passed.admission.unwrap())
+    };
+    let by_the_loop = after_a_refusal();
+    let busy = go(&by_the_loop);
+    go(&by_the_loop).unwrap().succeeded(told(2));
+    let free = [(); 2].map(|()| go(&by_the_loop));
+    assert!(free[0].is_some() && free[1].is_none(), "one is in flight");
+    drop(busy);
+    let at_once = after_a_refusal();
+    let key = at_once.gate.key_of("a");
+    let place = at_once.gate.enter(key, at_once.clock.now()).unwrap();
+    let read = || (at_once.runtime.moment(), told(0));
+    let place = place.unwrap();
+    at_once.gate.succeeded(place, false, || true, read);
+    assert!(go(&at_once).is_none());
+}

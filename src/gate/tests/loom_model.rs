@@ -1,0 +1,207 @@
+//! What threads can do to a gate between its idle word, its counters and its lock.
+//!
+//! Built by `cargo rustc --all-features --lib --profile test -- --cfg http_retry_loom`, and run with the filter `loom`.
+
+use super::*;
+use crate::gate::{NotIdle, Place, Quota};
+use crate::policy::Moment;
+use loom::thread::{self, JoinHandle};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Wake;
+
+/// Counts how often somebody was called.
+#[derive(Default)]
+struct Called(AtomicU64);
+
+impl Wake for Called {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn quota(remaining: u64) -> Option<Quota> {
+    Some(Quota {
+        limit: Some(10),
+        remaining,
+        reset: SECOND * 600,
+    })
+}
+
+impl Scene {
+    /// A scene for another thread.
+    fn twin(&self) -> Self {
+        Self {
+            gate: self.gate.clone(),
+            clock: self.clock.clone(),
+            runtime: Arc::clone(&self.runtime),
+        }
+    }
+
+    fn spawn<T: 'static>(&self, act: impl FnOnce(&Self) -> T + 'static) -> JoinHandle<T> {
+        let twin = self.twin();
+        thread::spawn(move || act(&twin))
+    }
+
+    /// The fast way in.
+    fn enter(&self) -> Option<Place> {
+        let entered = self.gate.enter(self.gate.key_of("a"), Duration::ZERO);
+        entered.map_err(|NotIdle| ()).ok().flatten()
+    }
+
+    /// The fast way out.
+    fn succeed(&self, place: Place) {
+        let told = || (Moment::new(Duration::ZERO), None);
+        self.gate.succeeded(place, false, || false, told);
+    }
+
+    /// A call that succeeds, by whatever way is open.
+    fn call(&self) {
+        match self.enter() {
+            Some(place) => self.succeed(place),
+            None => self.go("a").succeeded(None),
+        }
+    }
+
+    /// Takes the lock and puts it back, with nothing to decide.
+    fn look_around(&self) {
+        let key = self.gate.key_of("a");
+        let (_, slot) = self.gate.0.map.find(key).unwrap();
+        let moment = Moment::new(Duration::ZERO);
+        self.gate.0.decide(slot, key, &moment, |_, _, _| ());
+    }
+
+    /// Calls that were sent, that have ended, and of these the successes that count.
+    fn counted(&self) -> [u64; 3] {
+        self.look_around();
+        let (_, slot) = self.gate.0.map.find(self.gate.key_of("a")).unwrap();
+        let seen = slot.counters.take(Default::default());
+        [seen.sent, seen.ended, seen.ok]
+    }
+
+    /// How many calls may go now, up to three.
+    fn may_go(&self) -> usize {
+        let ways = [(); 3].map(|()| {
+            let passed = self.newcomer().now_or_never();
+            passed.and_then(|passed| passed.admission)
+        });
+        ways.iter().flatten().count()
+    }
+}
+
+#[test]
+fn loom_no_success_is_lost_or_counted_twice_while_the_idle_word_changes() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let other = scene.spawn(Scene::call);
+        scene.look_around();
+        scene.call();
+        scene.look_around();
+        other.join().unwrap();
+        assert_eq!(scene.counted(), [2, 2, 2]);
+    });
+}
+
+#[test]
+fn loom_calls_that_enter_and_leave_at_once_all_have_numbers_of_their_own() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let enter = |scene: &Scene| {
+            let place = scene.enter();
+            place.map(|place| {
+                let number = place.permit.0;
+                scene.succeed(place);
+                number
+            })
+        };
+        let others = [scene.spawn(enter), scene.spawn(enter)];
+        scene.look_around();
+        let mut numbers: Vec<_> = others
+            .into_iter()
+            .filter_map(|it| it.join().unwrap())
+            .collect();
+        numbers.sort_unstable();
+        let sent = numbers.len() as u64;
+        assert_eq!(numbers, (1..=sent).collect::<Vec<_>>());
+        assert_eq!(scene.counted(), [sent; 3]);
+    });
+}
+
+#[test]
+fn loom_a_quota_that_becomes_known_counts_each_call_in_flight_once() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let [told, ends, stays] = [(); 3].map(|()| scene.enter().unwrap());
+        let ending = scene.spawn(move |scene| scene.succeed(ends));
+        let entering = scene.spawn(Scene::enter);
+        let news = || (Moment::new(Duration::ZERO), quota(3));
+        scene.gate.succeeded(told, true, || true, news);
+        ending.join().unwrap();
+        let entered = entering.join().unwrap();
+        // Three remain; one or two are in flight.
+        let free = if entered.is_some() { 1 } else { 2 };
+        assert_eq!(scene.may_go(), free);
+        for place in [Some(stays), entered].into_iter().flatten() {
+            scene.gate.dropped(place, || Moment::new(Duration::ZERO));
+        }
+    });
+}
+
+#[test]
+fn loom_a_refusal_closes_the_gate_whoever_comes_and_goes() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let [refused, early] = [(); 2].map(|()| scene.go("a"));
+        let ending = scene.spawn(move |_| early.succeeded(None));
+        let other = scene.spawn(|scene| drop(scene.enter()));
+        refused.refused(Some(SECOND), None);
+        ending.join().unwrap();
+        other.join().unwrap();
+        assert!(scene.enter().is_none());
+    });
+}
+
+#[test]
+fn loom_a_waiter_is_called_when_an_answer_sets_a_place_free() {
+    loom::model(|| {
+        let scene = Scene::new();
+        scene.go("a").succeeded(quota(1));
+        let busy = scene.go("a");
+        let called = Arc::new(Called::default());
+        let answer = scene.spawn(move |_| busy.answered(quota(1)));
+        let waker = Waker::from(Arc::clone(&called));
+        let mut cx = Context::from_waker(&waker);
+        let mut wait = scene.newcomer();
+        let first = wait.as_mut().poll(&mut cx);
+        answer.join().unwrap();
+        if first.is_pending() {
+            assert!(called.0.load(Ordering::Relaxed) > 0, "nobody was called");
+            assert!(wait.as_mut().poll(&mut cx).is_ready());
+        }
+    });
+}
+
+#[test]
+fn loom_a_waiter_that_gives_up_leaves_its_call_to_the_next() {
+    loom::model(|| {
+        let scene = Scene::new();
+        scene.go("a").succeeded(quota(1));
+        let busy = scene.go("a");
+        let called = Arc::new(Called::default());
+        let waker = Waker::from(Arc::clone(&called));
+        let mut cx = Context::from_waker(&waker);
+        let (mut gives_up, mut wait) = (scene.newcomer(), scene.newcomer());
+        let idle = Waker::noop();
+        assert!(
+            gives_up
+                .as_mut()
+                .poll(&mut Context::from_waker(idle))
+                .is_pending()
+        );
+        assert!(wait.as_mut().poll(&mut cx).is_pending());
+        let answer = scene.spawn(move |_| busy.answered(quota(1)));
+        drop(gives_up);
+        answer.join().unwrap();
+        assert!(called.0.load(Ordering::Relaxed) > 0, "nobody was called");
+        assert!(wait.as_mut().poll(&mut cx).is_ready());
+    });
+}
