@@ -123,21 +123,15 @@ pub(crate) struct Call<T: Transport> {
     pub(crate) progress: Progress,
 }
 
-/// Where the loop begins: a request, or a first attempt that somebody else has made.
-pub(crate) enum Start<T: Transport> {
-    Request(T::Request),
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone begin so")
-    )]
-    Ended {
-        result: Outcomes<T>,
-        /// What the policy's own classifier has said of it.
-        said: Option<Verdict>,
-        spare: Option<T::Spare>,
-        mark: AttemptMark,
-        started: Duration,
-    },
+/// A first attempt that somebody else has made.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) struct FirstAttempt<T: Transport> {
+    pub(crate) result: Outcomes<T>,
+    /// What the policy's own classifier has said of it.
+    pub(crate) said: Option<Verdict>,
+    pub(crate) spare: Option<T::Spare>,
+    pub(crate) mark: AttemptMark,
+    pub(crate) started: Duration,
 }
 
 /// What came of the wait before a retry.
@@ -150,44 +144,69 @@ type Outcomes<T> = Result<<T as Transport>::Response, <T as Transport>::Error>;
 
 impl<T: Transport> Call<T> {
     /// Makes attempts until one succeeds or a gate refuses the next.
-    pub(crate) async fn run(mut self, start: Start<T>) -> Outcomes<T> {
-        let mut step = match start {
-            Start::Request(request) => {
-                let (request, spare) = match self.progress.session.may_retry() {
-                    true => self.transport.spare(request),
-                    false => (request, None),
-                };
-                match self.first_turn().await {
-                    Err((result, why)) => return self.stop_early(result, why),
-                    Ok(()) => self.attempt(request, spare).await,
+    ///
+    /// Very many calls may wait at once for the first of them. So the rest has a box of its own, which is made when a call
+    /// may go, and nothing is kept twice, as the arguments of an `async fn` are.
+    #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
+    pub(crate) fn run(mut self, request: T::Request) -> impl Future<Output = Outcomes<T>> + Send {
+        async move {
+            match self.first_turn().await {
+                Err((result, why)) => self.stop_early(result, why),
+                Ok(()) => {
+                    let (result, stop) = Box::pin(self.send(request)).await;
+                    self.stop(result, stop)
                 }
             }
-            Start::Ended {
-                result,
-                said,
-                spare,
-                mark,
-                started,
-            } => {
-                let (_, attempt) = self.progress.attempt_starts(started);
-                self.progress.mark = mark;
-                self.judge((result, said), spare, ends(started, attempt))
-                    .await
-            }
+        }
+    }
+
+    /// The same after a first attempt.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
+    pub(crate) fn go_on(
+        mut self,
+        first: FirstAttempt<T>,
+    ) -> impl Future<Output = Outcomes<T>> + Send {
+        async move {
+            let (_, attempt) = self.progress.attempt_starts(first.started);
+            self.progress.mark = first.mark;
+            let until = ends(first.started, attempt);
+            let judged = self.judge((first.result, first.said), first.spare, until);
+            let step = Box::pin(judged).await;
+            let (result, stop) = self.follow(step).await;
+            self.stop(result, stop)
+        }
+    }
+
+    async fn send(&mut self, request: T::Request) -> (Outcomes<T>, Stop) {
+        let (request, spare) = match self.progress.session.may_retry() {
+            true => self.transport.spare(request),
+            false => (request, None),
         };
-        loop {
-            let waited = match step {
-                Step::Stop(result, stop) => return self.stop(result, stop),
-                Step::Retry {
-                    planned,
-                    last,
-                    spare,
-                } => self.wait(planned, last, spare).await,
-            };
-            step = match waited {
-                Waited::GiveBack(result, why) => return self.stop_early(result, why),
-                Waited::Send(request, spare) => self.attempt(request, spare).await,
-            };
+        let step = Box::pin(self.attempt(request, spare)).await;
+        self.follow(step).await
+    }
+
+    /// Makes the attempts that follow, up to the end of the request.
+    #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
+    fn follow(&mut self, mut step: Step<T>) -> impl Future<Output = (Outcomes<T>, Stop)> + Send {
+        async move {
+            loop {
+                let waited = match step {
+                    Step::Stop(result, stop) => return (result, stop),
+                    Step::Retry {
+                        planned,
+                        last,
+                        spare,
+                    } => self.wait(planned, last, spare).await,
+                };
+                step = match waited {
+                    Waited::GiveBack(result, why) => {
+                        return (result, self.progress.session.stop(why));
+                    }
+                    Waited::Send(request, spare) => Box::pin(self.attempt(request, spare)).await,
+                };
+            }
         }
     }
 
@@ -271,7 +290,7 @@ impl<T: Transport> Call<T> {
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
-        let kept = self.let_go(last).await;
+        let kept = Box::pin(self.let_go(last)).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
         let before = self.change(paid.plan(), &mut spare);
         let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {

@@ -11,7 +11,7 @@ use crate::policy::{
 };
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
-use crate::retry_loop::{Call, Progress, Start, Transport};
+use crate::retry_loop::{Call, Progress, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};
 use http::{Extensions, HeaderMap, StatusCode};
@@ -217,7 +217,7 @@ impl Runner {
             transport,
             progress,
         };
-        call.run(Start::Request(())).await
+        call.run(()).await
     }
 }
 

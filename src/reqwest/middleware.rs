@@ -12,7 +12,7 @@ use crate::policy::{
 };
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
-use crate::retry_loop::{Call, Start, Transport};
+use crate::retry_loop::{Call, FirstAttempt, Transport};
 use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
 use crate::wishes::{Admitted, Wishes, facts, give_key, http_outcome, http_trail, number};
@@ -209,7 +209,7 @@ impl RetryMiddleware {
             transport: self.chain(next, extensions, rest.before),
             progress,
         };
-        Box::pin(call.run(Start::Request(request)))
+        Box::pin(call.run(request))
     }
 
     #[cold]
@@ -242,7 +242,7 @@ impl RetryMiddleware {
             transport: self.chain(next, extensions, before),
             progress,
         };
-        Box::pin(call.run(Start::Ended {
+        Box::pin(call.go_on(FirstAttempt {
             result,
             said,
             spare,

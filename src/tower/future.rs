@@ -6,7 +6,7 @@ use crate::gate::NotIdle;
 use crate::message::{Answer, Resend};
 use crate::nested::AttemptMark;
 use crate::policy::{RequestFacts, Verdict};
-use crate::retry_loop::{Call, Start};
+use crate::retry_loop::{Call, FirstAttempt};
 use crate::route::Route;
 use crate::wishes::{Admitted, Wishes, facts, give_key};
 use pin_project_lite::pin_project;
@@ -159,7 +159,7 @@ where
         transport,
         progress,
     };
-    Box::pin(call.run(Start::Request(request)))
+    Box::pin(call.run(request))
 }
 
 impl<S, Q> Rest<S, Q>
@@ -222,7 +222,7 @@ where
             transport,
             progress,
         };
-        Box::pin(call.run(Start::Ended {
+        Box::pin(call.go_on(FirstAttempt {
             result: result.map(Answer::keep).map_err(X::from_inner),
             said,
             spare,
