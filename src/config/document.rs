@@ -3,7 +3,7 @@
 use super::block::{Block, Node, Path};
 use super::matching::{Matches, Matching};
 use super::problems::Problems;
-use super::retry::{Given, RetryBlock};
+use super::retry::{Gating, Given, RetryBlock};
 use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
 use super::scalar::{above_zero, decimal, duration, words};
 use super::shown;
@@ -90,7 +90,7 @@ impl Spec {
         let spec = Self {
             budgets: named(block.take("budgets"), BudgetSpec::read),
             policies: named(block.take("policies"), RetryBlock::read),
-            place: PlaceSpec::read(&mut block),
+            place: PlaceSpec::read(&mut block).with_gate(&mut block),
             services: named(block.take("services"), ServiceSpec::read),
         };
         block.end();
@@ -153,6 +153,18 @@ impl PlaceSpec {
             otherwise: block.take("otherwise").and_then(otherwise),
         }
     }
+
+    fn with_gate(mut self, block: &mut Block<'_>) -> Self {
+        if let Some(gate) = block.take("gate") {
+            let read = read_gate(&gate);
+            self.retry.own_mut().gate = read.map(|(value, text)| Given {
+                value,
+                text: text.into(),
+                from: gate.path.as_str().into(),
+            });
+        }
+        self
+    }
 }
 
 impl ServiceSpec {
@@ -172,16 +184,8 @@ impl ServiceSpec {
                 from: budget.path.as_str().into(),
             });
         }
-        if let Some(gate) = block.take("gate") {
-            let read = read_gate(&gate);
-            place.retry.own_mut().gate = read.map(|(value, text)| Given {
-                value,
-                text: text.into(),
-                from: gate.path.as_str().into(),
-            });
-        }
         let service = Self {
-            place,
+            place: place.with_gate(&mut block),
             matching: block.take("match").and_then(Matching::of_service),
             base_url: block.take("base_url").and_then(|node| base_url(&node)),
             overrides: block
@@ -205,7 +209,7 @@ impl ServiceSpec {
 }
 
 /// How long a call may wait at the gate in all; `on` is as long as the `llm` preset has it.
-fn read_gate(node: &Node<'_>) -> Option<(Option<Duration>, String)> {
+fn read_gate(node: &Node<'_>) -> Option<(Gating, String)> {
     const ON: Duration = Duration::from_secs(5 * 60);
     let (wait, text) = match node.value {
         Value::Map(_) => {
@@ -229,7 +233,11 @@ fn read_gate(node: &Node<'_>) -> Option<(Option<Duration>, String)> {
             false => (None, "off".to_owned()),
         },
     };
-    Some((wait, text))
+    let gating = Gating {
+        wait,
+        quotas_at_once: None,
+    };
+    Some((gating, text))
 }
 
 fn routes(node: &Node<'_>) -> Vec<RouteSpec> {

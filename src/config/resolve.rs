@@ -147,7 +147,10 @@ impl Resolver<'_> {
             .attempt_timeout(value(&retry.attempt_timeout).flatten())
             .max_server_delay(value(&retry.max_server_delay).flatten())
             .methods(value(&retry.methods).unwrap_or(crate::policy::Methods::Idempotent));
-        let builder = builder.max_gate_wait(value(&retry.gate).flatten());
+        let gate = value(&retry.gate);
+        let builder = builder
+            .max_gate_wait(gate.and_then(|gate| gate.wait))
+            .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true));
         #[cfg(feature = "llm")]
         let builder = match value(&retry.reads_bodies) {
             Some(true) => builder.classifier(crate::llm::LlmClassifier::new()),

@@ -43,6 +43,15 @@ pub(super) enum Over {
     Clamp,
 }
 
+/// What is said of the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gating {
+    /// How long a call waits there in all; nothing where there is no gate.
+    pub(super) wait: Option<Duration>,
+    /// Whether a quota counts from the first answer on; nothing where that is left to the preset.
+    pub(super) quotas_at_once: Option<bool>,
+}
+
 /// What becomes of a request that has no retries left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Exhausted {
@@ -66,10 +75,11 @@ macro_rules! fields {
             pub(super) fn over(self, below: &Self) -> Self {
                 let args = merged_args(self.args.as_ref(), below.args.as_ref());
                 let credentials = both(self.credentials.as_ref(), below.credentials.as_ref());
+                let gate = gating(self.gate.as_ref(), below.gate.as_ref());
                 Self {
                     $($field: self.$field.or_else(|| below.$field.clone()),)*
                 }
-                .with(args, credentials)
+                .with(args, credentials, gate)
             }
 
             fn is_empty(&self) -> bool {
@@ -115,7 +125,7 @@ fields! {
     attempt_timeout "attempt_timeout": Option<Duration>,
     counter "counter": Counter,
     budget "budget": Arc<str>,
-    gate "gate": Option<Duration>,
+    gate "gate": Gating,
     reads_bodies "classifier": bool,
     exhausted "on_exhausted": Exhausted,
     respond_status "on_exhausted.respond.status": StatusCode,
@@ -149,10 +159,12 @@ impl Retry {
         self,
         args: Option<Given<Arc<Value>>>,
         credentials: Option<Given<Arc<[HeaderName]>>>,
+        gate: Option<Given<Gating>>,
     ) -> Self {
         Self {
             args,
             credentials,
+            gate,
             ..self
         }
     }
@@ -180,6 +192,10 @@ impl Retry {
         };
         let asked = preset.max_server_delay;
         let gate = preset.max_gate_wait.map_or_else(|| "off".to_owned(), words);
+        let gating = Gating {
+            wait: preset.max_gate_wait,
+            quotas_at_once: Some(preset.quotas_at_once),
+        };
         let is_llm = preset.name == Preset::LLM.name;
         let classifier = if is_llm { "llm" } else { "by status" };
         Self {
@@ -196,7 +212,7 @@ impl Retry {
             max_delay: given(Some(preset.max_delay), &words(preset.max_delay), &from),
             max_server_delay: given(Some(asked), &words(asked), &from),
             methods: given(preset.methods, &methods, &from),
-            gate: given(preset.max_gate_wait, &gate, &from),
+            gate: given(gating, &gate, &from),
             reads_bodies: given(is_llm, &classifier, &from),
             ..Self::default()
         }
@@ -229,6 +245,19 @@ fn merged_args(
         }
         (above, below) => above.or(below).cloned(),
     }
+}
+
+/// Who says how long to wait at the gate leaves it to the preset below when a quota counts there.
+fn gating(above: Option<&Given<Gating>>, below: Option<&Given<Gating>>) -> Option<Given<Gating>> {
+    let mut layers = [above, below].into_iter().flatten();
+    let quotas_at_once = layers.find_map(|given| given.value.quotas_at_once);
+    above.or(below).map(|given| Given {
+        value: Gating {
+            quotas_at_once,
+            ..given.value
+        },
+        ..given.clone()
+    })
 }
 
 /// No layer makes public what another one calls a credential.

@@ -170,6 +170,12 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.streams = Some(Arc::new(streams)))
     }
 
+    /// Whether a quota counts at the gate from the first answer on, and not only after a refusal.
+    #[cfg(feature = "serde")]
+    pub(crate) fn quotas_at_once(self, at_once: bool) -> Self {
+        self.with(|settings| settings.quotas_at_once = at_once)
+    }
+
     /// Whether this is the preset without retries.
     #[cfg(feature = "serde")]
     pub(crate) fn never(self, never: bool) -> Self {

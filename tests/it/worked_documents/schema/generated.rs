@@ -269,7 +269,7 @@ fn service() -> Values {
             ])),
         ),
         ("budget", one_of(json!(["shared"]))),
-        ("gate", one_of(json!(["off", "on", {"max_wait": "3m"}]))),
+        ("gate", gate()),
         (
             "request_overrides",
             one_of(json!(["allow", "fill_only", "deny"])),
@@ -279,8 +279,13 @@ fn service() -> Values {
     some_of(keys, 0.25)
 }
 
+fn gate() -> Values {
+    one_of(json!(["off", "on", {"max_wait": "3m"}]))
+}
+
 fn documents() -> Values {
     let mut keys = place();
+    keys.push(("gate", gate()));
     keys.push((
         "services",
         service().prop_map(|service| json!({"s": service})).boxed(),
