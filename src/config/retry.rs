@@ -178,7 +178,6 @@ impl Retry {
     pub(super) fn defaults() -> Self {
         Self {
             max_delay: None,
-            gate: None,
             reads_bodies: None,
             ..Self::numbers(&Preset::BACKGROUND, "default")
         }

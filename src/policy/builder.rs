@@ -84,12 +84,13 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.max_server_delay = most.into())
     }
 
-    /// How long a call may wait at the gate, in all its waits together, above 0; `None` for no gate. Default none; 5 min
-    /// in [`RetryPolicy::llm`], 15 min in [`RetryPolicy::rate_limited`].
+    /// How long a call may wait at the gate, in all its waits together, above 0; `None` for no gate. Default 5 min;
+    /// 15 min in [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
     ///
-    /// The gate is one pause for all callers of a service: after a 429 that says when to come back, nobody is sent until
-    /// then, and then one after the other. A 429 met there does not count as an attempt. A call that has waited as long
-    /// as it may is sent all the same, and counts again.
+    /// The gate is one pause for all callers of a service: after a 429 nobody is sent for as long as it says (100 ms if it
+    /// does not say), and then one after the other. While time is left, a 429 does not count as an attempt and costs no
+    /// token: each takes as much of the time as it asks for, and a second at least. A call that has waited as long as it
+    /// may is sent all the same, and counts again.
     pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.max_gate_wait = most.into())
     }

@@ -273,9 +273,11 @@ mod tests {
              retry 3: after at most 8s\n  \
              retry 4: after at most 16s\n  \
              a server may ask for a wait of at most 15min\n  \
+             after a 429 all callers wait together, each for at most 5min in all; at most 300 attempts that are refused \
+             meanwhile do not count\n  \
              methods that are not idempotent are repeated only when the request was not processed\n  \
              worst case: 30s of backoff and the attempts, which have no limit\n  \
-             worst case where a server asks for waits: 1h 40s of waits\n"
+             worst case where a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
         );
     }
 
@@ -290,7 +292,7 @@ mod tests {
         ] {
             assert!(text.contains(line), "{text}");
         }
-        assert!(!RetryPolicy::background().explain().contains("gate"));
+        assert!(!RetryPolicy::user_facing().explain().contains("gate"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Preset {
         base: seconds(2),
         max_delay: seconds(60),
         max_server_delay: seconds(15 * 60),
-        max_gate_wait: None,
+        max_gate_wait: Some(seconds(5 * 60)),
         quotas_at_once: false,
         methods: Methods::Idempotent,
     };
@@ -78,6 +78,7 @@ impl Preset {
     const NEVER: Self = Self {
         name: "never",
         max_retries: 0,
+        max_gate_wait: None,
         ..Self::BACKGROUND
     };
 
@@ -118,7 +119,9 @@ impl RetryPolicy {
     ///
     /// 5 attempts, base 2 s, delays up to 60 s, a server's wish up to 15 min, idempotent methods only. Five attempts
     /// ride out half a minute of trouble and a restart; a quarter of an hour covers a short maintenance that announces
-    /// itself.
+    /// itself. The gate is on: after a 429 all callers of the service wait together, each for at most 5 min in all, and no
+    /// refusal costs a token; without it the calls of a batch spend their budget on a rate limit, and most of them fail.
+    /// Quota headers count only after a first 429, so the gate changes nothing at a service that never answers one.
     #[must_use]
     pub fn background() -> Self {
         Preset::BACKGROUND.policy()
@@ -149,7 +152,7 @@ impl RetryPolicy {
     /// One attempt: for switching retries off without taking the layer out.
     ///
     /// A request that asks for retries all the same ([`RetryOverride`](crate::RetryOverride)) gets them as under
-    /// [`RetryPolicy::background`].
+    /// [`RetryPolicy::background`], but without a gate.
     #[must_use]
     pub fn never() -> Self {
         Preset::NEVER.policy()
@@ -192,7 +195,8 @@ mod tests {
             .build()
             .unwrap()
             .explain();
-        let background = RetryPolicy::background().explain();
+        let background = RetryPolicy::background().to_builder().max_gate_wait(None);
+        let background = background.build().unwrap().explain();
         let rules = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(rules(&schedule), rules(&background));
     }

@@ -4,6 +4,7 @@
 mod bounds;
 mod client;
 mod exhausted;
+mod gates;
 mod many_headers;
 mod memory;
 mod merged;

@@ -22,5 +22,6 @@ mod properties;
 mod reqwest_stack;
 mod storm;
 mod tower_stack;
+mod waiting;
 mod wire;
 mod worked_documents;

@@ -22,10 +22,11 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Waits a second before each retry.
+/// Waits a second before each retry, without a gate: a 429 counts as an attempt like any other.
 fn every_second(max_retries: u32) -> RetryPolicy {
     RetryPolicy::builder()
         .max_retries(max_retries)
+        .max_gate_wait(None)
         .backoff(Backoff::fixed(SECOND).jitter(Jitter::None))
         .build()
         .unwrap()

@@ -20,7 +20,7 @@ type Model = BTreeMap<String, (String, String)>;
 const PRESETS: [(&str, [(&str, &str); 8]); 3] = [
     (
         "background",
-        preset(["4", "2s", "1m", "15m", "idempotent", "off", "by status"]),
+        preset(["4", "2s", "1m", "15m", "idempotent", "5m", "by status"]),
     ),
     ("llm", preset(["2", "1s", "1m", "2m", "all", "5m", "llm"])),
     (
@@ -219,7 +219,7 @@ fn lay_field(model: &mut Model, key: &str, value: &Value, from: &str) {
 fn model(layers: &[Layer; 5]) -> Model {
     let mut model = Model::new();
     for (field, value) in PRESETS[0].1 {
-        if !["max_delay", "gate", "classifier"].contains(&field) {
+        if !["max_delay", "classifier"].contains(&field) {
             put(&mut model, field, value, "default");
         }
     }

@@ -73,7 +73,7 @@ fn last(case: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
     }
 }
 
-/// The rules as a document: without jitter, since the cases are.
+/// The rules as a document: without jitter and without a gate, since the cases are.
 fn config(case: &Fields<'_>) -> Result<RetryConfig, String> {
     let mut retry = json!({"jitter": "none", "max_delay": "none", "methods": "all"});
     if let Some(own) = case.optional("retry") {
@@ -82,7 +82,7 @@ fn config(case: &Fields<'_>) -> Result<RetryConfig, String> {
     if let Some(counter) = case.optional("counter") {
         retry["counter"] = counter.clone();
     }
-    let mut document = json!({"version": 1, "retry": retry});
+    let mut document = json!({"version": 1, "gate": "off", "retry": retry});
     if let Value::Array(_) = case.value("rules")? {
         document["rules"] = case.all("rules", rule)?.into();
     }

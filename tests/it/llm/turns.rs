@@ -141,6 +141,7 @@ async fn another_service_is_asked_at_once_and_its_gate_is_another() {
 async fn a_rule_that_retries_by_a_preset_with_a_gate_waits_as_asked_where_the_service_has_none() {
     let layer = layer(json!({
         "version": 1,
+        "gate": "off",
         "rules": [{"when": {"status": 429}, "retry": {"use": "rate_limited"}}],
     }));
     let server = Server::new([ASKS_FOR_5_S, ASKS_FOR_5_S]);

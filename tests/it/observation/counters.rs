@@ -91,7 +91,7 @@ fn attempts_retries_and_ends_are_counted_by_service() {
 fn throttling_and_the_delays_that_servers_ask_for_stand_apart() {
     let measured = measured(|| {
         let layer = layer().observe(MetricsObserver::new());
-        let busy = Script::new().status(429).header("retry-after", "5");
+        let busy = Script::new().status(503).header("retry-after", "5");
         by_tower(&layer, busy.status(200));
     });
     let throttled = "http_retry_attempts_total service=api.example:8080 class=throttled";

@@ -61,7 +61,7 @@ fn errors_and_the_reason_for_the_end_are_told() {
 fn a_delay_that_the_server_asked_for_is_told_as_its_own() {
     let busy = || {
         Script::new()
-            .status(429)
+            .status(503)
             .header("retry-after", "5")
             .status(200)
     };
@@ -70,7 +70,7 @@ fn a_delay_that_the_server_asked_for_is_told_as_its_own() {
     let waited = report.waited();
     assert!(waited >= SECOND * 5 && waited <= SECOND * 6, "{waited:?}");
     let lines = notebook.lines();
-    assert_eq!(lines[1], "0ns attempt 1 ends: 429, throttled");
+    assert_eq!(lines[1], "0ns attempt 1 ends: 503, throttled");
     assert_eq!(
         lines[2],
         format!("0ns retry 1 in {waited:?}, at {waited:?}, by server")

@@ -74,14 +74,14 @@ fn an_answer_of_404_is_an_error_of_its_span_and_no_retry() {
 #[test]
 fn a_warning_says_when_the_server_set_the_delay() {
     let busy = Script::new()
-        .status(429)
+        .status(503)
         .header("retry-after", "5")
         .status(200);
     let (lines, report) = Journal::of(|| by_tower(&layer(), busy));
     let waited = report.waited().as_millis();
     let warning = format!(
         "WARN will retry the request: delay_ms={waited} delay_source=server http.request.resend_count=1 \
-         http.response.status_code=429 server.address=api.example"
+         http.response.status_code=503 server.address=api.example"
     );
     assert!(lines.contains(&warning), "{lines:?}");
 }

@@ -82,7 +82,8 @@ fn asking(form: Form, seconds: u64, wall: u64) -> HeaderMap {
 
 fn without_limits(backoff: &Backoff) -> RetryPolicy {
     let builder = RetryPolicy::builder().max_retries(u32::MAX);
-    let builder = builder.backoff(backoff.clone()).max_server_delay(None);
+    let builder = builder.max_gate_wait(None).max_server_delay(None);
+    let builder = builder.backoff(backoff.clone());
     builder.build().unwrap()
 }
 

@@ -36,10 +36,11 @@ pub(super) const DELAY: Duration = Duration::from_secs(2);
 /// The tokens that the budget of a stack holds at the start: half of what it could hold.
 pub(super) const TOKENS: u64 = 5;
 
-/// Two retries, [`DELAY`] before each, no time limits.
+/// Two retries, [`DELAY`] before each, no time limits, and no gate: a 429 counts as an attempt like any other.
 pub(super) fn policy() -> RetryPolicyBuilder {
     RetryPolicy::builder()
         .max_retries(2)
+        .max_gate_wait(None)
         .backoff(Backoff::fixed(DELAY).jitter(Jitter::None))
 }
 

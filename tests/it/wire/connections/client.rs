@@ -75,7 +75,8 @@ impl<R> Settings<R> {
 
 /// Up to so many retries without a wait of their own.
 pub(crate) fn without_waits(max_retries: u32) -> RetryPolicy {
-    let builder = RetryPolicy::builder().max_retries(max_retries);
+    let builder = RetryPolicy::builder().max_gate_wait(None);
+    let builder = builder.max_retries(max_retries);
     let builder = builder.max_server_delay(None);
     builder.backoff(Backoff::none()).build().unwrap()
 }

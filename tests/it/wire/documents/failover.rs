@@ -39,6 +39,7 @@ impl Pair {
     fn with_paths(&self, (first, second): (&str, &str), retry: &Value, other: &Value) -> Value {
         let mut document = json!({
             "version": 1,
+            "gate": "off",
             "budgets": budgets(),
             "services": {
                 "first": {

@@ -37,6 +37,7 @@ struct Schedule {
 fn document(first: &FaultServer, second: &FaultServer, same_keys: bool) -> Value {
     json!({
         "version": 1,
+        "gate": "off",
         "budgets": {"plenty": {"capacity": 1000, "initial": 1000, "timeout_cost": 1}},
         "retry": {
             "max_retries": 3, "backoff": "none", "budget": "plenty", "retry_after": "ignore",

@@ -92,6 +92,7 @@ pub(crate) fn fixed(max_retries: u32, delay: Duration) -> RetryPolicyBuilder {
         delay => Backoff::fixed(delay),
     };
     RetryPolicy::builder()
+        .max_gate_wait(None)
         .max_retries(max_retries)
         .backoff(backoff)
 }

@@ -183,7 +183,8 @@ impl Stack {
 
 /// One retry, at once.
 pub(crate) fn policy() -> RetryPolicy {
-    let builder = RetryPolicy::builder().max_retries(1);
+    let builder = RetryPolicy::builder().max_gate_wait(None);
+    let builder = builder.max_retries(1);
     builder.backoff(Backoff::none()).build().unwrap()
 }
 

@@ -1,0 +1,116 @@
+//! The gate of a document: where there is one, how long a call waits at it, and when a quota counts there.
+
+use super::{config, origin, policy};
+use futures_util::FutureExt;
+use http_retry::reqwest::RetryMiddleware;
+use http_retry::runtime::Runtime;
+use http_retry::testing::{ManualRuntime, Script};
+use http_retry::tower::RetryLayer;
+use reqwest_middleware::ClientBuilder;
+use std::time::Duration;
+use tower::{Layer, ServiceExt};
+
+const WINDOW: Duration = Duration::from_secs(60);
+const SPENT: &str = "limit=10, remaining=0, reset=60";
+
+/// A document with one service, of which this is said.
+fn service(said: &str) -> String {
+    format!("{{version: 1, services: {{a: {{match: {{host: api.example}}, {said}}}}}}}")
+}
+
+/// When each of three calls is over, on either stack: after one that finds the quota spent, one that is refused, and one
+/// that finds it spent again.
+fn over_at(document: &str) -> [[Duration; 3]; 2] {
+    let api = || {
+        let api = Script::new().status(200).header("ratelimit", SPENT);
+        let api = api.status(429).header("retry-after", "1");
+        api.status(200).header("ratelimit", SPENT)
+    };
+    let (config, url) = (config(document), "http://api.example/");
+    let clock = ManualRuntime::new();
+    let service = RetryLayer::from_config(&config).runtime(clock.clone());
+    let service = service.layer(api());
+    let on_tower = [(); 3].map(|()| {
+        let request = http::Request::get(url).body(String::new()).unwrap();
+        let sent = service.clone().oneshot(request).now_or_never();
+        sent.unwrap().unwrap();
+        clock.now()
+    });
+    let clock = ManualRuntime::new();
+    let retries = RetryMiddleware::from_config(&config).runtime(clock.clone());
+    let client = ClientBuilder::new(reqwest::Client::new());
+    let client = client.with(retries).with(api()).build();
+    let on_reqwest = [(); 3].map(|()| {
+        let sent = client.get(url).send().now_or_never();
+        sent.unwrap().unwrap();
+        clock.now()
+    });
+    [on_tower, on_reqwest]
+}
+
+#[test]
+fn a_quota_counts_at_once_where_the_preset_has_it_so() {
+    for said in [
+        "retry: llm",
+        "retry: rate_limited",
+        "retry: llm, gate: on",
+        "retry: {use: llm, max_retries: 9}, gate: {max_wait: 9m}",
+    ] {
+        for [first, second, _] in over_at(&service(said)) {
+            assert!(first < WINDOW && second >= WINDOW, "{said}: {second:?}");
+        }
+    }
+}
+
+#[test]
+fn a_quota_counts_after_a_refusal_where_the_preset_has_it_so() {
+    for said in [
+        "",
+        "retry: background",
+        "gate: on",
+        "retry: {use: background, max_retries: 9}, gate: {max_wait: 9m}",
+    ] {
+        for [_, second, third] in over_at(&service(said)) {
+            assert!(second < WINDOW, "{said}: {second:?}");
+            assert!(third >= WINDOW, "{said}: {third:?}");
+        }
+    }
+}
+
+#[test]
+fn a_service_has_the_gate_of_its_preset() {
+    for (said, gate, from) in [
+        ("", "5m", "default"),
+        ("retry: background", "5m", "preset background"),
+        ("retry: rate_limited", "15m", "preset rate_limited"),
+        ("retry: user_facing", "off", "preset user_facing"),
+        ("retry: never", "off", "preset never"),
+        ("gate: off", "off", "services.a.gate"),
+        ("retry: user_facing, gate: on", "5m", "services.a.gate"),
+        ("gate: {max_wait: 9m}", "9m", "services.a.gate"),
+    ] {
+        let found = policy(&config(&service(said)), Some("a"), None);
+        let wanted = Some((gate.to_owned(), from.to_owned()));
+        assert_eq!(origin(&found, "gate"), wanted, "{said}");
+    }
+}
+
+#[test]
+fn what_the_document_says_of_the_gate_holds_where_a_service_says_nothing() {
+    let document = |said: &str| {
+        let service = format!("services: {{a: {{match: {{host: api.example}}, {said}}}}}");
+        config(&format!("{{version: 1, retry: llm, gate: off, {service}}}"))
+    };
+    for (said, gate, from) in [
+        ("", "off", "gate"),
+        ("retry: {max_retries: 9}", "off", "gate"),
+        ("retry: rate_limited", "15m", "preset rate_limited"),
+        ("gate: on", "5m", "services.a.gate"),
+    ] {
+        let wanted = Some((gate.to_owned(), from.to_owned()));
+        let found = policy(&document(said), Some("a"), None);
+        assert_eq!(origin(&found, "gate"), wanted, "{said}");
+    }
+    let rest = policy(&document(""), None, None);
+    assert!(!rest.explain().contains("at the gate"));
+}
