@@ -3,6 +3,10 @@
 #[doc = include_str!("docs/guide.md")]
 pub mod guide {}
 
+#[doc = include_str!("docs/gate.md")]
+#[doc = include_str!("../examples/storm/charts/V.svg")]
+pub mod gate {}
+
 #[cfg(feature = "serde")]
 #[doc = include_str!("docs/config.md")]
 pub mod config {}

@@ -50,7 +50,7 @@
 //! | see what happened | [`RetryReport`], [`observe`] |
 //! | decide by yourself, without a client | [`policy`] |
 //! | test your own code | `testing::ManualRuntime`, `testing::Script` |
-//! | read how to do something, or why it is as it is | `docs::guide`, `docs::cookbook`, `docs::migration`, `docs::config`, `docs::design`, `docs::comparison` |
+//! | read how to do something, or why it is as it is | `docs::guide`, `docs::gate`, `docs::cookbook`, `docs::migration`, `docs::config`, `docs::design`, `docs::comparison` |
 //!
 //! # Features
 //!

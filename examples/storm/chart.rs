@@ -1,4 +1,4 @@
-//! A chart of a scenario: attempts and goodput in each second, everybody in one picture.
+//! A chart of a scenario: attempts and goodput, in each second or so far, everybody in one picture.
 
 use crate::lab::run::Series;
 use crate::lab::scenarios::Scenario;
@@ -14,6 +14,15 @@ const POINTS: usize = 300;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+/// What a line shows at each second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// What happened in it.
+    Rates,
+    /// What has happened so far.
+    Sums,
+}
+
 /// A line of both panels.
 struct Line<'a> {
     name: &'a str,
@@ -23,7 +32,7 @@ struct Line<'a> {
 }
 
 /// Draws the first world's runs; `rows` holds those of all worlds, in order.
-pub(crate) fn write(path: &Path, scenario: &Scenario, rows: &[Row]) -> Result<()> {
+pub(crate) fn write(path: &Path, scenario: &Scenario, rows: &[Row], shows: Shows) -> Result<()> {
     let case = drawn_case(scenario, rows).ok_or_else(|| anyhow!("nothing was played"))?;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for row in rows.iter().filter(|row| row.scenario == case) {
@@ -37,12 +46,12 @@ pub(crate) fn write(path: &Path, scenario: &Scenario, rows: &[Row]) -> Result<()
     area.fill(&WHITE)?;
     let titled = area.titled(&format!("{case}. {}", scenario.title), ("sans-serif", 20))?;
     let (above, below) = titled.split_vertically(SIZE.1 / 2 - 20);
-    panel(&above, &lines, "attempts per second", |series| {
-        &series.attempts
-    })?;
-    panel(&below, &lines, "goodput: successes per second", |series| {
-        &series.goodput
-    })?;
+    let [attempts, successes] = match shows {
+        Shows::Rates => ["attempts per second", "goodput: successes per second"],
+        Shows::Sums => ["attempts so far", "successes so far"],
+    };
+    panel(&above, &lines, attempts, shows, |series| &series.attempts)?;
+    panel(&below, &lines, successes, shows, |series| &series.goodput)?;
     area.present()?;
     Ok(())
 }
@@ -55,12 +64,35 @@ fn drawn_case(scenario: &Scenario, rows: &[Row]) -> Option<&'static str> {
         .or(cases().next_back())
 }
 
+impl Shows {
+    /// What is shown of these counts, and from their end on.
+    fn of(self, counts: &[u32]) -> (Vec<u32>, u32) {
+        let mut sum = 0;
+        let sums = counts.iter().map(|count| {
+            sum += count;
+            sum
+        });
+        match self {
+            Self::Rates => (counts.to_vec(), 0),
+            Self::Sums => (sums.collect(), counts.iter().sum()),
+        }
+    }
+
+    /// Where no line goes.
+    fn free_corner(self) -> SeriesLabelPosition {
+        match self {
+            Self::Rates => SeriesLabelPosition::UpperRight,
+            Self::Sums => SeriesLabelPosition::LowerRight,
+        }
+    }
+}
+
 impl<'a> Line<'a> {
     fn of(row: &'a Row) -> Self {
         let (colour, width) = match row.contender {
             "no retries" => (RGBColor(120, 120, 120), 1),
-            "http-retry" => (RGBColor(0, 90, 200), 3),
-            "reqwest-retry" => (RGBColor(210, 40, 40), 2),
+            "http-retry" | "with the gate" => (RGBColor(0, 90, 200), 3),
+            "reqwest-retry" | "without the gate" => (RGBColor(210, 40, 40), 2),
             "tower::retry" => (RGBColor(230, 150, 0), 2),
             _ => (RGBColor(90, 160, 220), 2),
         };
@@ -77,13 +109,14 @@ fn panel<'a>(
     area: &Area<'a>,
     lines: &[Line<'_>],
     what: &str,
+    shows: Shows,
     of: impl Fn(&Series) -> &Vec<u32>,
 ) -> Result<()> {
     let end_of_all = lines.iter().map(|line| seconds(line.series)).max();
     let end_of_all = end_of_all.unwrap_or_default();
     let points: Vec<_> = lines
         .iter()
-        .map(|line| points(of(line.series), end_of_all))
+        .map(|line| points(shows.of(of(line.series)), end_of_all))
         .collect();
     let all = || points.iter().flatten();
     let end = all().map(|point| point.0).fold(1.0, f64::max);
@@ -111,7 +144,7 @@ fn panel<'a>(
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
+        .position(shows.free_corner())
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))
         .draw()?;
@@ -122,10 +155,9 @@ fn seconds(series: &Series) -> usize {
     series.attempts.len().max(series.goodput.len())
 }
 
-/// One for each second; where there is nothing more to count, it is none.
-fn points(counts: &[u32], seconds: usize) -> Vec<(f64, f64)> {
-    let mut counts = counts.to_vec();
-    counts.resize(seconds, 0);
+/// One for each second.
+fn points((mut counts, after): (Vec<u32>, u32), seconds: usize) -> Vec<(f64, f64)> {
+    counts.resize(seconds, after);
     let together = seconds.div_ceil(POINTS).max(1);
     let averages = counts.chunks(together).enumerate().map(|(place, some)| {
         let average = some.iter().copied().map(f64::from).sum::<f64>() / some.len() as f64;

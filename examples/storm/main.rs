@@ -5,6 +5,9 @@
 //! cargo run --release --all-features --example storm [-- --only B,I --charts target/storm --seeds 3]
 //! ```
 //!
+//! With `--sums` the charts show what has happened so far; the guide's picture of the gate is drawn by
+//! `--only V --sums --charts examples/storm/charts`.
+//!
 //! For each scenario it plays this crate on both stacks and its peers, with even and with random arrivals, from several
 //! seeds. It prints one table, writes a chart for each scenario, and ends with an error if a bound does
 //! not hold.
@@ -19,6 +22,7 @@ mod lab;
 mod table;
 
 use anyhow::{Context, Result, ensure};
+use chart::Shows;
 use clap::Parser;
 use lab::scenarios::{ALL, Scenario, Worlds};
 use lab::verdict::Row;
@@ -38,6 +42,9 @@ struct Args {
     /// Where the charts are written to.
     #[arg(long, default_value = "target/storm")]
     charts: PathBuf,
+    /// Draws what has happened so far, in place of what happened in each second.
+    #[arg(long)]
+    sums: bool,
     /// From how many seeds each scenario is played.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
@@ -61,11 +68,15 @@ fn run(args: &Args) -> Result<()> {
     let scenarios: Vec<_> = ALL.iter().filter(chosen).copied().collect();
     ensure!(
         !scenarios.is_empty(),
-        "--only names no scenario; there are A to N, and B2"
+        "--only names no scenario; there are A to N, V and B2"
     );
     let played = play(&scenarios, &worlds(args.seeds));
     std::fs::create_dir_all(&args.charts)
         .with_context(|| format!("the folder {} cannot be made", args.charts.display()))?;
+    let shows = match args.sums {
+        true => Shows::Sums,
+        false => Shows::Rates,
+    };
     println!("{}\n", table::HEAD);
     let mut broken = 0_usize;
     for (scenario, rows) in scenarios.iter().zip(played) {
@@ -73,7 +84,7 @@ fn run(args: &Args) -> Result<()> {
         println!("{table}");
         broken = broken.saturating_add(table.broken());
         let path = args.charts.join(format!("{}.svg", scenario.id));
-        chart::write(&path, scenario, &rows)
+        chart::write(&path, scenario, &rows, shows)
             .with_context(|| format!("no chart {}", path.display()))?;
     }
     println!("charts: {}", args.charts.display());

@@ -142,6 +142,11 @@ fn layers_around_layers_do_not_multiply() {
 }
 
 #[test]
+fn a_rate_limited_batch_of_jobs_ends_in_time_and_spends_no_token() {
+    weather("V");
+}
+
+#[test]
 fn the_same_world_gives_the_same_run() {
     let play = || -> Vec<Row> { (scenario("D").play)(WORLDS[1]) };
     assert_eq!(play(), play());

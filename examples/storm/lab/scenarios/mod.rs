@@ -1,5 +1,6 @@
 //! The scenarios: what the world does, and what must hold.
 
+mod jobs;
 mod outages;
 mod overload;
 mod quotas;
@@ -44,7 +45,7 @@ impl Worlds {
 }
 
 /// All of them.
-pub(crate) const ALL: [Scenario; 15] = [
+pub(crate) const ALL: [Scenario; 16] = [
     outages::A,
     outages::B,
     outages::B2,
@@ -60,4 +61,5 @@ pub(crate) const ALL: [Scenario; 15] = [
     random::L,
     quotas::M,
     shapes::N,
+    jobs::V,
 ];
