@@ -10,7 +10,7 @@ mod words;
 use anyhow::{Context, bail};
 use clap::Parser;
 use http_retry::config::{ConfigErrors, Document, RetryConfig, RouteSummary};
-use http_retry::observe::DeadLetter;
+use http_retry::report::DeadLetter;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind, Write};

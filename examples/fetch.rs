@@ -4,8 +4,8 @@
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Parser;
-use http_retry::observe::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::policy::{DelaySource, ServerDelay};
+use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryPolicy, RetryReport, StopReason};

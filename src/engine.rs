@@ -2,9 +2,9 @@
 
 use crate::gate::Gate;
 use crate::nested::LayerId;
-use crate::observe::Observer;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
+use crate::report::Observer;
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -144,7 +144,7 @@ impl Engine {
             Routes::One(_) => self.silent,
             Routes::PerRequest(_) => self.silent && route.is_silent(),
         };
-        silent && !crate::observe::is_traced()
+        silent && !crate::report::is_traced()
     }
 
     /// To be called after every change.
@@ -240,7 +240,7 @@ macro_rules! engine_settings {
 
         /// Tells an observer of every event; several may be added.
         #[must_use]
-        pub fn observe(self, observer: impl crate::observe::Observer) -> Self {
+        pub fn observe(self, observer: impl crate::report::Observer) -> Self {
             self.with(|engine| engine.observe(observer))
         }
 

@@ -47,7 +47,7 @@
 //! | let an operator set all of it in a file | `config::RetryConfig` |
 //! | call a language model | `RetryPolicy::llm`, `llm`, [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
-//! | see what happened | [`RetryReport`], [`observe`] |
+//! | see what happened | [`RetryReport`], [`report`] |
 //! | decide by yourself, without a client | [`policy`] |
 //! | test your own code | `testing::ManualRuntime`, `testing::Script` |
 //! | read how to do something, or why it is as it is | `docs::guide`, `docs::gate`, `docs::cookbook`, `docs::migration`, `docs::config`, `docs::design`, `docs::comparison` |
@@ -60,12 +60,12 @@
 //! answers from a list. A feature never changes a decision that could be taken without it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod client;
 #[cfg(feature = "serde")]
 pub mod config;
 mod engine;
 mod error;
-mod evidence;
-mod failure;
+mod error_body;
 #[cfg_attr(
     not(test),
     deny(clippy::disallowed_methods, clippy::arithmetic_side_effects)
@@ -81,14 +81,10 @@ pub mod gate;
     )
 )]
 pub mod llm;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-mod message;
 mod nested;
 mod redirects;
 mod retry_loop;
 mod route;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-mod wishes;
 
 #[cfg_attr(
     not(test),
@@ -110,7 +106,6 @@ pub mod budget;
     feature = "tracing"
 ))]
 pub mod docs;
-pub mod observe;
 #[cfg_attr(
     not(test),
     deny(
@@ -120,6 +115,7 @@ pub mod observe;
     )
 )]
 pub mod policy;
+pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 pub mod run;
@@ -139,11 +135,11 @@ pub mod testing;
 pub mod tower;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
-pub use error::{AttemptTimeout, ConfigError};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub use message::{Answer, Replay, ReplayBody, Resend, RetryBody};
-pub use observe::{ReportSlot, RetryReport};
+pub use client::{Answer, Replay, ReplayBody, Resend, RetryBody};
+pub use error::{AttemptTimeout, ConfigError};
 pub use policy::{
     Attempt, Backoff, Cap, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };
+pub use report::{ReportSlot, RetryReport};

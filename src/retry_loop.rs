@@ -12,13 +12,13 @@ use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::{AttemptMark, LayerId};
-use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RetryPlan, RetryPolicy, RewriteWith, Stop,
     StopReason, Verdict,
 };
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
+use crate::report::{RequestFailed, RetryReport};
 use crate::route::Move;
 use crate::runtime::{Sleep, within};
 use http::{Extensions, HeaderMap, StatusCode};

@@ -8,8 +8,8 @@ pub(crate) use failover::{Move, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::gate::Quota;
-use crate::observe::DeadLetters;
 use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
+use crate::report::DeadLetters;
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::borrow::Cow;

@@ -1,16 +1,16 @@
 //! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
 
+use crate::client::error_chain::{outcome_of, trail_of};
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::error::AttemptTimeout;
-use crate::failure::{outcome_of, trail_of};
 use crate::nested::AttemptMark;
-use crate::observe::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
     RewriteWith, StopReason,
 };
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
+use crate::report::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
 use crate::retry_loop::{Call, Progress, Transport};
 use crate::route::{Head, Move};
 use crate::runtime::{Runtime, Sleep};

@@ -61,7 +61,7 @@ mod when;
 pub use errors::ConfigErrors;
 pub use summary::RouteSummary;
 
-use crate::observe::DeadLetters;
+use crate::report::DeadLetters;
 use crate::route::{Choose, Head, Route};
 use arc_swap::ArcSwap;
 use live::Live;

@@ -2,7 +2,7 @@
 
 use super::shown;
 use super::value::Value;
-use crate::observe::DeadLetters;
+use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 mod keys;
 mod tables;
 
-use crate::observe::{MetricsObserver, Observer, RetryEvent, RetryEventKind};
 use crate::policy::{Class, DelaySource, ErrorKind, Reach, RetryPolicy, StopReason, TextCut};
+use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use futures_util::FutureExt;
@@ -18,7 +18,7 @@ use tower::{Layer, ServiceExt};
 
 const GUIDE: &str = include_str!("guide.md");
 const REFERENCE: &str = include_str!("config.md");
-const METRICS: &str = include_str!("../observe/metrics.rs");
+const METRICS: &str = include_str!("../report/metrics.rs");
 
 /// Every variant of an enum. Where one is missing, the match does not compile: add it here and to the table.
 macro_rules! every {

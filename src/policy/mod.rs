@@ -12,7 +12,7 @@ mod counts;
 mod decimal;
 mod decision;
 mod directives;
-mod evidence;
+mod error_body;
 mod explain;
 mod jitter;
 mod look;
@@ -54,7 +54,7 @@ pub(crate) use decision::{Cost, Stop};
 pub(crate) use directives::{By, Directives, OnExhausted, Origin, Otherwise};
 #[cfg(feature = "serde")]
 pub(crate) use directives::{Counter, Failover, Rule, ServerDelays, Then, Wait};
-pub(crate) use evidence::Evidence;
+pub(crate) use error_body::Evidence;
 pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
 pub(crate) use moment::second;
 pub(crate) use outcome::Redirected;

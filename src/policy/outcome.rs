@@ -2,7 +2,7 @@
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
-use super::evidence::Evidence;
+use super::error_body::Evidence;
 use super::reason::Reason;
 use super::verdict::Verdict;
 use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};

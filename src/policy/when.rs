@@ -1,7 +1,7 @@
 //! Conditions on an outcome: what the rules of a document are made of.
 
 use super::classify::{Class, ErrorKind};
-use super::evidence::Evidence;
+use super::error_body::Evidence;
 use super::outcome::Outcome;
 use http::{HeaderMap, HeaderName, Method};
 use std::ops::RangeInclusive;

@@ -1,21 +1,21 @@
 //! The middleware, and how the loop sends through what comes after it.
 
+use crate::client::error_chain::words;
+use crate::client::options::{Admitted, Wishes, facts, give_key, http_outcome, http_trail, number};
+use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
-use crate::failure::words;
 use crate::gate::{Admission, NotIdle};
-use crate::message::{Answer, Resend};
 use crate::nested::AttemptMark;
-use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, Verdict,
 };
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
+use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::{Call, FirstAttempt, Transport};
 use crate::route::{Move, Route};
 use crate::runtime::{Sleep, TokioRuntime};
-use crate::wishes::{Admitted, Wishes, facts, give_key, http_outcome, http_trail, number};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use reqwest_middleware::{Error, Middleware, Next, Result};

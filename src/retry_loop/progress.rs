@@ -8,12 +8,12 @@ use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed};
 use crate::nested::AttemptMark;
-use crate::observe::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
     Redirected, RetryPlan, RetrySession, Server, Stop, StopReason,
 };
 use crate::redirects::{Trail, Watch};
+use crate::report::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
 use crate::route::{Head, Move, Route, is_same_server, public_authority};
 use crate::runtime::within;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri};

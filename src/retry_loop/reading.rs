@@ -1,7 +1,7 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
 use super::{Progress, Transport};
-use crate::evidence;
+use crate::error_body;
 use crate::policy::{ErrorKind, Evidence, HoldStreams, LookAtStream, Outcome, Verdict};
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Progress {
             Ok(response) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
-                let mut start = evidence::Start::default();
+                let mut start = error_body::Start::default();
                 let (response, _) = T::look(response, &mut start, time).await;
                 (Ok(response), Found::Evidence(Evidence::read(start.bytes())))
             }

@@ -1,14 +1,14 @@
 //! The future of one call: the first attempt in place, the loop boxed only if it comes to that.
 
 use super::service::{Errors, ServiceTransport};
+use crate::client::options::{Admitted, Wishes, facts, give_key};
+use crate::client::{Answer, Resend};
 use crate::engine::Engine;
 use crate::gate::NotIdle;
-use crate::message::{Answer, Resend};
 use crate::nested::AttemptMark;
 use crate::policy::{RequestFacts, Verdict};
 use crate::retry_loop::{Call, FirstAttempt};
 use crate::route::Route;
-use crate::wishes::{Admitted, Wishes, facts, give_key};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;

@@ -2,18 +2,18 @@
 
 use super::future::RetryFuture;
 use super::strategy::{CloneBody, Inner, ReplayStrategy};
+use crate::client::error_chain::words;
+use crate::client::options::{http_outcome, http_trail, number};
+use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::failure::words;
-use crate::message::{Answer, Resend, is_of_reqwest};
-use crate::observe::{RequestFailed, RetryReport};
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith};
 use crate::policy::{Look, Looked};
 use crate::redirects::Trail;
+use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::Transport;
 use crate::route::Move;
 use crate::runtime::Sleep;
-use crate::wishes::{http_outcome, http_trail, number};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use std::any::TypeId;
 use std::error::Error;

@@ -1,6 +1,7 @@
 //! How a request is copied for later attempts, and the service below, which never sees the copies' own type.
 
-use crate::message::{Replay, Resend, rewrite_bytes};
+use crate::client::resend::rewrite_bytes;
+use crate::client::{Replay, Resend};
 use std::fmt;
 use std::marker::PhantomData;
 use std::task::{Context, Poll};

@@ -9,7 +9,7 @@ mod turns;
 
 use http::Request;
 use http_retry::RetryReport;
-use http_retry::observe::ReportSlot;
+use http_retry::report::ReportSlot;
 
 /// A POST with a place for its report.
 fn post<B>(body: B) -> (Request<B>, ReportSlot) {

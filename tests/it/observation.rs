@@ -11,7 +11,7 @@ mod spans;
 mod waits;
 
 use futures_util::FutureExt;
-use http_retry::observe::{Observer, RetryEvent, RetryEventKind};
+use http_retry::report::{Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;

@@ -4,7 +4,7 @@ mod time_limits;
 
 use futures_util::FutureExt;
 use http_retry::config::RetryConfig;
-use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::run::Runner;
 use http_retry::runtime::Runtime;
 use http_retry::testing::ManualRuntime;

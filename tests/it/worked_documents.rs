@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use http::Request;
 use http_body_util::BodyExt;
 use http_retry::config::{Document, RetryConfig, RetryConfigBuilder};
-use http_retry::observe::DeadLetter;
+use http_retry::report::DeadLetter;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryReport, StopReason};

@@ -2,8 +2,8 @@
 
 use crate::budget::RetryBudget;
 use crate::config::retry::Retry;
-use crate::observe::DeadLetters;
 use crate::policy::RetryPolicy;
+use crate::report::DeadLetters;
 use crate::route::Destination;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

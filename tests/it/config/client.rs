@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 use http_body_util::BodyExt;
 use http_retry::config::RetryConfig;
-use http_retry::observe::RequestFailed;
+use http_retry::report::RequestFailed;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;

@@ -163,7 +163,7 @@ fn an_infinite_number_of_another_reader_is_refused() {
 fn what_code_has_named_is_known_and_a_slip_gets_the_nearest_name() {
     let builder = || {
         RetryConfig::builder()
-            .dead_letters("letters", |_: &http_retry::observe::DeadLetter<'_>| {})
+            .dead_letters("letters", |_: &http_retry::report::DeadLetter<'_>| {})
             .backoff("squares", |(): ()| {
                 |n| std::time::Duration::from_secs(n.into())
             })

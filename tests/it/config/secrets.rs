@@ -1,7 +1,7 @@
 //! No document tells a secret, wherever it stands: not in an error, not in any `Debug` output, not in an explanation.
 
 use http_retry::config::{ConfigErrors, Document, RetryConfig};
-use http_retry::observe::DeadLetter;
+use http_retry::report::DeadLetter;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::client::{Client, STACKS, get, send, statuses, with_own};
 use super::{config, load};
 use futures_util::FutureExt;
-use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::run::Runner;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;

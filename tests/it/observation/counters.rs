@@ -2,7 +2,7 @@
 
 use super::*;
 use ::metrics::{Label, with_local_recorder};
-use http_retry::observe::MetricsObserver;
+use http_retry::report::MetricsObserver;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use http::Method;
-use http_retry::observe::RetryEventKind::{AttemptEnded, Stopped};
 use http_retry::policy::ServerDelay;
+use http_retry::report::RetryEventKind::{AttemptEnded, Stopped};
 use http_retry::{Class, RetryOverride};
 use std::io;
 

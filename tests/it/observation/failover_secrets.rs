@@ -4,7 +4,7 @@ use super::*;
 use ::metrics::with_local_recorder;
 use http::{Request, Response};
 use http_retry::config::{Document, RetryConfig};
-use http_retry::observe::{DeadLetter, MetricsObserver, RetryEventKind};
+use http_retry::report::{DeadLetter, MetricsObserver, RetryEventKind};
 use metrics_util::debugging::DebuggingRecorder;
 use serde_json::json;
 use std::convert::Infallible;

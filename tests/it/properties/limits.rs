@@ -10,8 +10,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use http_retry::observe::RetryEvent;
 use http_retry::policy::{DelaySource, Moment, ServerDelay};
+use http_retry::report::RetryEvent;
 use http_retry::run::Runner;
 use http_retry::runtime::{Runtime, Sleep};
 use http_retry::tower::RetryLayer;
@@ -207,7 +207,7 @@ proptest! {
             .observe(watch)
             .drain_limit(drain.0, drain.1);
         #[cfg(feature = "metrics")]
-        let layer = layer.observe(http_retry::observe::MetricsObserver::new());
+        let layer = layer.observe(http_retry::report::MetricsObserver::new());
         let (report, last) = call(&layer, own, answers);
         let report = report.unwrap();
         let sent = usize::try_from(report.attempt_count()).unwrap();

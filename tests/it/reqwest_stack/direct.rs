@@ -3,7 +3,7 @@
 use super::server::refusing;
 use super::*;
 use http_retry::StopReason;
-use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::tower::RetryLayer;
 use reqwest::{Method, Request as Sent, Response};
 use std::sync::Arc;

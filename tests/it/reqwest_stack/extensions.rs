@@ -3,7 +3,7 @@
 use super::*;
 use async_trait::async_trait;
 use http::Extensions;
-use http_retry::observe::RetryEvent;
+use http_retry::report::RetryEvent;
 use http_retry::{Attempt, AttemptTimeout, ReportSlot, RetryOverride, StopReason};
 use reqwest::{Method, Request as Sent, Response};
 use reqwest_middleware::{Next, Result};

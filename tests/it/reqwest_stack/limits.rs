@@ -2,8 +2,8 @@
 
 use super::server::{Reply, Server};
 use super::*;
-use http_retry::observe::{RetryEvent, RetryEventKind};
 use http_retry::policy::{Decimal, ErrorKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::{AttemptTimeout, ReportSlot, RetryBudget, RetryOverride, StopReason};
 use reqwest::Method;
 use reqwest_middleware::{Error, RequestBuilder};

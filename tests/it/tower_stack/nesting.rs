@@ -147,6 +147,6 @@ fn an_observer_changes_neither_deposits_nor_attempts() {
         assert!(service.oneshot(streamed()).now_or_never().unwrap().is_ok());
         client.calls().len()
     };
-    let observed = layer().observe(|_: &http_retry::observe::RetryEvent<'_>| {});
+    let observed = layer().observe(|_: &http_retry::report::RetryEvent<'_>| {});
     assert_eq!(calls(layer()), calls(observed));
 }

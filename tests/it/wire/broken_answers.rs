@@ -8,8 +8,8 @@ use super::table::clients::{
 use super::table::orders::{Load, Order, Payload};
 use h2::Reason;
 use http_body_util::BodyExt;
-use http_retry::observe::AttemptReport;
 use http_retry::policy::ErrorKind;
+use http_retry::report::AttemptReport;
 use http_retry::run::Runner;
 use http_retry::testing::ManualRuntime;
 use http_retry::{Class, Reach};

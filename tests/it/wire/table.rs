@@ -10,7 +10,7 @@ mod stale;
 
 use clients::{Log, Retries, Stack};
 use ending::Ending;
-use http_retry::observe::AttemptReport;
+use http_retry::report::AttemptReport;
 use orders::Order;
 use situations::Situation;
 use std::fmt::Write;

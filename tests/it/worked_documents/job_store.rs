@@ -3,7 +3,7 @@
 use super::{Sent, all_ms, always, builder, config, document, exactly, get, post, ranges};
 use http::Request;
 use http_retry::config::{Document, RetryConfig};
-use http_retry::observe::{DeadLetter, RequestFailed};
+use http_retry::report::{DeadLetter, RequestFailed};
 use http_retry::testing::Script;
 use http_retry::{RetryOverride, StopReason};
 use serde_json::{Value, json};

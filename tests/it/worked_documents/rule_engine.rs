@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Response};
 use http_body_util::Full;
-use http_retry::observe::RequestFailed;
+use http_retry::report::RequestFailed;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryReport, StopReason};

@@ -7,7 +7,7 @@ mod places;
 
 use super::{WORKED, text};
 use http_retry::config::{Document, RetryConfig};
-use http_retry::observe::DeadLetter;
+use http_retry::report::DeadLetter;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::time::Duration;

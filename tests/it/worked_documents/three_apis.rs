@@ -3,7 +3,7 @@
 use super::{Sent, all_ms, always, config, get, ms, post, ranges};
 use http::Request;
 use http_retry::config::RetryConfig;
-use http_retry::observe::RequestFailed;
+use http_retry::report::RequestFailed;
 use http_retry::testing::Script;
 use http_retry::{RetryOverride, StopReason};
 use std::io::ErrorKind;

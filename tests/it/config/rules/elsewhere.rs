@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use http::Request;
 use http_retry::config::RetryConfig;
 use http_retry::gate::Gate;
-use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryReport, StopReason};

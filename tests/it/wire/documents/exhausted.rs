@@ -6,7 +6,7 @@ use super::stacks::{Kit, STACKS, Stack, Told, failure, get, is_connect};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Version};
 use http_retry::config::RetryConfig;
-use http_retry::observe::DeadLetter;
+use http_retry::report::DeadLetter;
 use http_retry::{RetryReport, StopReason};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

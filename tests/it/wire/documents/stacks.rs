@@ -8,7 +8,7 @@ use http::{HeaderMap, Request, Response, StatusCode, Version};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use http_retry::config::{Document, RetryConfig, RetryConfigBuilder};
-use http_retry::observe::{RequestFailed, RetryEvent, RetryEventKind};
+use http_retry::report::{RequestFailed, RetryEvent, RetryEventKind};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::{Boxed, Retry, RetryLayer};
 use http_retry::{RetryReport, StopReason};

@@ -2,7 +2,7 @@
 
 use super::super::server::IN_VAIN;
 use http::Method;
-use http_retry::observe::{RetryEvent, RetryEventKind};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::{Retry, RetryLayer};

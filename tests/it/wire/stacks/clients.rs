@@ -5,7 +5,7 @@ use super::clock::Clock;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use http_retry::observe::RetryEvent;
+use http_retry::report::RetryEvent;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::{Boxed, Retry, RetryLayer};
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder, RetryReport};

@@ -5,7 +5,7 @@ use super::orders::{Load, Order, Payload};
 use super::stale::StaleThenSend;
 use crate::wire::tls;
 use http::{Request, Response};
-use http_retry::observe::{AttemptReport, Observer, RetryEvent, RetryEventKind};
+use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;

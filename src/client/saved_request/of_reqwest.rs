@@ -1,6 +1,7 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
-use super::{ReplayBody, Resend, is_told_length, set};
+use super::super::replay_body::ReplayBody;
+use super::super::resend::{Resend, is_told_length, set};
 use crate::policy::RewriteWith;
 use crate::route::Move;
 use ::reqwest::{Body, Request, Url};

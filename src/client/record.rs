@@ -56,19 +56,19 @@ pub(super) mod tests {
 
     /// Large buffers, counted for as long as somebody keeps a part of one.
     #[derive(Default)]
-    pub(in crate::message) struct Buffers(Arc<AtomicUsize>);
+    pub(in crate::client) struct Buffers(Arc<AtomicUsize>);
 
     struct Buffer(Vec<u8>, Arc<AtomicUsize>);
 
     impl Buffers {
         /// One byte of a new one.
-        pub(in crate::message) fn slice(&self) -> Bytes {
+        pub(in crate::client) fn slice(&self) -> Bytes {
             self.0.fetch_add(1, Relaxed);
             let buffer = Buffer(vec![b'x'; 64 * 1024], Arc::clone(&self.0));
             Bytes::from_owner(buffer).slice(7..8)
         }
 
-        pub(in crate::message) fn kept(&self) -> usize {
+        pub(in crate::client) fn kept(&self) -> usize {
             self.0.load(Relaxed)
         }
     }

@@ -6,19 +6,19 @@ mod dead_letter;
 mod failed;
 #[cfg(feature = "metrics")]
 mod metrics;
-mod report;
+mod recorder;
+mod retry_report;
 mod span;
-mod story;
 
 pub use dead_letter::{DeadLetter, DeadLetters};
 pub use failed::RequestFailed;
 #[cfg(feature = "metrics")]
 pub use metrics::MetricsObserver;
-pub use report::{AttemptReport, ReportSlot, RetryReport};
+pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 
+pub(crate) use recorder::{Story, Subject};
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
-pub(crate) use story::{Story, Subject};
 
 use crate::policy::{DelaySource, TextCut};
 use http::Method;
@@ -30,7 +30,7 @@ use std::time::Duration;
 /// It is called from the request's own task, so it must be quick, and it must not panic.
 ///
 /// ```
-/// use http_retry::observe::{Observer, RetryEvent, RetryEventKind};
+/// use http_retry::report::{Observer, RetryEvent, RetryEventKind};
 ///
 /// struct Print;
 ///

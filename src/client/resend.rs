@@ -1,27 +1,11 @@
-//! What can be sent twice, and what can be read, let go and handed back whole.
+//! What can be sent twice: bodies and requests.
 
-mod answer;
-mod http_request;
-mod measure;
-#[cfg(feature = "tower")]
-mod of_reqwest;
-mod record;
-mod replay_body;
-#[cfg(feature = "reqwest")]
-mod reqwest_request;
-mod retry_body;
-
-pub use answer::Answer;
-#[cfg(feature = "tower")]
-pub(crate) use of_reqwest::is_of_reqwest;
-pub use replay_body::ReplayBody;
-pub use retry_body::RetryBody;
-
+use super::measure::Measure;
+use super::replay_body::ReplayBody;
 use crate::policy::RewriteWith;
 use crate::route::Move;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
-use measure::Measure;
 use std::any::Any;
 use std::borrow::Cow;
 
@@ -249,7 +233,7 @@ mod sealed {
 }
 
 /// Puts headers in the place of those of the same name. The loop plans no retry that has no room for them.
-fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
+pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);
     }
@@ -260,7 +244,7 @@ fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
 
 /// Whether so many bytes are all of a body whose length the head tells: a client sends no more of it, and so never sees
 /// its end.
-fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
+pub(super) fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
     let told = headers.get(http::header::CONTENT_LENGTH);
     let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
     told.is_some() && told == read

@@ -6,9 +6,9 @@
 mod io_errors;
 
 use crate::error::AttemptTimeout;
-use crate::observe::RequestFailed;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use crate::redirects::Trail;
+use crate::report::RequestFailed;
 use http::StatusCode;
 use io_errors::{read_io, while_connecting};
 use std::any::Any;

@@ -1,8 +1,8 @@
 //! Zero, partial and full reads of one attempt, and what the next one sends.
 
+use super::super::Replay;
+use super::super::record::tests::Buffers;
 use super::*;
-use crate::message::Replay;
-use crate::message::record::tests::Buffers;
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full, StreamBody};
 use proptest::prelude::*;

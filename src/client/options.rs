@@ -1,15 +1,15 @@
 //! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
 
+use super::error_chain::{is_of_reqwest, outcome_of};
+use super::{Answer, Resend};
 use crate::engine::{Engine, Routes};
-use crate::failure::{is_of_reqwest, outcome_of};
 use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place};
-use crate::message::{Answer, Resend};
 use crate::nested::{AttemptMark, is_inside};
-use crate::observe::{ReportSlot, Story, Subject};
 use crate::policy::{
     Attempt, Outcome, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
 use crate::redirects::Trail;
+use crate::report::{ReportSlot, Story, Subject};
 use crate::retry_loop::{Progress, RequestHead};
 use crate::route::{Head, Route};
 use crate::server_hints::tells_of_a_quota;

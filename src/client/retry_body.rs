@@ -245,8 +245,8 @@ impl<B: Body> fmt::Debug for RetryBody<B> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::tests::Buffers;
     use super::*;
-    use crate::message::record::tests::Buffers;
     use http::HeaderValue;
     use http_body_util::{BodyExt, Full, StreamBody};
     use std::convert::Infallible;

@@ -9,7 +9,7 @@ use http::{HeaderMap, Method};
 /// not panic.
 ///
 /// ```
-/// use http_retry::observe::{DeadLetter, DeadLetters};
+/// use http_retry::report::{DeadLetter, DeadLetters};
 ///
 /// struct Print;
 ///

@@ -1,6 +1,10 @@
-//! Requests of `http`, whose bodies say how they can be copied.
+//! What later attempts are made of, of requests of `http`, whose bodies say how they can be copied.
 
-use super::{Measure, Replay, Resend, is_told_length, set};
+#[cfg(feature = "reqwest")]
+mod of_reqwest;
+
+use super::measure::Measure;
+use super::resend::{Replay, Resend, is_told_length, set};
 use crate::policy::RewriteWith;
 use crate::route::{Move, public_authority};
 use http::{Extensions, HeaderMap, Method};

@@ -1,0 +1,33 @@
+//! What the adapters share of a client: what a request asks for, what can be sent twice, what a failure means, and what
+//! can be read of an answer and handed back whole.
+
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod answer;
+pub(crate) mod error_chain;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod measure;
+#[cfg(feature = "tower")]
+mod of_reqwest;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod options;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod record;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod replay_body;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod resend;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod retry_body;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod saved_request;
+
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub use self::{
+    answer::Answer,
+    replay_body::ReplayBody,
+    resend::{Replay, Resend},
+    retry_body::RetryBody,
+};
+
+#[cfg(feature = "tower")]
+pub(crate) use of_reqwest::is_of_reqwest;
