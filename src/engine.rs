@@ -92,7 +92,7 @@ impl Engine {
             attempt_header: None,
             silent: false,
         };
-        engine.settle();
+        engine.refresh();
         engine
     }
 
@@ -148,7 +148,7 @@ impl Engine {
     }
 
     /// To be called after every change.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
             Routes::PerRequest(_) => true,
@@ -247,7 +247,7 @@ macro_rules! engine_settings {
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
             let engine = std::sync::Arc::make_mut(&mut self.engine);
             change(engine);
-            engine.settle();
+            engine.refresh();
             self
         }
     };

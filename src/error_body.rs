@@ -5,7 +5,7 @@ mod keys;
 #[cfg(any(feature = "serde", feature = "llm"))]
 mod visitor;
 
-use crate::policy::{Evidence, Look};
+use crate::policy::{ErrorBody, Inspect};
 use std::ops::ControlFlow;
 #[cfg(any(feature = "serde", feature = "llm"))]
 use visitor::Value;
@@ -23,7 +23,7 @@ impl Start {
     }
 }
 
-impl Look for Start {
+impl Inspect for Start {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         let room = MOST_BYTES.saturating_sub(self.0.len());
         self.0.extend(data.iter().take(room));
@@ -36,7 +36,7 @@ impl Look for Start {
 
 const MOST_PROSE: usize = 64 * 1024;
 
-impl Evidence {
+impl ErrorBody {
     /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
     /// JSON that was cut off counts up to the cut.
     pub(crate) fn read(prefix: &[u8]) -> Self {

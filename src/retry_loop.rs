@@ -16,10 +16,10 @@ use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RetryPlan, RetryPolicy, RewriteWith, Stop,
     StopReason, Verdict,
 };
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
-use crate::route::Move;
+use crate::route::Rebase;
 use crate::runtime::{Sleep, within};
 use http::{Extensions, HeaderMap, StatusCode};
 use progress::{LastWord, Place, Planned, Sent, Step};
@@ -33,38 +33,38 @@ use std::time::Duration;
 pub(crate) trait Transport: Send {
     type Request: Send;
     /// What later attempts are made of.
-    type Spare: Send;
+    type Saved: Send;
     /// A response in the form in which the caller gets it.
     type Response: Send;
     type Error: Send;
 
     /// Gives up the place that the client keeps for a request, if it keeps one.
-    fn step_back(&mut self) -> bool;
+    fn release_readiness(&mut self) -> bool;
 
     /// The client can take a request.
     fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// The request, and what later attempts are made of, if there can be any.
-    fn spare(&self, request: Self::Request) -> (Self::Request, Option<Self::Spare>);
+    fn save(&self, request: Self::Request) -> (Self::Request, Option<Self::Saved>);
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(spare: Self::Spare, last: bool) -> (Self::Request, Option<Self::Spare>);
+    fn again(saved: Self::Saved, last: bool) -> (Self::Request, Option<Self::Saved>);
 
     /// Whether the request is still whole after an attempt that ended with an answer, or without one.
-    fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
+    fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
 
-    /// A retry will be made of this spare, and attempts before it are over.
-    fn next_in_turn(spare: &mut Self::Spare);
+    /// A retry will be made of this saved request, and attempts before it are over.
+    fn next_in_turn(saved: &mut Self::Saved);
 
     /// Shows the headers of the request, and its extensions where they are public; nothing of an operation that is not
     /// HTTP.
-    fn show_head(spare: &Self::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>));
+    fn show_head(saved: &Self::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>));
 
     /// The same request with other headers, or for another place.
-    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
+    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>);
 
     /// The same request with another body, as a function of its headers and its body; false if there is none.
-    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
+    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
 
     fn send(
         &mut self,
@@ -82,7 +82,7 @@ pub(crate) trait Transport: Send {
     /// What an attempt that gave this, or nothing in time, shows of redirects.
     fn trail<'a>(
         policy: &RetryPolicy,
-        spare: Option<&'a Self::Spare>,
+        saved: Option<&'a Self::Saved>,
         result: Option<&'a Result<Self::Response, Self::Error>>,
     ) -> Trail<'a>;
 
@@ -95,9 +95,9 @@ pub(crate) trait Transport: Send {
     /// The response as it was, after a look at its body.
     fn look(
         response: Self::Response,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Looked)> + Send;
+    ) -> impl Future<Output = (Self::Response, Inspected)> + Send;
 
     /// The head of a response, where there is one.
     fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)>;
@@ -129,14 +129,14 @@ pub(crate) struct FirstAttempt<T: Transport> {
     pub(crate) result: Outcomes<T>,
     /// What the policy's own classifier has said of it.
     pub(crate) said: Option<Verdict>,
-    pub(crate) spare: Option<T::Spare>,
+    pub(crate) saved: Option<T::Saved>,
     pub(crate) mark: AttemptMark,
     pub(crate) started: Duration,
 }
 
 /// What came of the wait before a retry.
 enum Waited<T: Transport> {
-    Send(T::Request, Option<T::Spare>),
+    Send(T::Request, Option<T::Saved>),
     GiveBack(Outcomes<T>, StopReason),
 }
 
@@ -171,7 +171,7 @@ impl<T: Transport> Call<T> {
             let (_, attempt) = self.progress.attempt_starts(first.started);
             self.progress.mark = first.mark;
             let until = ends(first.started, attempt);
-            let judged = self.judge((first.result, first.said), first.spare, until);
+            let judged = self.judge((first.result, first.said), first.saved, until);
             let step = Box::pin(judged).await;
             let (result, stop) = self.follow(step).await;
             self.stop(result, stop)
@@ -179,11 +179,11 @@ impl<T: Transport> Call<T> {
     }
 
     async fn send(&mut self, request: T::Request) -> (Outcomes<T>, Stop) {
-        let (request, spare) = match self.progress.session.may_retry() {
-            true => self.transport.spare(request),
+        let (request, saved) = match self.progress.session.may_retry() {
+            true => self.transport.save(request),
             false => (request, None),
         };
-        let step = Box::pin(self.attempt(request, spare)).await;
+        let step = Box::pin(self.attempt(request, saved)).await;
         self.follow(step).await
     }
 
@@ -197,14 +197,14 @@ impl<T: Transport> Call<T> {
                     Step::Retry {
                         planned,
                         last,
-                        spare,
-                    } => self.wait(planned, last, spare).await,
+                        saved,
+                    } => self.wait(planned, last, saved).await,
                 };
                 step = match waited {
                     Waited::GiveBack(result, why) => {
                         return (result, self.progress.session.stop(why));
                     }
-                    Waited::Send(request, spare) => Box::pin(self.attempt(request, spare)).await,
+                    Waited::Send(request, saved) => Box::pin(self.attempt(request, saved)).await,
                 };
             }
         }
@@ -217,10 +217,12 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let mut stepped_back = false;
-        let step_back = || stepped_back = transport.step_back();
-        let in_time = progress.pass_the_gate(Kind::Newcomer, step_back).await;
-        let ready = match (in_time, stepped_back) {
+        let mut released = false;
+        let release_readiness = || released = transport.release_readiness();
+        let in_time = progress
+            .pass_the_gate(Kind::Newcomer, release_readiness)
+            .await;
+        let ready = match (in_time, released) {
             (true, false) => return Ok(()),
             (true, true) => self.ready_in_time().await,
             (false, _) => None,
@@ -235,7 +237,7 @@ impl<T: Transport> Call<T> {
         ready.map_err(|error| (Err(error), StopReason::NotReady))
     }
 
-    async fn attempt(&mut self, request: T::Request, spare: Option<T::Spare>) -> Step<T> {
+    async fn attempt(&mut self, request: T::Request, saved: Option<T::Saved>) -> Step<T> {
         let Self {
             transport,
             progress,
@@ -246,15 +248,15 @@ impl<T: Transport> Call<T> {
         let layer = progress.engine.id();
         let sent = marked(&mark, layer, || transport.send(request, attempt));
         let sent = span.around(sent);
-        let sent = progress.limited::<T>(sent, &mark, attempt.limit(), spare);
+        let sent = progress.limited::<T>(sent, &mark, attempt.limit(), saved);
         match sent.await {
-            Sent::Done(result, spare) => {
+            Sent::Done(result, saved) => {
                 self.progress.mark = mark;
-                self.judge((result, None), spare, ends(now, attempt)).await
+                self.judge((result, None), saved, ends(now, attempt)).await
             }
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
-            Sent::CutForRetry(planned, timeout, spare) => {
-                progress.retry(planned, timeout.map(Err), spare)
+            Sent::CutForRetry(planned, timeout, saved) => {
+                progress.retry(planned, timeout.map(Err), saved)
             }
         }
     }
@@ -264,21 +266,21 @@ impl<T: Transport> Call<T> {
     async fn judge(
         &mut self,
         (result, said): (Outcomes<T>, Option<Verdict>),
-        spare: Option<T::Spare>,
+        saved: Option<T::Saved>,
         until: Option<Duration>,
     ) -> Step<T> {
         let Self {
             transport,
             progress,
         } = &mut *self;
-        let outcome = progress.unread(transport, &result, spare.as_ref());
+        let outcome = progress.unread(transport, &result, saved.as_ref());
         let (known, needs) = progress.needs(outcome, said);
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
-            Needs::Evidence => progress.read::<T>(result, known.error_kind()).await,
+            Needs::ErrorBody => progress.read::<T>(result, known.error_kind()).await,
             Needs::Stream(look) => progress.hold::<T>(result, look, until).await,
         };
-        progress.step(known, seen, spare)
+        progress.step(known, seen, saved)
     }
 
     /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
@@ -286,13 +288,13 @@ impl<T: Transport> Call<T> {
         &mut self,
         planned: Planned,
         last: Option<Outcomes<T>>,
-        mut spare: T::Spare,
+        mut saved: T::Saved,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
-        let kept = Box::pin(self.let_go(last)).await;
+        let kept = Box::pin(self.drain_response(last)).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
-        let before = self.change(paid.plan(), &mut spare);
+        let before = self.change(paid.plan(), &mut saved);
         let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
             true => self.ready_in_time().await,
             false => None,
@@ -313,34 +315,34 @@ impl<T: Transport> Call<T> {
                 Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady)
             }
             // What shares its body with earlier attempts may have lost it to them by now.
-            Ok(()) => match kept.filter(|_| !T::can_resend(&spare, false)) {
+            Ok(()) => match kept.filter(|_| !T::can_resend(&saved, false)) {
                 Some(last) => {
                     self.progress.stays_at(before);
                     Waited::GiveBack(last, StopReason::BodyNotReplayable)
                 }
                 None => {
                     paid.commit();
-                    self.next_attempt(spare)
+                    self.next_attempt(saved)
                 }
             },
         }
     }
 
-    fn next_attempt(&mut self, spare: T::Spare) -> Waited<T> {
-        self.progress.story.retry_sent();
+    fn next_attempt(&mut self, saved: T::Saved) -> Waited<T> {
+        self.progress.recorder.retry_sent();
         let last = !self.progress.session.may_retry();
-        let (request, spare) = T::again(spare, last);
-        Waited::Send(request, spare)
+        let (request, saved) = T::again(saved, last);
+        Waited::Send(request, saved)
     }
 
     /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another
     /// service, which has a gate of its own: it has moved when that has let it through.
-    fn change(&mut self, plan: &RetryPlan, spare: &mut T::Spare) -> Option<Place> {
+    fn change(&mut self, plan: &RetryPlan, saved: &mut T::Saved) -> Option<Place> {
         let moved = self.progress.moves_to(plan);
         let way = moved.as_ref().map(|(way, _)| way);
-        T::amend(spare, plan.set.as_deref(), way);
+        T::amend(saved, plan.set.as_deref(), way);
         let (_, before) = moved?;
-        T::show_head(spare, |headers, extensions| {
+        T::show_head(saved, |headers, extensions| {
             self.progress.comes_to_the_gate(headers, extensions);
         });
         Some(before)
@@ -366,7 +368,7 @@ impl<T: Transport> Call<T> {
     }
 
     /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.
-    async fn let_go(&mut self, last: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
+    async fn drain_response(&mut self, last: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
         match last? {
             Err(error) => Some(Err(error)),
             Ok(response) => {

@@ -4,7 +4,7 @@ mod failover;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
-pub(crate) use failover::{Move, is_same_server};
+pub(crate) use failover::{Rebase, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::gate::Quota;
@@ -117,8 +117,8 @@ impl Route {
     }
 
     /// The way from this service to another one.
-    pub(crate) fn way_to(&self, there: &Destination) -> Move {
-        Move {
+    pub(crate) fn way_to(&self, there: &Destination) -> Rebase {
+        Rebase {
             from: self.base.clone(),
             to: there.base.clone(),
             credentials: Vec::new(),

@@ -8,11 +8,11 @@ use crate::policy::{
     Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
     RewriteWith, StopReason,
 };
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
-use crate::report::{ReportSlot, RequestFailed, RetryReport, Story, Subject};
+use crate::report::{ReportRecorder, ReportSlot, RequestFailed, RetryReport, Subject};
 use crate::retry_loop::{Call, Progress, Transport};
-use crate::route::{Head, Move};
+use crate::route::{Head, Rebase};
 use crate::runtime::{Runtime, Sleep};
 use http::{Extensions, HeaderMap, StatusCode};
 use std::future::Future;
@@ -199,7 +199,7 @@ impl Runner {
                 false => session,
             },
             budget: route.budget_of(|| Arc::clone(&self.service)),
-            story: Story::new(
+            recorder: ReportRecorder::new(
                 subject,
                 Arc::clone(&self.engine.observers),
                 self.slot.clone(),
@@ -271,11 +271,11 @@ where
     E: Send,
 {
     type Request = ();
-    type Spare = ();
+    type Saved = ();
     type Response = T;
     type Error = E;
 
-    fn step_back(&mut self) -> bool {
+    fn release_readiness(&mut self) -> bool {
         false
     }
 
@@ -283,7 +283,7 @@ where
         Ok(())
     }
 
-    fn spare(&self, (): ()) -> ((), Option<()>) {
+    fn save(&self, (): ()) -> ((), Option<()>) {
         ((), Some(()))
     }
 
@@ -299,7 +299,7 @@ where
 
     fn show_head((): &(), _: impl FnOnce(&HeaderMap, Option<&Extensions>)) {}
 
-    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Move>) {}
+    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Rebase>) {}
 
     fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
         false
@@ -329,8 +329,8 @@ where
         Some(response)
     }
 
-    async fn look(response: T, _: &mut dyn Look, _: Sleep) -> (T, Looked) {
-        (response, Looked::AtTheEnd)
+    async fn look(response: T, _: &mut dyn Inspect, _: Sleep) -> (T, Inspected) {
+        (response, Inspected::AtTheEnd)
     }
 
     fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {

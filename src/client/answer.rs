@@ -2,7 +2,7 @@
 
 use super::RetryBody;
 use crate::policy::CannedResponse;
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
@@ -54,9 +54,9 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     #[doc(hidden)]
     fn look(
         kept: Self::Kept,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: impl Future<Output = ()> + Send,
-    ) -> impl Future<Output = (Self::Kept, Looked)> + Send;
+    ) -> impl Future<Output = (Self::Kept, Inspected)> + Send;
 
     /// A response that no server has sent, as if from this URL.
     #[doc(hidden)]
@@ -109,9 +109,9 @@ where
 
     async fn look(
         mut kept: Self::Kept,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: impl Future<Output = ()> + Send,
-    ) -> (Self::Kept, Looked) {
+    ) -> (Self::Kept, Inspected) {
         let looked = kept.body_mut().look(look, time).await;
         (kept, looked)
     }
@@ -164,9 +164,9 @@ impl Answer for ::reqwest::Response {
 
     async fn look(
         kept: Self,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: impl Future<Output = ()> + Send,
-    ) -> (Self, Looked) {
+    ) -> (Self, Inspected) {
         let (url, parts, mut body) = of_reqwest::parts(kept);
         let looked = body.look(look, time).await;
         (of_reqwest::whole(url, parts, body), looked)

@@ -9,7 +9,7 @@ use crate::policy::{
     Attempt, Outcome, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
 use crate::redirects::Trail;
-use crate::report::{ReportSlot, Story, Subject};
+use crate::report::{ReportRecorder, ReportSlot, Subject};
 use crate::retry_loop::{Progress, RequestHead};
 use crate::route::{Head, Route};
 use crate::server_hints::tells_of_a_quota;
@@ -18,13 +18,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) struct Wishes {
+pub(crate) struct RequestOptions {
     pub(crate) own: Option<Box<RetryOverride>>,
     pub(crate) slot: Option<ReportSlot>,
     pub(crate) nested: bool,
 }
 
-impl Wishes {
+impl RequestOptions {
     #[inline]
     pub(crate) fn of(extensions: Option<&Extensions>) -> Self {
         match extensions.filter(|extensions| !extensions.is_empty()) {
@@ -131,7 +131,7 @@ impl Wishes {
         Progress {
             session: self.session(&route, facts, started).with_method(method),
             budget: route.budget_of(|| Arc::clone(&subject.service)),
-            story: Story::new(subject, observers, self.slot.clone(), started)
+            recorder: ReportRecorder::new(subject, observers, self.slot.clone(), started)
                 .with_unknown_service(unknown),
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,

@@ -3,7 +3,7 @@
 use super::measure::Measure;
 use super::replay_body::ReplayBody;
 use crate::policy::RewriteWith;
-use crate::route::Move;
+use crate::route::Rebase;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
 use std::any::Any;
@@ -153,7 +153,7 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 )]
 pub trait Resend: Sized + sealed::Sealed {
     /// What later attempts are made of.
-    type Spare: Send;
+    type Saved: Send;
 
     /// The request's method.
     fn method(&self) -> &Method;
@@ -193,36 +193,36 @@ pub trait Resend: Sized + sealed::Sealed {
 
     /// The request, and what later attempts are made of, if there can be any; of a body that is a stream, so many bytes
     /// are recorded at most, unless the body has a limit of its own.
-    fn spare(mut self, recorded: usize) -> (Self, Option<Self::Spare>) {
-        let spare = self.keep_spare(recorded);
-        (self, spare)
+    fn save(mut self, recorded: usize) -> (Self, Option<Self::Saved>) {
+        let saved = self.save_in_place(recorded);
+        (self, saved)
     }
 
     /// The same, with the request where it is.
     #[doc(hidden)]
-    fn keep_spare(&mut self, recorded: usize) -> Option<Self::Spare>;
+    fn save_in_place(&mut self, recorded: usize) -> Option<Self::Saved>;
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(spare: Self::Spare, last: bool) -> (Self, Option<Self::Spare>);
+    fn again(saved: Self::Saved, last: bool) -> (Self, Option<Self::Saved>);
 
-    /// The head of the request, as part of a spare.
-    fn head(spare: &Self::Spare) -> &Self;
+    /// The head of the request, as part of a saved request.
+    fn head(saved: &Self::Saved) -> &Self;
 
     /// Whether the body is still whole after an attempt that ended with an answer, or without one.
-    fn can_resend(spare: &Self::Spare, answered: bool) -> bool;
+    fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
 
-    /// Says that a retry is made of this spare: attempts before it are over, whatever their client still does with them.
-    fn next_in_turn(spare: &mut Self::Spare) {
-        let _ = spare;
+    /// Says that a retry is made of this saved request: attempts before it are over, whatever their client still does with them.
+    fn next_in_turn(saved: &mut Self::Saved) {
+        let _ = saved;
     }
 
     /// The same request with other headers, or for another place.
     #[doc(hidden)]
-    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>);
+    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>);
 
     /// The same request with another body, as a function of its headers and its body; false if there is none.
     #[doc(hidden)]
-    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool;
+    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
 }
 
 mod sealed {

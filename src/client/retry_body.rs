@@ -1,6 +1,6 @@
 //! A response's body as the caller gets it.
 
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
@@ -147,14 +147,14 @@ where
     /// time allows; whoever reads the body gets all of it all the same.
     pub(crate) async fn look(
         &mut self,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: impl Future<Output = ()>,
-    ) -> Looked {
+    ) -> Inspected {
         let mut time = pin!(time);
         let mut shown = 0;
         poll_fn(|cx| match self.poll_look(cx, look, &mut shown) {
             Poll::Ready(looked) => Poll::Ready(looked),
-            Poll::Pending => time.as_mut().poll(cx).map(|()| Looked::TimeIsUp),
+            Poll::Pending => time.as_mut().poll(cx).map(|()| Inspected::TimeIsUp),
         })
         .await
     }
@@ -162,18 +162,18 @@ where
     fn poll_look(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         shown: &mut usize,
-    ) -> Poll<Looked> {
+    ) -> Poll<Inspected> {
         loop {
             let read = self.read.get_or_insert_default();
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
             if new.is_some_and(|new| look.see(new).is_break()) || read.frames > MOST_FRAMES {
-                return Poll::Ready(Looked::Enough);
+                return Poll::Ready(Inspected::Enough);
             }
             let Some(rest) = &mut self.rest else {
-                return Poll::Ready(Looked::AtTheEnd);
+                return Poll::Ready(Inspected::AtTheEnd);
             };
             if ready!(read.poll_more(Pin::new(rest), cx)) {
                 self.rest = None;
@@ -316,7 +316,7 @@ mod tests {
     /// Sees so many bytes.
     struct First(usize, Vec<u8>);
 
-    impl Look for First {
+    impl Inspect for First {
         fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
             self.1.extend_from_slice(data);
             match self.1.len() < self.0 {
@@ -330,7 +330,7 @@ mod tests {
         body: &mut RetryBody<B>,
         bytes: usize,
         time: impl Future<Output = ()>,
-    ) -> (Vec<u8>, Looked) {
+    ) -> (Vec<u8>, Inspected) {
         let mut first = First(bytes, Vec::new());
         let looked = body.look(&mut first, time).await;
         (first.1, looked)
@@ -341,7 +341,7 @@ mod tests {
         let mut body = body(vec![data("abc"), data("def"), data("ghi"), trailers()]);
         for _ in 0..2 {
             let seen = look(&mut body, 4, pending()).await;
-            assert_eq!(seen, (b"abcdef".to_vec(), Looked::Enough));
+            assert_eq!(seen, (b"abcdef".to_vec(), Inspected::Enough));
         }
         let whole = body.collect().await.unwrap();
         assert_eq!(whole.trailers().unwrap()["checksum"], "7");
@@ -353,10 +353,10 @@ mod tests {
         let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
         let mut stalled = RetryBody::untouched(StreamBody::new(stalled));
         let seen = look(&mut stalled, 4, ready(())).await;
-        assert_eq!(seen, (Vec::new(), Looked::TimeIsUp));
+        assert_eq!(seen, (Vec::new(), Inspected::TimeIsUp));
         let mut short = RetryBody::untouched(Full::new(Bytes::from("ab")));
         let seen = look(&mut short, 4, pending()).await;
-        assert_eq!(seen, (b"ab".to_vec(), Looked::AtTheEnd));
+        assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
         assert_eq!(short.size_hint().exact(), Some(2));
     }
 
@@ -364,7 +364,7 @@ mod tests {
     async fn an_error_after_the_start_still_comes_after_it() {
         let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
         let seen = look(&mut body, 9, pending()).await;
-        assert_eq!(seen, (b"ab".to_vec(), Looked::AtTheEnd));
+        assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
         let first = body.frame().await.unwrap().unwrap();
         assert_eq!(first.into_data().unwrap(), "ab");
         let error = body.frame().await.unwrap().unwrap_err();
@@ -377,7 +377,7 @@ mod tests {
         let empty = futures_util::stream::repeat_with(|| data(""));
         let mut body = RetryBody::untouched(StreamBody::new(empty));
         let seen = look(&mut body, 4, pending()).await;
-        assert_eq!(seen, (Vec::new(), Looked::Enough));
+        assert_eq!(seen, (Vec::new(), Inspected::Enough));
         assert!(body.drained(Version::HTTP_11, 4).await.is_none());
     }
 }

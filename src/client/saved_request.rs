@@ -6,12 +6,12 @@ mod of_reqwest;
 use super::measure::Measure;
 use super::resend::{Replay, Resend, is_told_length, set};
 use crate::policy::RewriteWith;
-use crate::route::{Move, public_authority};
+use crate::route::{Rebase, public_authority};
 use http::{Extensions, HeaderMap, Method};
 use std::borrow::Cow;
 
 /// What later attempts of an `http::Request` are made of.
-pub struct SpareRequest<B> {
+pub struct SavedRequest<B> {
     request: http::Request<B>,
     /// What the body measured before the first attempt.
     first: Measure,
@@ -19,7 +19,7 @@ pub struct SpareRequest<B> {
 
 #[diagnostic::do_not_recommend]
 impl<B: Replay + Send> Resend for http::Request<B> {
-    type Spare = SpareRequest<B>;
+    type Saved = SavedRequest<B>;
 
     fn method(&self) -> &Method {
         self.method()
@@ -58,39 +58,39 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         Some(self.extensions_mut())
     }
 
-    fn keep_spare(&mut self, _: usize) -> Option<SpareRequest<B>> {
+    fn save_in_place(&mut self, _: usize) -> Option<SavedRequest<B>> {
         let first = self.body().measure();
         let request = B::replay_request(self)?;
-        Some(SpareRequest { request, first })
+        Some(SavedRequest { request, first })
     }
 
-    fn again(spare: SpareRequest<B>, last: bool) -> (Self, Option<SpareRequest<B>>) {
-        let SpareRequest { request, first } = spare;
+    fn again(saved: SavedRequest<B>, last: bool) -> (Self, Option<SavedRequest<B>>) {
+        let SavedRequest { request, first } = saved;
         let later = match last {
             true => None,
             false => B::replay_request(&request),
         };
-        let later = later.map(|request| SpareRequest { request, first });
+        let later = later.map(|request| SavedRequest { request, first });
         (request, later)
     }
 
-    fn head(spare: &SpareRequest<B>) -> &Self {
-        &spare.request
+    fn head(saved: &SavedRequest<B>) -> &Self {
+        &saved.request
     }
 
-    fn can_resend(spare: &SpareRequest<B>, answered: bool) -> bool {
-        let SpareRequest { request, first } = spare;
+    fn can_resend(saved: &SavedRequest<B>, answered: bool) -> bool {
+        let SavedRequest { request, first } = saved;
         let body = request.body();
         first.is_still(body.measure())
             && body.can_replay(answered && !is_told_length(request.headers(), body.bytes_read()))
     }
 
-    fn next_in_turn(spare: &mut SpareRequest<B>) {
-        spare.request.body_mut().next_in_turn();
+    fn next_in_turn(saved: &mut SavedRequest<B>) {
+        saved.request.body_mut().next_in_turn();
     }
 
-    fn amend(spare: &mut SpareRequest<B>, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        let request = &mut spare.request;
+    fn amend(saved: &mut SavedRequest<B>, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
+        let request = &mut saved.request;
         if let Some((way, uri)) = way.and_then(|way| Some((way, way.of(request.uri())?))) {
             let before = std::mem::replace(request.uri_mut(), uri);
             way.leave_behind(request.headers_mut(), &before);
@@ -98,8 +98,8 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         set(request.headers_mut(), headers);
     }
 
-    fn rewrite(spare: &mut SpareRequest<B>, with: &mut RewriteWith<'_>) -> bool {
-        let SpareRequest { request, first } = spare;
+    fn rewrite(saved: &mut SavedRequest<B>, with: &mut RewriteWith<'_>) -> bool {
+        let SavedRequest { request, first } = saved;
         let mut headers = request.headers().clone();
         let body = request.body_mut();
         let changed = body.rewrite(&mut |body| with(&mut headers, body));
@@ -152,7 +152,7 @@ mod tests {
             .body("b".to_owned())
             .unwrap();
         request.extensions_mut().insert(7_u8);
-        let (request, copy) = request.spare(0);
+        let (request, copy) = request.save(0);
         let copy = copy.unwrap().request;
         assert_eq!(
             (copy.method(), copy.uri()),
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn the_last_copy_is_the_spare_itself() {
-        let (_, spare) = http::Request::new("b".to_owned()).spare(0);
-        let (_, spare) = <http::Request<String>>::again(spare.unwrap(), false);
-        let (request, spare) = <http::Request<String>>::again(spare.unwrap(), true);
+        let (_, saved) = http::Request::new("b".to_owned()).save(0);
+        let (_, saved) = <http::Request<String>>::again(saved.unwrap(), false);
+        let (request, saved) = <http::Request<String>>::again(saved.unwrap(), true);
         assert_eq!(request.body(), "b");
-        assert!(spare.is_none());
+        assert!(saved.is_none());
     }
 }

@@ -12,7 +12,7 @@ use super::problems::{Problems, Unknown};
 use super::retry::{Given, Growth, Limit, Retry, RetryBlock};
 use super::value::Value;
 use crate::error::ConfigError;
-use crate::policy::{Backoff, Directives, Jitter, Origin, Preset, RetryPolicy, Rule};
+use crate::policy::{Backoff, Jitter, Origin, Preset, RetryPolicy, Rule, Rules};
 use place::Inside;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -66,7 +66,7 @@ impl Resolver<'_> {
             .find_map(|layer| layer.otherwise.as_ref());
         let otherwise = self.otherwise(otherwise, &retry, &mut inside);
         let origins = retry.given().into_iter();
-        let directives = Directives {
+        let directives = Rules {
             rules: rules.into(),
             otherwise,
             origins: origins
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         &self,
         name: impl Into<Cow<'static, str>>,
         retry: &Retry,
-        directives: Directives,
+        directives: Rules,
     ) -> RetryPolicy {
         let limit = match (value(&retry.limit), &retry.limit) {
             (Some(Limit::Never), _) => 0,

@@ -5,17 +5,17 @@ use super::headers::name_of;
 use super::scalar::{attempts, methods, statuses, texts};
 use super::shown::is_public;
 use super::value::Value;
-use crate::policy::{Ending, HeaderTest, Test, Trouble, When};
+use crate::policy::{ErrorGroup, HeaderTest, ResultKind, Test, When};
 use std::sync::Arc;
 
-const TROUBLES: [(&str, Trouble); 7] = [
-    ("any", Trouble::Any),
-    ("connect", Trouble::Connect),
-    ("timeout", Trouble::Timeout),
-    ("reset", Trouble::Reset),
-    ("dns", Trouble::Dns),
-    ("tls", Trouble::Tls),
-    ("body", Trouble::Body),
+const TROUBLES: [(&str, ErrorGroup); 7] = [
+    ("any", ErrorGroup::Any),
+    ("connect", ErrorGroup::Connect),
+    ("timeout", ErrorGroup::Timeout),
+    ("reset", ErrorGroup::Reset),
+    ("dns", ErrorGroup::Dns),
+    ("tls", ErrorGroup::Tls),
+    ("body", ErrorGroup::Body),
 ];
 
 /// What reports call an error, and what people do, with the word for it here.
@@ -82,7 +82,7 @@ fn read_tests(block: &mut Block<'_>) -> Vec<Test> {
         tests.extend(block.take(key).and_then(read));
     };
     test("outcome", &|node| {
-        let word = node.word(&[("ok", Ending::Ok), ("error", Ending::Error)]);
+        let word = node.word(&[("ok", ResultKind::Ok), ("error", ResultKind::Error)]);
         word.map(Test::Outcome)
     });
     test("status", &|node| Some(Test::Status(statuses(&node))));

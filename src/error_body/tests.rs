@@ -2,8 +2,8 @@ use super::visitor::DEEPEST_NESTING;
 use super::*;
 use std::time::Duration;
 
-fn read(text: &str) -> Evidence {
-    Evidence::read(text.as_bytes())
+fn read(text: &str) -> ErrorBody {
+    ErrorBody::read(text.as_bytes())
 }
 
 fn codes(text: &str) -> Vec<String> {
@@ -70,7 +70,7 @@ fn a_message_that_was_cut_off_keeps_what_came_of_it() {
 
 #[test]
 fn bytes_that_are_no_text_spoil_only_themselves() {
-    let body = Evidence::read(b"{\"message\": \"caf\xe9, retry in 2s\", \"code\": \"busy\"}");
+    let body = ErrorBody::read(b"{\"message\": \"caf\xe9, retry in 2s\", \"code\": \"busy\"}");
     assert_eq!(body.codes, ["busy"]);
     assert_eq!(body.delay(), Some(Duration::from_secs(2)));
 }

@@ -1,7 +1,7 @@
-//! The walk over a JSON text, which keeps nothing of it but what an [`Evidence`] holds.
+//! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
 
 use super::keys::{is_exception, place};
-use crate::policy::Evidence;
+use crate::policy::ErrorBody;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -30,13 +30,13 @@ pub(super) struct Place {
 
 /// A value still to be read.
 pub(super) struct Value<'a> {
-    body: &'a mut Evidence,
+    body: &'a mut ErrorBody,
     place: Place,
     nesting: u8,
 }
 
 impl<'a> Value<'a> {
-    pub(super) fn whole(body: &'a mut Evidence) -> Self {
+    pub(super) fn whole(body: &'a mut ErrorBody) -> Self {
         let place = Place {
             prose: true,
             top: true,
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 }
 
-impl Evidence {
+impl ErrorBody {
     /// A token has no blanks; AWS puts a namespace before its own.
     fn add_code(&mut self, text: &str) {
         if text.contains(char::is_whitespace) {

@@ -5,7 +5,7 @@ use super::counters::{Counters, Ended, Left};
 use super::micros;
 use super::quota::Quota;
 use super::wait_queue::{Given, Kind, PATIENCE, Ticket, WaitQueue};
-use crate::policy::second;
+use crate::policy::splitmix64;
 use std::task::Waker;
 
 /// The longest time between two looks.
@@ -276,7 +276,7 @@ impl Room {
 
     fn next(&mut self, now: u64) -> Result<(), u64> {
         // One number for each opening, however often somebody looks.
-        let random = second(self.random.wrapping_add(self.controller.opening()));
+        let random = splitmix64(self.random.wrapping_add(self.controller.opening()));
         self.controller.next(now, random)
     }
 

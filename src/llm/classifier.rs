@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
 use super::judge::judge;
-use crate::policy::{Class, Classify, Evidence, Outcome, Verdict};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -39,8 +39,8 @@ impl LlmClassifier {
 impl Classify for LlmClassifier {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let (status, headers) = (outcome.status()?, outcome.headers()?);
-        let nothing = Evidence::default();
-        let judged = judge(status, headers, outcome.evidence().unwrap_or(&nothing));
+        let nothing = ErrorBody::default();
+        let judged = judge(status, headers, outcome.error_body().unwrap_or(&nothing));
         match outcome.class() {
             Class::Success if judged.reason.is_none() => None,
             _ => Some(judged),

@@ -2,7 +2,7 @@
 
 use super::judge::judge_event;
 use super::stream::{Peek, Seen};
-use crate::policy::{Class, Look, LookAtStream, Looked, Outcome, Reach, Reason, Verdict};
+use crate::policy::{Class, Inspect, InspectStream, Inspected, Outcome, Reach, Reason, Verdict};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl HoldStreams {
 }
 
 impl crate::policy::HoldStreams for HoldStreams {
-    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn LookAtStream>> {
+    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>> {
         let headers = outcome.headers()?;
         let stream = headers
             .get(CONTENT_TYPE)
@@ -73,7 +73,7 @@ impl crate::policy::HoldStreams for HoldStreams {
             Box::new(Held {
                 peek: Peek::new(),
                 seen: Seen::Hold,
-            }) as Box<dyn LookAtStream>
+            }) as Box<dyn InspectStream>
         })
     }
 
@@ -87,7 +87,7 @@ struct Held {
     seen: Seen,
 }
 
-impl Look for Held {
+impl Inspect for Held {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         self.seen = self.peek.feed(data);
         match self.seen {
@@ -97,12 +97,12 @@ impl Look for Held {
     }
 }
 
-impl LookAtStream for Held {
-    fn verdict(&mut self, looked: Looked) -> Option<Verdict> {
-        if looked == Looked::TimeIsUp {
+impl InspectStream for Held {
+    fn verdict(&mut self, looked: Inspected) -> Option<Verdict> {
+        if looked == Inspected::TimeIsUp {
             return Some(failure(Reason::Timeout));
         }
-        if looked == Looked::AtTheEnd {
+        if looked == Inspected::AtTheEnd {
             self.seen = self.peek.end();
         }
         match &self.seen {

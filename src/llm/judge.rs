@@ -4,14 +4,14 @@ use super::codes::{Meaning, is_spent_by_number, meaning};
 use super::context::overflows;
 use super::counts::{has_zero_limit, limit_and_requested};
 use super::window;
-use crate::policy::{Class, Evidence, Reach, Reason, ServerDelay, Verdict};
+use crate::policy::{Class, ErrorBody, Reach, Reason, ServerDelay, Verdict};
 use http::{HeaderMap, StatusCode};
 
 /// Judges a response by its status, its headers and its body.
 ///
 /// The body of a success counts only where it is an error by its shape: whoever does not want it looked at gives an
 /// empty one.
-pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &Evidence) -> Verdict {
+pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Verdict {
     let answer = Answer::new(status.as_u16(), headers, body);
     match answer.status {
         ..400 if !body.is_error => success(),
@@ -26,7 +26,7 @@ pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &Evidence) ->
 
 /// Judges an error inside a stream that began as a success, where no status and no header tells of it.
 pub(crate) fn judge_event(json: &[u8]) -> Verdict {
-    let (headers, body) = (HeaderMap::new(), Evidence::read(json));
+    let (headers, body) = (HeaderMap::new(), ErrorBody::read(json));
     let answer = Answer::new(0, &headers, &body);
     Answer {
         status: answer.own_status().unwrap_or(500),
@@ -59,12 +59,12 @@ fn is_retryable(verdict: Verdict) -> bool {
 struct Answer<'a> {
     status: u16,
     headers: &'a HeaderMap,
-    body: &'a Evidence,
+    body: &'a ErrorBody,
     meanings: Vec<Meaning>,
 }
 
 impl<'a> Answer<'a> {
-    fn new(status: u16, headers: &'a HeaderMap, body: &'a Evidence) -> Self {
+    fn new(status: u16, headers: &'a HeaderMap, body: &'a ErrorBody) -> Self {
         let by_header = headers
             .get("x-amzn-errortype")
             .and_then(|value| value.to_str().ok())

@@ -2,7 +2,9 @@
 
 use super::counts::{Counts, context_counts, limit_and_requested};
 use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
-use crate::policy::{Decimal, Evidence, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut};
+use crate::policy::{
+    Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut,
+};
 
 /// Cuts the longest text of a request that is too long for the model: to what fits where the error states the counts
 /// (limit / actual x 0.9), else to three quarters.
@@ -41,7 +43,7 @@ impl Rewrite for Truncation {
         if !outcome.reason().is_some_and(Reason::is_too_long) {
             return None;
         }
-        let stated = || outcome.evidence().and_then(stated_share);
+        let stated = || outcome.error_body().and_then(stated_share);
         let share = self.share.or_else(stated).unwrap_or_default();
         let keep = self.keep;
         Some(Box::new(move |headers, body| {
@@ -59,18 +61,18 @@ impl Rewrite for Truncation {
 }
 
 /// What fits by the error's own counts.
-fn stated_share(evidence: &Evidence) -> Option<Share> {
+fn stated_share(body: &ErrorBody) -> Option<Share> {
     let Counts {
         input,
         output,
         limit,
-    } = context_counts(&evidence.prose);
+    } = context_counts(&body.prose);
     let of_context = || {
         let actual = input?.saturating_add(output.unwrap_or_default());
         Some(Share::fitting(limit?, actual))
     };
     let of_rate = || {
-        let (limit, requested) = limit_and_requested(&evidence.prose)?;
+        let (limit, requested) = limit_and_requested(&body.prose)?;
         Some(Share::fitting(limit, requested))
     };
     of_context().or_else(of_rate)

@@ -187,7 +187,7 @@ impl RetryPolicyBuilder {
     pub(crate) fn directives(
         self,
         name: impl Into<std::borrow::Cow<'static, str>>,
-        directives: super::Directives,
+        directives: super::Rules,
     ) -> Self {
         self.with(|settings| {
             settings.name = name.into();

@@ -143,22 +143,22 @@ struct Scaled {
 
 impl Scaled {
     fn whole(value: u128) -> Self {
-        let spare = value.leading_zeros().min(127);
-        let top = (value << spare) >> 64;
+        let saved = value.leading_zeros().min(127);
+        let top = (value << saved) >> 64;
         Self {
             mantissa: u64::try_from(top).unwrap_or(u64::MAX),
-            exponent: 64_i32.saturating_sub_unsigned(spare),
+            exponent: 64_i32.saturating_sub_unsigned(saved),
         }
     }
 
     fn ratio(micros: u64) -> Self {
-        let spare = micros.leading_zeros().min(63);
-        let ratio = Self::whole((u128::from(micros << spare) << 64) / WIDE_ONE);
+        let saved = micros.leading_zeros().min(63);
+        let ratio = Self::whole((u128::from(micros << saved) << 64) / WIDE_ONE);
         Self {
             exponent: ratio
                 .exponent
                 .saturating_sub(64)
-                .saturating_sub_unsigned(spare),
+                .saturating_sub_unsigned(saved),
             ..ratio
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A policy's directives; by default there are none.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Directives {
+pub(crate) struct Rules {
     pub(crate) rules: Arc<[Rule]>,
     pub(crate) otherwise: Otherwise,
     /// Given, only these outcomes are retried where no rule speaks, whatever their class.
@@ -190,7 +190,7 @@ impl Ruling<'_> {
     };
 }
 
-impl Directives {
+impl Rules {
     /// Whether a request may be sent again when its limit of retries is reached.
     pub(super) fn resend_beyond_the_limit(&self) -> bool {
         !self.rules.is_empty()

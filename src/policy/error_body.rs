@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The start of an error body, or an error's words, and what was found in it.
 #[derive(Clone, Default)]
-pub(crate) struct Evidence {
+pub(crate) struct ErrorBody {
     /// All of it, in lower case.
     pub(crate) text: String,
     /// The tokens under the keys that APIs use for them; none has a blank.
@@ -27,7 +27,7 @@ pub(crate) struct Evidence {
 }
 
 #[cfg(feature = "llm")]
-impl Evidence {
+impl ErrorBody {
     /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
     /// hide what the headers say.
     pub(crate) fn delay(&self) -> Option<Duration> {
@@ -42,8 +42,8 @@ impl Evidence {
 }
 
 /// What a server wrote is nobody else's to read.
-impl fmt::Debug for Evidence {
+impl fmt::Debug for ErrorBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Evidence").finish_non_exhaustive()
+        f.debug_struct("ErrorBody").finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
     not(any(feature = "tower", feature = "reqwest")),
     expect(unreachable_pub, reason = "a trait of the adapters names it")
 )]
-pub trait Look: Send {
+pub trait Inspect: Send {
     #[cfg_attr(
         not(any(feature = "tower", feature = "reqwest")),
         allow(dead_code, reason = "adapters alone have bodies; a box calls it too")
@@ -19,7 +19,7 @@ pub trait Look: Send {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
 }
 
-impl Look for Box<dyn LookAtStream> {
+impl Inspect for Box<dyn InspectStream> {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         (**self).see(data)
     }
@@ -33,7 +33,7 @@ impl Look for Box<dyn LookAtStream> {
     not(any(feature = "tower", feature = "reqwest")),
     expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
 )]
-pub enum Looked {
+pub enum Inspected {
     /// It has seen enough.
     Enough,
     /// There is no more to see: the body is at its end, or has failed.
@@ -45,14 +45,14 @@ pub enum Looked {
 /// Holds back the start of streamed answers, which may turn out to be failures.
 pub(crate) trait HoldStreams: Send + Sync {
     /// A look at this answer, if it is a stream that may.
-    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn LookAtStream>>;
+    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>>;
 
     /// How long it may hold one back.
     fn first_event_timeout(&self) -> Option<Duration>;
 }
 
 /// A look at the start of a stream.
-pub(crate) trait LookAtStream: Look {
+pub(crate) trait InspectStream: Inspect {
     /// What the stream turned out to be, if not the answer.
-    fn verdict(&mut self, looked: Looked) -> Option<Verdict>;
+    fn verdict(&mut self, looked: Inspected) -> Option<Verdict>;
 }

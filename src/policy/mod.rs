@@ -51,12 +51,12 @@ pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
-pub(crate) use directives::{By, Directives, OnExhausted, Origin, Otherwise};
+pub(crate) use directives::{By, OnExhausted, Origin, Otherwise, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use directives::{Counter, Failover, Rule, ServerDelays, Then, Wait};
-pub(crate) use error_body::Evidence;
-pub(crate) use look::{HoldStreams, Look, LookAtStream, Looked};
-pub(crate) use moment::second;
+pub(crate) use error_body::ErrorBody;
+pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
+pub(crate) use moment::splitmix64;
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
@@ -64,7 +64,7 @@ pub(crate) use presets::Preset;
 pub(crate) use rewrite::Rewritten;
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
 #[cfg(feature = "serde")]
-pub(crate) use when::{Ending, HeaderTest, Test, Trouble, When};
+pub(crate) use when::{ErrorGroup, HeaderTest, ResultKind, Test, When};
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -129,7 +129,7 @@ struct Settings {
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,
     streams: Option<Arc<dyn HoldStreams>>,
-    directives: Directives,
+    directives: Rules,
 }
 
 /// What the user taught the policy of one error type.
@@ -170,7 +170,7 @@ impl RetryPolicy {
     /// Whether the classifier must see the start of the answer's body.
     pub(crate) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         let own = self.0.classify.as_ref();
-        outcome.evidence().is_none() && own.is_some_and(|own| own.reads_body(outcome))
+        outcome.error_body().is_none() && own.is_some_and(|own| own.reads_body(outcome))
     }
 
     /// The same rules under another name.
@@ -193,7 +193,7 @@ impl RetryPolicy {
     }
 
     #[cfg(feature = "serde")]
-    pub(crate) fn directives(&self) -> &Directives {
+    pub(crate) fn directives(&self) -> &Rules {
         &self.0.directives
     }
 
@@ -205,7 +205,7 @@ impl RetryPolicy {
 
     /// Whether a success by the standard tables is one, whatever else the policy holds.
     pub(crate) fn takes_successes_as_they_are(&self) -> bool {
-        let Directives {
+        let Rules {
             rules,
             otherwise,
             retry_on,

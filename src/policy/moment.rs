@@ -62,7 +62,7 @@ pub(crate) fn uniform(random: u64, span: u128) -> u128 {
 /// # Source
 ///
 /// The finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-pub(crate) fn second(random: u64) -> u64 {
+pub(crate) fn splitmix64(random: u64) -> u64 {
     let a = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let b = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let c = (b ^ (b >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn the_second_number_differs_from_the_first() {
         for random in [0, 1, u64::MAX] {
-            assert_ne!(second(random), random);
+            assert_ne!(splitmix64(random), random);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
-use super::error_body::Evidence;
+use super::error_body::ErrorBody;
 use super::reason::Reason;
 use super::verdict::Verdict;
 use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
@@ -28,7 +28,7 @@ pub struct Outcome<'a> {
     what: What<'a>,
     class: Class,
     reach: Reach,
-    evidence: Option<&'a Evidence>,
+    error_body: Option<&'a ErrorBody>,
     reason: Option<Reason>,
     /// What the answer's body asks for.
     asked: Option<Duration>,
@@ -68,7 +68,7 @@ impl<'a> Outcome<'a> {
             what: What::Done,
             class: Class::Success,
             reach: Reach::Answered,
-            evidence: None,
+            error_body: None,
             reason: None,
             asked: None,
             shared: true,
@@ -86,7 +86,7 @@ impl<'a> Outcome<'a> {
             what: What::Response(status, headers),
             class,
             reach,
-            evidence: None,
+            error_body: None,
             reason: None,
             asked: None,
             shared: true,
@@ -104,7 +104,7 @@ impl<'a> Outcome<'a> {
             what: What::Error(kind),
             class,
             reach,
-            evidence: None,
+            error_body: None,
             reason: None,
             asked: None,
             shared: true,
@@ -197,9 +197,9 @@ impl<'a> Outcome<'a> {
     }
 
     /// The same outcome, with what was read of it beyond its head.
-    pub(crate) fn with_evidence(self, evidence: &'a Evidence) -> Self {
+    pub(crate) fn with_error_body(self, body: &'a ErrorBody) -> Self {
         Self {
-            evidence: Some(evidence),
+            error_body: Some(body),
             ..self
         }
     }
@@ -212,7 +212,7 @@ impl<'a> Outcome<'a> {
                 What::Error(kind) => What::Error(kind),
                 What::Status(status) => What::Status(status),
             },
-            evidence: None,
+            error_body: None,
             hints: None,
             ..self
         }
@@ -227,8 +227,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
-        self.evidence
+    pub(crate) fn error_body(&self) -> Option<&'a ErrorBody> {
+        self.error_body
     }
 
     /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.

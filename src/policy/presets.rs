@@ -1,6 +1,6 @@
 //! The presets, each number with its reason. All share one rule: bounded attempts, always jitter.
 
-use super::{Backoff, Directives, Methods, RetryPolicy, Settings};
+use super::{Backoff, Methods, RetryPolicy, Rules, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl Preset {
             own_errors: Vec::new(),
             rewrite: None,
             streams: None,
-            directives: Directives::default(),
+            directives: Rules::default(),
         }))
     }
 }

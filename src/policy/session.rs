@@ -260,7 +260,7 @@ impl RetrySession {
 
     /// Whether a rule must look into the outcome before it can decide.
     pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
-        if outcome.evidence().is_some() || self.standing_aside.is_some() {
+        if outcome.error_body().is_some() || self.standing_aside.is_some() {
             return false;
         }
         let seen = self.seen(outcome, false);

@@ -1,7 +1,7 @@
 //! Conditions on an outcome: what the rules of a document are made of.
 
 use super::classify::{Class, ErrorKind};
-use super::error_body::Evidence;
+use super::error_body::ErrorBody;
 use super::outcome::Outcome;
 use http::{HeaderMap, HeaderName, Method};
 use std::ops::RangeInclusive;
@@ -18,9 +18,9 @@ pub(crate) struct When(pub(crate) Arc<[Test]>);
     expect(dead_code, reason = "documents make it")
 )]
 pub(crate) enum Test {
-    Outcome(Ending),
+    Outcome(ResultKind),
     Status(Vec<RangeInclusive<u16>>),
-    Error(Vec<Trouble>),
+    Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
     Code(Vec<String>),
     /// A part of an error body or of an error's words, in lower case.
@@ -41,7 +41,7 @@ pub(crate) enum Test {
     not(feature = "serde"),
     expect(dead_code, reason = "documents make it")
 )]
-pub(crate) enum Ending {
+pub(crate) enum ResultKind {
     Ok,
     Error,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Ending {
     not(feature = "serde"),
     expect(dead_code, reason = "documents make it")
 )]
-pub(crate) enum Trouble {
+pub(crate) enum ErrorGroup {
     Any,
     Connect,
     Timeout,
@@ -95,8 +95,8 @@ impl Test {
     fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
         let outcome = seen.outcome;
         Some(match self {
-            Self::Outcome(Ending::Ok) => outcome.class() == Class::Success,
-            Self::Outcome(Ending::Error) => outcome.class() != Class::Success,
+            Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
+            Self::Outcome(ResultKind::Error) => outcome.class() != Class::Success,
             Self::Status(ranges) => outcome.status().is_some_and(|status| {
                 let status = status.as_u16();
                 ranges.iter().any(|range| range.contains(&status))
@@ -126,18 +126,18 @@ impl Test {
 
 impl Seen<'_> {
     /// Only what failed is read: the body of a success belongs to the caller alone.
-    fn read(&self, holds: impl Fn(&Evidence) -> bool) -> Option<bool> {
+    fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
         if self.outcome.class() == Class::Success {
             return Some(false);
         }
-        match self.outcome.evidence() {
-            Some(evidence) => Some(holds(evidence)),
+        match self.outcome.error_body() {
+            Some(body) => Some(holds(body)),
             None => self.final_word.then_some(false),
         }
     }
 }
 
-impl Trouble {
+impl ErrorGroup {
     fn covers(self, kind: ErrorKind) -> bool {
         match self {
             Self::Any => true,
@@ -223,11 +223,11 @@ mod tests {
         let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
         assert_eq!(holds(message(), &failed, false), None);
         assert_eq!(holds(message(), &failed, true), Some(false));
-        let evidence = Evidence {
+        let body = ErrorBody {
             text: "please slow down now".into(),
-            ..Evidence::default()
+            ..ErrorBody::default()
         };
-        let read = failed.with_evidence(&evidence);
+        let read = failed.with_error_body(&body);
         assert_eq!(holds(message(), &read, false), Some(true));
     }
 

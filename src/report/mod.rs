@@ -16,7 +16,7 @@ pub use failed::RequestFailed;
 pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 
-pub(crate) use recorder::{Story, Subject};
+pub(crate) use recorder::{ReportRecorder, Subject};
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
 

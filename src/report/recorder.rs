@@ -37,7 +37,7 @@ impl Subject {
 }
 
 /// One request's report in the making, and those who are told of it.
-pub(crate) struct Story {
+pub(crate) struct ReportRecorder {
     subject: Subject,
     observers: Arc<[Arc<dyn Observer>]>,
     slot: Option<ReportSlot>,
@@ -53,7 +53,7 @@ pub(crate) struct Story {
     span: AttemptSpan,
 }
 
-impl Story {
+impl ReportRecorder {
     pub(crate) fn new(
         subject: Subject,
         observers: Arc<[Arc<dyn Observer>]>,

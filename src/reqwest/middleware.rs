@@ -1,7 +1,9 @@
 //! The middleware, and how the loop sends through what comes after it.
 
 use crate::client::error_chain::words;
-use crate::client::options::{Admitted, Wishes, facts, give_key, http_outcome, http_trail, number};
+use crate::client::options::{
+    Admitted, RequestOptions, facts, give_key, http_outcome, http_trail, number,
+};
 use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
@@ -10,11 +12,11 @@ use crate::nested::AttemptMark;
 use crate::policy::{
     Attempt, CannedResponse, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, Verdict,
 };
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::{Call, FirstAttempt, Transport};
-use crate::route::{Move, Route};
+use crate::route::{Rebase, Route};
 use crate::runtime::{Sleep, TokioRuntime};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
@@ -81,10 +83,10 @@ impl RetryMiddleware {
 
 /// What the loop needs should the first attempt not be a success.
 struct Rest {
-    wishes: Wishes,
+    wishes: RequestOptions,
     route: Arc<Route>,
     mark: AttemptMark,
-    spare: Option<<Request as Resend>::Spare>,
+    saved: Option<<Request as Resend>::Saved>,
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
     /// What the classifier has said of the first attempt.
@@ -127,9 +129,9 @@ impl Middleware for RetryMiddleware {
                 return attempts.await;
             };
             if rest.mark.repeats() {
-                rest.spare = request.keep_spare(engine.recorded);
+                rest.saved = request.save_in_place(engine.recorded);
             }
-            if rest.spare.is_none() {
+            if rest.saved.is_none() {
                 rest.unkept = Some(facts(&request));
             }
             let result = {
@@ -149,7 +151,7 @@ impl Middleware for RetryMiddleware {
 
 impl Rest {
     fn of(engine: &Engine, request: &mut Request, extensions: &Extensions) -> Self {
-        let mut wishes = Wishes::of(Some(extensions));
+        let mut wishes = RequestOptions::of(Some(extensions));
         let route = wishes.route(engine, request);
         let started = engine.runtime.now();
         give_key(engine, request);
@@ -162,7 +164,7 @@ impl Rest {
             wishes,
             route,
             mark,
-            spare: None,
+            saved: None,
             unkept: None,
             said: None,
             before,
@@ -182,7 +184,7 @@ impl Rest {
         self.route.succeeds(response.status(), response.headers())?;
         if self.mark.repeats() {
             self.route.deposit(self.started);
-            let asked = self.spare.as_ref().map(Request::head);
+            let asked = self.saved.as_ref().map(Request::head);
             let urls = asked.and_then(Resend::url).zip(Answer::url(response));
             engine.redirects.check(&self.mark, urls);
         }
@@ -223,7 +225,7 @@ impl RetryMiddleware {
         let Rest {
             wishes,
             route,
-            spare,
+            saved,
             unkept,
             said,
             before,
@@ -233,7 +235,7 @@ impl RetryMiddleware {
             ..
         } = rest;
         let engine = Arc::clone(&self.engine);
-        let request = spare.as_ref().map(Request::head);
+        let request = saved.as_ref().map(Request::head);
         let facts = request.map(facts).or(unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
         let mut progress = wishes.progress((engine, route), request, facts, started);
@@ -245,7 +247,7 @@ impl RetryMiddleware {
         Box::pin(call.go_on(FirstAttempt {
             result,
             said,
-            spare,
+            saved,
             mark,
             started,
         }))
@@ -281,11 +283,11 @@ struct Chain<'a> {
 
 impl Transport for Chain<'_> {
     type Request = Request;
-    type Spare = <Request as Resend>::Spare;
+    type Saved = <Request as Resend>::Saved;
     type Response = Response;
     type Error = Error;
 
-    fn step_back(&mut self) -> bool {
+    fn release_readiness(&mut self) -> bool {
         false
     }
 
@@ -293,33 +295,33 @@ impl Transport for Chain<'_> {
         Ok(())
     }
 
-    fn spare(&self, request: Request) -> (Request, Option<Self::Spare>) {
-        request.spare(self.recorded)
+    fn save(&self, request: Request) -> (Request, Option<Self::Saved>) {
+        request.save(self.recorded)
     }
 
-    fn again(spare: Self::Spare, last: bool) -> (Request, Option<Self::Spare>) {
-        Resend::again(spare, last)
+    fn again(saved: Self::Saved, last: bool) -> (Request, Option<Self::Saved>) {
+        Resend::again(saved, last)
     }
 
-    fn can_resend(spare: &Self::Spare, answered: bool) -> bool {
-        <Request as Resend>::can_resend(spare, answered)
+    fn can_resend(saved: &Self::Saved, answered: bool) -> bool {
+        <Request as Resend>::can_resend(saved, answered)
     }
 
-    fn next_in_turn(spare: &mut Self::Spare) {
-        <Request as Resend>::next_in_turn(spare);
+    fn next_in_turn(saved: &mut Self::Saved) {
+        <Request as Resend>::next_in_turn(saved);
     }
 
-    fn show_head(spare: &Self::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
-        let head = <Request as Resend>::head(spare);
+    fn show_head(saved: &Self::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
+        let head = <Request as Resend>::head(saved);
         see(head.headers(), None);
     }
 
-    fn amend(spare: &mut Self::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        <Request as Resend>::amend(spare, headers, way);
+    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
+        <Request as Resend>::amend(saved, headers, way);
     }
 
-    fn rewrite(spare: &mut Self::Spare, with: &mut RewriteWith<'_>) -> bool {
-        <Request as Resend>::rewrite(spare, with)
+    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool {
+        <Request as Resend>::rewrite(saved, with)
     }
 
     async fn send(&mut self, mut request: Request, attempt: Attempt) -> Result<Response> {
@@ -341,10 +343,10 @@ impl Transport for Chain<'_> {
 
     fn trail<'a>(
         policy: &RetryPolicy,
-        spare: Option<&'a Self::Spare>,
+        saved: Option<&'a Self::Saved>,
         result: Option<&'a Result<Response>>,
     ) -> Trail<'a> {
-        http_trail::<Response, _, _>(true, policy, spare.map(Request::head), result)
+        http_trail::<Response, _, _>(true, policy, saved.map(Request::head), result)
     }
 
     fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {
@@ -353,9 +355,9 @@ impl Transport for Chain<'_> {
 
     fn look(
         response: Response,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Response, Looked)> + Send {
+    ) -> impl Future<Output = (Response, Inspected)> + Send {
         <Response as Answer>::look(response, look, time)
     }
 

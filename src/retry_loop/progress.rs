@@ -9,12 +9,12 @@ use crate::error::AttemptTimeout;
 use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed};
 use crate::nested::AttemptMark;
 use crate::policy::{
-    Attempt, By, CannedResponse, Class, ErrorKind, Evidence, Moment, OnExhausted, Outcome,
+    Attempt, By, CannedResponse, Class, ErrorBody, ErrorKind, Moment, OnExhausted, Outcome,
     Redirected, RetryPlan, RetrySession, Server, Stop, StopReason,
 };
 use crate::redirects::{Trail, Watch};
-use crate::report::{AttemptSpan, DeadLetter, RetryReport, Story, Subject};
-use crate::route::{Head, Move, Route, is_same_server, public_authority};
+use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject};
+use crate::route::{Head, Rebase, Route, is_same_server, public_authority};
 use crate::runtime::within;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ pub(crate) struct Progress {
     pub(crate) route: Arc<Route>,
     pub(crate) session: RetrySession,
     pub(crate) budget: RetryBudget,
-    pub(crate) story: Story,
+    pub(crate) recorder: ReportRecorder,
     /// Kept only where the policy may need it in the end.
     pub(crate) head: Option<Box<RequestHead>>,
     /// Who shares a rate limit with this request.
@@ -69,9 +69,9 @@ pub(super) enum LastWord {
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<T::Spare>),
+    Done(Result<T::Response, T::Error>, Option<T::Saved>),
     Cut(T::Error, Stop),
-    CutForRetry(Planned, Option<T::Error>, T::Spare),
+    CutForRetry(Planned, Option<T::Error>, T::Saved),
 }
 
 /// A retry that is paid for, and when it is due.
@@ -102,7 +102,7 @@ pub(super) enum Step<T: Transport> {
         planned: Planned,
         /// Nothing where the attempt was cut short and the client's error type cannot say that.
         last: Option<Result<T::Response, T::Error>>,
-        spare: T::Spare,
+        saved: T::Saved,
     },
 }
 
@@ -139,7 +139,7 @@ impl Progress {
         if waited >= Duration::from_millis(1) {
             self.session.has_waited_at_the_gate(waited);
             let now = self.engine.runtime.now();
-            self.story.waited_at_the_gate(waited, now);
+            self.recorder.waited_at_the_gate(waited, now);
         }
         in_time
     }
@@ -168,9 +168,9 @@ impl Progress {
     }
 
     pub(super) fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
-        let span = self.story.attempt_started(now);
+        let span = self.recorder.attempt_started(now);
         let limit = self.session.attempt_limit(now);
-        (span, Attempt::new(self.story.number(), limit))
+        (span, Attempt::new(self.recorder.number(), limit))
     }
 
     /// Waits for an attempt, but past its limit only where there is nothing else to do.
@@ -179,35 +179,35 @@ impl Progress {
         sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
         mark: &AttemptMark,
         limit: Option<Duration>,
-        spare: Option<T::Spare>,
+        saved: Option<T::Saved>,
     ) -> Sent<T> {
         let mut sent = pin!(sent);
         let Some(limit) = limit else {
-            return Sent::Done(sent.await, spare);
+            return Sent::Done(sent.await, saved);
         };
         let timer = self.engine.runtime.sleep(limit);
         if let Some(result) = within(timer, sent.as_mut()).await {
-            return Sent::Done(result, spare);
+            return Sent::Done(result, saved);
         }
-        let whole = spare
+        let whole = saved
             .as_ref()
-            .is_some_and(|spare| T::can_resend(spare, false));
+            .is_some_and(|saved| T::can_resend(saved, false));
         self.session.set_replayable(whole);
         self.admission = None;
         let error = AttemptTimeout::new(limit);
-        let words = Evidence::of_words(&format!("timeout: {error}"));
-        let timeout = Outcome::error(ErrorKind::Timeout).with_evidence(&words);
-        let trail = T::trail(self.session.policy(), spare.as_ref(), None);
+        let words = ErrorBody::of_words(&format!("timeout: {error}"));
+        let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
+        let trail = T::trail(self.session.policy(), saved.as_ref(), None);
         let timeout = timeout.redirected(self.redirected(mark, trail));
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();
         let decided = self.decide(&timeout, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, spare.as_ref()));
-        let (decided, spare) = match (decided, spare) {
-            (Ok(planned), Some(spare)) => {
+        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_ref()));
+        let (decided, saved) = match (decided, saved) {
+            (Ok(planned), Some(saved)) => {
                 self.tell(&timeout, at, planned.by(), false);
-                return Sent::CutForRetry(planned, T::cut(error), spare);
+                return Sent::CutForRetry(planned, T::cut(error), saved);
             }
             undecided => undecided,
         };
@@ -218,7 +218,7 @@ impl Progress {
                 Sent::Cut(error, stop)
             }
             // Nothing could report a timeout: what comes of the attempt is judged when it comes.
-            None => Sent::Done(sent.await, spare),
+            None => Sent::Done(sent.await, saved),
         }
     }
 
@@ -226,11 +226,11 @@ impl Progress {
         &mut self,
         known: Outcome<'static>,
         (result, found): (Result<T::Response, T::Error>, Found),
-        spare: Option<T::Spare>,
+        saved: Option<T::Saved>,
     ) -> Step<T> {
-        let whole = spare
+        let whole = saved
             .as_ref()
-            .is_some_and(|spare| T::can_resend(spare, result.is_ok()));
+            .is_some_and(|saved| T::can_resend(saved, result.is_ok()));
         self.session.set_replayable(whole);
         let head = result.as_ref().ok().and_then(T::head);
         let outcome = self.judged(known.with_head(head), &found);
@@ -239,15 +239,15 @@ impl Progress {
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
         let decided = self.decide(&outcome, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, spare.as_ref()));
+        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_ref()));
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);
         let why = decided.as_ref().err().map(|stop| stop.why);
         let outcome = why.map_or(outcome, |why| outcome.refused(why));
         self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
-        match (decided, spare) {
-            (Ok(planned), Some(mut spare)) => match self.rewrite::<T>(&planned, &mut spare) {
-                true => self.retry(planned, Some(result), spare),
+        match (decided, saved) {
+            (Ok(planned), Some(mut saved)) => match self.rewrite::<T>(&planned, &mut saved) {
+                true => self.retry(planned, Some(result), saved),
                 false => Step::Stop(result, planned.stop(StopReason::NotRetryable)),
             },
             (Ok(planned), None) => Step::Stop(result, planned.without_a_body()),
@@ -256,19 +256,19 @@ impl Progress {
     }
 
     /// Makes the request what the plan wants it to be; false where that cannot be done.
-    fn rewrite<T: Transport>(&mut self, planned: &Planned, spare: &mut T::Spare) -> bool {
+    fn rewrite<T: Transport>(&mut self, planned: &Planned, saved: &mut T::Saved) -> bool {
         let Some(rewrite) = &planned.paid.plan().rewrite else {
             return true;
         };
         let mut cut = None;
-        let changed = T::rewrite(spare, &mut |headers, body| {
+        let changed = T::rewrite(saved, &mut |headers, body| {
             let other = rewrite(headers, body)?;
             self.engine.renew(&mut self.session, headers);
             cut = Some(other.cut);
             Some(other.body)
         });
         if let Some(cut) = cut.filter(|_| changed) {
-            self.story.text_was_cut(cut, self.engine.runtime.now());
+            self.recorder.text_was_cut(cut, self.engine.runtime.now());
         }
         changed
     }
@@ -277,15 +277,15 @@ impl Progress {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        mut spare: T::Spare,
+        mut saved: T::Saved,
     ) -> Step<T> {
-        T::next_in_turn(&mut spare);
+        T::next_in_turn(&mut saved);
         self.session.apply(&planned.paid);
-        self.story.retry_scheduled(&planned.paid, planned.due);
+        self.recorder.retry_scheduled(&planned.paid, planned.due);
         Step::Retry {
             planned,
             last,
-            spare,
+            saved,
         }
     }
 
@@ -310,13 +310,13 @@ impl Progress {
     }
 
     /// Goes on at another service, if the plan names one; gives the way there, and where it comes from.
-    pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<(Move, Place)> {
+    pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<(Rebase, Place)> {
         let service = plan.failover.as_ref()?;
         let destination = self.route.destinations.get(service)?.clone();
         let head = self.head.as_mut()?;
         head.credentials
             .extend_from_slice(self.session.credentials());
-        let way = Move {
+        let way = Rebase {
             credentials: head.credentials.clone(),
             ..self.route.way_to(&destination)
         };
@@ -338,7 +338,7 @@ impl Progress {
         let before = Place {
             session: std::mem::replace(&mut self.session, session),
             budget: std::mem::replace(&mut self.budget, budget),
-            subject: self.story.moved_to(name, &way.to),
+            subject: self.recorder.moved_to(name, &way.to),
             route: std::mem::replace(&mut self.route, route),
         };
         Some((way, before))
@@ -351,7 +351,7 @@ impl Progress {
         };
         self.session = place.session;
         self.budget = place.budget;
-        self.story.goes_back_to(place.subject);
+        self.recorder.goes_back_to(place.subject);
         self.route = place.route;
     }
 
@@ -405,7 +405,7 @@ impl Progress {
             others.for_each(|budget| budget.deposit(at.now));
         }
         let rule = self.session.rule(by);
-        self.story.attempt_ended(outcome, at, rule, done);
+        self.recorder.attempt_ended(outcome, at, rule, done);
     }
 
     /// The end: the report, if it belongs into the response, and what the caller gets.
@@ -416,8 +416,8 @@ impl Progress {
             StopReason::Failed => OnExhausted::Fail,
             _ => self.session.on_exhausted(stop).clone(),
         };
-        let service = self.story.service();
-        let report = self.story.stopped(stop.why, now, tokens_left);
+        let service = self.recorder.service();
+        let report = self.recorder.stopped(stop.why, now, tokens_left);
         let last_word = match (on_exhausted, &report, self.head) {
             (OnExhausted::Fail, Some(report), _) => LastWord::Fail(report.clone()),
             (OnExhausted::Respond(canned), _, Some(head)) => LastWord::Respond(canned, head.uri),

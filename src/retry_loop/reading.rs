@@ -2,7 +2,7 @@
 
 use super::{Progress, Transport};
 use crate::error_body;
-use crate::policy::{ErrorKind, Evidence, HoldStreams, LookAtStream, Outcome, Verdict};
+use crate::policy::{ErrorBody, ErrorKind, HoldStreams, InspectStream, Outcome, Verdict};
 use std::time::Duration;
 
 /// How long an error body is read.
@@ -11,14 +11,14 @@ const EVIDENCE_TIME: Duration = Duration::from_secs(2);
 /// What must be read of an outcome before it can be judged.
 pub(super) enum Needs {
     Nothing,
-    Evidence,
-    Stream(Box<dyn LookAtStream>),
+    ErrorBody,
+    Stream(Box<dyn InspectStream>),
 }
 
 /// What was found in an outcome beyond its head.
 pub(super) enum Found {
     Nothing,
-    Evidence(Evidence),
+    ErrorBody(ErrorBody),
     /// A stream that turned out to be no answer.
     Verdict(Verdict),
 }
@@ -35,12 +35,12 @@ impl Progress {
         let judged = match said {
             Some(said) => outcome.judged(said),
             None if policy.reads_body(&outcome) => {
-                return (outcome.without_head(), Needs::Evidence);
+                return (outcome.without_head(), Needs::ErrorBody);
             }
             None => policy.classify(outcome),
         };
         if self.session.needs_evidence(&judged) {
-            return (outcome.without_head(), Needs::Evidence);
+            return (outcome.without_head(), Needs::ErrorBody);
         }
         let streams = policy
             .streams()
@@ -57,7 +57,7 @@ impl Progress {
     pub(super) async fn hold<T: Transport>(
         &self,
         result: Result<T::Response, T::Error>,
-        mut look: Box<dyn LookAtStream>,
+        mut look: Box<dyn InspectStream>,
         until: Option<Duration>,
     ) -> (Result<T::Response, T::Error>, Found) {
         let Ok(response) = result else {
@@ -90,11 +90,14 @@ impl Progress {
                 let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
                 let mut start = error_body::Start::default();
                 let (response, _) = T::look(response, &mut start, time).await;
-                (Ok(response), Found::Evidence(Evidence::read(start.bytes())))
+                (
+                    Ok(response),
+                    Found::ErrorBody(ErrorBody::read(start.bytes())),
+                )
             }
             Err(error) => {
                 let words = T::words(self.session.policy(), &error, kind);
-                (Err(error), Found::Evidence(Evidence::of_words(&words)))
+                (Err(error), Found::ErrorBody(ErrorBody::of_words(&words)))
             }
         }
     }
@@ -104,7 +107,7 @@ impl Progress {
         let policy = self.session.policy();
         match found {
             Found::Nothing => known,
-            Found::Evidence(evidence) => policy.classify(known.with_evidence(evidence)),
+            Found::ErrorBody(body) => policy.classify(known.with_error_body(body)),
             Found::Verdict(verdict) => known.judged(*verdict),
         }
     }
@@ -114,10 +117,10 @@ impl Progress {
         &self,
         transport: &T,
         result: &'a Result<T::Response, T::Error>,
-        spare: Option<&T::Spare>,
+        saved: Option<&T::Saved>,
     ) -> Outcome<'a> {
         let policy = self.session.policy();
-        let trail = T::trail(policy, spare, Some(result));
+        let trail = T::trail(policy, saved, Some(result));
         let redirected = self.redirected(&self.mark, trail);
         transport.outcome(policy, result).redirected(redirected)
     }

@@ -16,11 +16,11 @@ const MOST_HEADERS: usize = 4_096;
 /// The end of the request in the place of such a retry.
 pub(super) fn with_room<T: Transport>(
     planned: Planned,
-    spare: Option<&T::Spare>,
+    saved: Option<&T::Saved>,
 ) -> Result<Planned, Stop> {
     let mut fits = true;
-    if let (Some(set), Some(spare)) = (&planned.paid.plan().set, spare) {
-        T::show_head(spare, |headers, _| {
+    if let (Some(set), Some(saved)) = (&planned.paid.plan().set, saved) {
+        T::show_head(saved, |headers, _| {
             fits = headers.len().saturating_add(set.len()) <= MOST_HEADERS;
         });
     }

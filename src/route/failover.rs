@@ -26,14 +26,14 @@ const CREDENTIALS: [&str; 9] = [
     not(any(feature = "tower", feature = "reqwest")),
     expect(unreachable_pub, reason = "a trait of the adapters names it")
 )]
-pub struct Move {
+pub struct Rebase {
     pub(crate) from: Option<Uri>,
     pub(crate) to: Uri,
     /// What the policy calls a credential.
     pub(crate) credentials: Vec<HeaderName>,
 }
 
-impl Move {
+impl Rebase {
     /// Takes from the headers of a request what is for the server alone that it comes from: the host, and credentials
     /// unless the same server is behind the other base URL.
     ///
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_request_moves_from_one_base_url_to_another() {
         let moved = |from: Option<&str>, to: &str, target: &str| {
-            let of = Move {
+            let of = Rebase {
                 from: from.map(|from| from.parse().unwrap()),
                 to: to.parse().unwrap(),
                 credentials: Vec::new(),

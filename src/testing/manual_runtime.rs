@@ -1,6 +1,6 @@
 //! A runtime whose time moves only when somebody waits for it.
 
-use crate::policy::{Moment, second};
+use crate::policy::{Moment, splitmix64};
 use crate::runtime::{Runtime, Sleep};
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,7 +136,7 @@ impl World {
             Random::Fixed(random) => *random,
             Random::Seeded(state) => {
                 *state = state.wrapping_add(1);
-                second(*state)
+                splitmix64(*state)
             }
         }
     }
@@ -144,8 +144,8 @@ impl World {
     /// The number of the runtime in the upper half and that of the key in the lower one, each behind a one-to-one mix.
     fn next_key(&mut self) -> u128 {
         self.keys = self.keys.wrapping_add(1);
-        let upper = second(self.number.wrapping_add(second(self.seed)));
-        let lower = second(self.keys.wrapping_add(upper));
+        let upper = splitmix64(self.number.wrapping_add(splitmix64(self.seed)));
+        let lower = splitmix64(self.keys.wrapping_add(upper));
         u128::from(upper) << 64 | u128::from(lower)
     }
 

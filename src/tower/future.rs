@@ -1,7 +1,7 @@
 //! The future of one call: the first attempt in place, the loop boxed only if it comes to that.
 
 use super::service::{Errors, ServiceTransport};
-use crate::client::options::{Admitted, Wishes, facts, give_key};
+use crate::client::options::{Admitted, RequestOptions, facts, give_key};
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
 use crate::gate::NotIdle;
@@ -65,10 +65,10 @@ struct Rest<S, Q: Resend> {
     admitted: Admitted<Arc<Engine>>,
     route: Arc<Route>,
     service: S,
-    spare: Option<Q::Spare>,
+    saved: Option<Q::Saved>,
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
-    wishes: Wishes,
+    wishes: RequestOptions,
     mark: AttemptMark,
     started: Duration,
 }
@@ -85,7 +85,7 @@ where
     X::Error: Send + 'static,
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
-        let mut wishes = Wishes::of(request.extensions());
+        let mut wishes = RequestOptions::of(request.extensions());
         let route = wishes.route(&engine, &request);
         let started = engine.runtime.now();
         give_key(&engine, &mut request);
@@ -106,11 +106,11 @@ where
             }
         };
         let mark = AttemptMark::new(wishes.may_retry(&route));
-        let spare = match mark.repeats() {
-            true => request.keep_spare(admitted.engine.recorded),
+        let saved = match mark.repeats() {
+            true => request.save_in_place(admitted.engine.recorded),
             false => None,
         };
-        let unkept = match spare {
+        let unkept = match saved {
             Some(_) => None,
             None => Some(facts(&request)),
         };
@@ -122,7 +122,7 @@ where
                     admitted,
                     route,
                     service,
-                    spare,
+                    saved,
                     unkept,
                     wishes,
                     mark,
@@ -141,7 +141,7 @@ fn loop_from_the_start<S, Q, X>(
     route: Arc<Route>,
     service: S,
     request: Q,
-    (wishes, started): (&Wishes, Duration),
+    (wishes, started): (&RequestOptions, Duration),
 ) -> Loop<S, Q, X>
 where
     Q: Resend + Send + 'static,
@@ -174,7 +174,7 @@ where
         self.route.succeeds(response.status(), response.headers())?;
         if self.mark.repeats() {
             self.route.deposit(self.started);
-            let asked = self.spare.as_ref().map(Q::head).and_then(Q::url);
+            let asked = self.saved.as_ref().map(Q::head).and_then(Q::url);
             let redirects = &self.admitted.engine.redirects;
             redirects.check(&self.mark, asked.zip(response.url()));
         }
@@ -204,7 +204,7 @@ where
             admitted,
             route,
             service,
-            spare,
+            saved,
             unkept,
             wishes,
             mark,
@@ -213,7 +213,7 @@ where
         let engine = Arc::clone(&admitted.engine);
         let admission = admitted.into_admission(&route);
         let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-        let request = spare.as_ref().map(Q::head);
+        let request = saved.as_ref().map(Q::head);
         let facts = request.map(facts).or(unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
         let mut progress = wishes.progress((engine, route), request, facts, started);
@@ -225,7 +225,7 @@ where
         Box::pin(call.go_on(FirstAttempt {
             result: result.map(Answer::keep).map_err(X::from_inner),
             said,
-            spare,
+            saved,
             mark,
             started,
         }))

@@ -8,11 +8,11 @@ use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith};
-use crate::policy::{Look, Looked};
+use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::Transport;
-use crate::route::Move;
+use crate::route::Rebase;
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use std::any::TypeId;
@@ -186,11 +186,11 @@ where
     X::Error: Send + 'static,
 {
     type Request = Q;
-    type Spare = Q::Spare;
+    type Saved = Q::Saved;
     type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
 
-    fn step_back(&mut self) -> bool {
+    fn release_readiness(&mut self) -> bool {
         // A clone is not ready, and what made the service ready goes with it.
         self.service = self.service.clone();
         true
@@ -202,33 +202,33 @@ where
             .map_err(X::from_inner)
     }
 
-    fn spare(&self, request: Q) -> (Q, Option<Q::Spare>) {
-        request.spare(self.recorded)
+    fn save(&self, request: Q) -> (Q, Option<Q::Saved>) {
+        request.save(self.recorded)
     }
 
-    fn again(spare: Q::Spare, last: bool) -> (Q, Option<Q::Spare>) {
-        Q::again(spare, last)
+    fn again(saved: Q::Saved, last: bool) -> (Q, Option<Q::Saved>) {
+        Q::again(saved, last)
     }
 
-    fn can_resend(spare: &Q::Spare, answered: bool) -> bool {
-        Q::can_resend(spare, answered)
+    fn can_resend(saved: &Q::Saved, answered: bool) -> bool {
+        Q::can_resend(saved, answered)
     }
 
-    fn next_in_turn(spare: &mut Q::Spare) {
-        Q::next_in_turn(spare);
+    fn next_in_turn(saved: &mut Q::Saved) {
+        Q::next_in_turn(saved);
     }
 
-    fn show_head(spare: &Q::Spare, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
-        let head = Q::head(spare);
+    fn show_head(saved: &Q::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
+        let head = Q::head(saved);
         see(head.headers(), head.extensions());
     }
 
-    fn amend(spare: &mut Q::Spare, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        Q::amend(spare, headers, way);
+    fn amend(saved: &mut Q::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
+        Q::amend(saved, headers, way);
     }
 
-    fn rewrite(spare: &mut Q::Spare, with: &mut RewriteWith<'_>) -> bool {
-        Q::rewrite(spare, with)
+    fn rewrite(saved: &mut Q::Saved, with: &mut RewriteWith<'_>) -> bool {
+        Q::rewrite(saved, with)
     }
 
     fn send(
@@ -257,7 +257,7 @@ where
     /// The service may be reqwest's client, or stand for one, wherever it shares a type with it.
     fn trail<'a>(
         policy: &RetryPolicy,
-        spare: Option<&'a Q::Spare>,
+        saved: Option<&'a Q::Saved>,
         result: Option<&'a Result<Self::Response, X::Error>>,
     ) -> Trail<'a> {
         let types = [
@@ -266,7 +266,7 @@ where
             TypeId::of::<S::Error>(),
         ];
         let may_follow = types.into_iter().any(is_of_reqwest);
-        http_trail::<S::Response, _, _>(may_follow, policy, spare.map(Q::head), result)
+        http_trail::<S::Response, _, _>(may_follow, policy, saved.map(Q::head), result)
     }
 
     fn drain(
@@ -278,9 +278,9 @@ where
 
     fn look(
         response: Self::Response,
-        look: &mut dyn Look,
+        look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Looked)> + Send {
+    ) -> impl Future<Output = (Self::Response, Inspected)> + Send {
         S::Response::look(response, look, time)
     }
 

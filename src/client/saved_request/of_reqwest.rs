@@ -3,30 +3,30 @@
 use super::super::replay_body::ReplayBody;
 use super::super::resend::{Resend, is_told_length, set};
 use crate::policy::RewriteWith;
-use crate::route::Move;
+use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
 use http::{HeaderMap, Method, Uri};
 use std::borrow::Cow;
 use std::fmt;
 
 /// What later attempts of a `reqwest::Request` are made of.
-pub struct SpareRequest {
+pub struct SavedRequest {
     /// The request, with its body if that can be cloned.
     request: Request,
     stream: Option<ReplayBody<Body>>,
 }
 
 /// Without what may be secret.
-impl fmt::Debug for SpareRequest {
+impl fmt::Debug for SavedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpareRequest")
+        f.debug_struct("SavedRequest")
             .field("method", self.request.method())
             .finish_non_exhaustive()
     }
 }
 
 impl Resend for Request {
-    type Spare = SpareRequest;
+    type Saved = SavedRequest;
 
     fn method(&self) -> &Method {
         self.method()
@@ -64,9 +64,9 @@ impl Resend for Request {
         Some(self.url().as_str())
     }
 
-    fn keep_spare(&mut self, recorded: usize) -> Option<SpareRequest> {
+    fn save_in_place(&mut self, recorded: usize) -> Option<SavedRequest> {
         if let Some(request) = self.try_clone() {
-            return Some(SpareRequest {
+            return Some(SavedRequest {
                 request,
                 stream: None,
             });
@@ -76,51 +76,51 @@ impl Resend for Request {
         let stream = ReplayBody::with_limit(body, recorded);
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
-        head.zip(later).map(|(request, later)| SpareRequest {
+        head.zip(later).map(|(request, later)| SavedRequest {
             request,
             stream: Some(later),
         })
     }
 
-    fn again(spare: SpareRequest, last: bool) -> (Self, Option<SpareRequest>) {
-        let SpareRequest { request, stream } = spare;
+    fn again(saved: SavedRequest, last: bool) -> (Self, Option<SavedRequest>) {
+        let SavedRequest { request, stream } = saved;
         let head = if last { None } else { request.try_clone() };
         let later = stream.as_ref().map(ReplayBody::later);
         let mut request = request;
         if let Some(stream) = stream {
             *request.body_mut() = Some(Body::wrap(stream));
         }
-        let spare = match (head, later) {
-            (Some(request), None) => Some(SpareRequest {
+        let saved = match (head, later) {
+            (Some(request), None) => Some(SavedRequest {
                 request,
                 stream: None,
             }),
-            (Some(request), Some(Some(later))) => Some(SpareRequest {
+            (Some(request), Some(Some(later))) => Some(SavedRequest {
                 request,
                 stream: Some(later),
             }),
             _ => None,
         };
-        (request, spare)
+        (request, saved)
     }
 
-    fn head(spare: &SpareRequest) -> &Self {
-        &spare.request
+    fn head(saved: &SavedRequest) -> &Self {
+        &saved.request
     }
 
-    fn can_resend(spare: &SpareRequest, answered: bool) -> bool {
-        let Some(stream) = &spare.stream else {
+    fn can_resend(saved: &SavedRequest, answered: bool) -> bool {
+        let Some(stream) = &saved.stream else {
             return true;
         };
-        stream.is_whole(answered && !is_told_length(spare.request.headers(), stream.read()))
+        stream.is_whole(answered && !is_told_length(saved.request.headers(), stream.read()))
     }
 
-    fn next_in_turn(spare: &mut SpareRequest) {
-        spare.stream.iter_mut().for_each(ReplayBody::next_in_turn);
+    fn next_in_turn(saved: &mut SavedRequest) {
+        saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
     }
 
-    fn amend(spare: &mut SpareRequest, headers: Option<&HeaderMap>, way: Option<&Move>) {
-        let request = &mut spare.request;
+    fn amend(saved: &mut SavedRequest, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
+        let request = &mut saved.request;
         if let Some((way, at, url)) = way.and_then(|way| moved(request.url(), way)) {
             *request.url_mut() = url;
             way.leave_behind(request.headers_mut(), &at);
@@ -128,8 +128,8 @@ impl Resend for Request {
         set(request.headers_mut(), headers);
     }
 
-    fn rewrite(spare: &mut SpareRequest, with: &mut RewriteWith<'_>) -> bool {
-        let SpareRequest { request, stream } = spare;
+    fn rewrite(saved: &mut SavedRequest, with: &mut RewriteWith<'_>) -> bool {
+        let SavedRequest { request, stream } = saved;
         let mut headers = request.headers().clone();
         let mut with = |body: &[u8]| with(&mut headers, body);
         let changed = match stream {
@@ -152,7 +152,7 @@ impl Resend for Request {
 }
 
 /// The way that a request goes, where it is and where it comes to.
-fn moved<'a>(url: &Url, way: &'a Move) -> Option<(&'a Move, Uri, Url)> {
+fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
     let at: Uri = url.as_str().parse().ok()?;
     let to = Url::parse(&way.of(&at)?.to_string()).ok()?;
     Some((way, at, to))

@@ -4,7 +4,7 @@ use super::{Inside, Resolver, deadline, no_deadline, value};
 use crate::config::retry::{Exhausted, Growth, Over, Retry, RetryBlock};
 use crate::config::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
 use crate::policy::{
-    CannedResponse, Directives, OnExhausted, Otherwise, RetryPolicy, Rule, ServerDelays, Then,
+    CannedResponse, OnExhausted, Otherwise, RetryPolicy, Rule, Rules, ServerDelays, Then,
 };
 use std::sync::Arc;
 
@@ -77,14 +77,14 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn directives(&self, retry: &Retry, inside: &mut Inside<'_>) -> Directives {
+    pub(super) fn directives(&self, retry: &Retry, inside: &mut Inside<'_>) -> Rules {
         let budget = value(&retry.budget).filter(|name| Some(name) != inside.budget.as_ref());
         if let Some(given) = &retry.budget {
             self.check_budget(given);
         }
         inside.names.budgets.extend(budget.clone());
         let ignores = value(&retry.ignores_server).unwrap_or_default();
-        Directives {
+        Rules {
             retry_on: value(&retry.retry_on),
             stop_on: value(&retry.stop_on).unwrap_or_default(),
             counter: value(&retry.counter).unwrap_or_default(),
@@ -96,7 +96,7 @@ impl Resolver<'_> {
             budget,
             on_exhausted: self.on_exhausted(retry, inside),
             credentials: value(&retry.credentials).unwrap_or_default(),
-            ..Directives::default()
+            ..Rules::default()
         }
     }
 

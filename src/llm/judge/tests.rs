@@ -7,7 +7,7 @@ fn reach(status: u16, retry_after: bool, body: &str) -> (Class, Reach) {
         headers.insert("retry-after", HeaderValue::from_static("3"));
     }
     let status = StatusCode::from_u16(status).unwrap();
-    let judged = judge(status, &headers, &Evidence::read(body.as_bytes()));
+    let judged = judge(status, &headers, &ErrorBody::read(body.as_bytes()));
     (judged.class, judged.reach)
 }
 

@@ -1,7 +1,7 @@
 //! More answers and events, as the providers document or send them; the shape is that of the shared cases.
 
 use crate::llm::judge::{judge, judge_event};
-use crate::policy::{Class, Evidence, Outcome, Reason, Verdict};
+use crate::policy::{Class, ErrorBody, Outcome, Reason, Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn answers_of_every_provider() {
 fn errors_inside_streams() {
     check(EVENTS, |case| {
         let json = bytes(&case["body"]);
-        assert!(Evidence::read(&json).is_error, "{}", case["id"]);
+        assert!(ErrorBody::read(&json).is_error, "{}", case["id"]);
         let judged = judge_event(&json);
         let delay = judged.asked.filter(|_| is_retryable(judged));
         as_value(judged, delay)
@@ -65,7 +65,7 @@ fn bytes(body: &Value) -> Vec<u8> {
 /// Retry, reason, delay in milliseconds, remedy and shared cooldown, as the policy would settle them.
 fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
     let status = StatusCode::from_u16(status).unwrap();
-    let judged = judge(status, headers, &Evidence::read(body));
+    let judged = judge(status, headers, &ErrorBody::read(body));
     let outcome = Outcome::response(status, headers).judged(judged);
     let delay = outcome.server_delay(NOW).delay();
     let delay = delay.filter(|_| is_retryable(judged));

@@ -2,7 +2,7 @@
 
 use crate::llm::counts::context_counts;
 use crate::llm::judge::{judge, judge_event};
-use crate::policy::{Evidence, Outcome};
+use crate::policy::{ErrorBody, Outcome};
 use crate::server_hints::{delay_in_prose, header_duration};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn no_body_panics_and_all_that_is_kept_is_bounded(words in prop::collection::vec(any_word(), 0..60), status in 100_u16..1000) {
         let text = words.join("");
-        let body = Evidence::read(text.as_bytes());
+        let body = ErrorBody::read(text.as_bytes());
         prop_assert!(body.codes.len() <= 256 && body.labels.len() <= 256);
         prop_assert!(body.prose.len() <= 64 * 1024);
         let status = StatusCode::from_u16(status).unwrap();
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_body(bytes: Vec<u8>) {
-        Evidence::read(&bytes).delay();
+        ErrorBody::read(&bytes).delay();
     }
 
     #[test]
@@ -86,7 +86,7 @@ proptest! {
         for name in ["retry-after", "date", "x-ratelimit-reset-tokens", "anthropic-ratelimit-requests-reset",
             "x-ratelimit-remaining-tokens", "x-should-retry", "x-amzn-errortype"] {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap());
-            let judged = judge(StatusCode::TOO_MANY_REQUESTS, &headers, &Evidence::default());
+            let judged = judge(StatusCode::TOO_MANY_REQUESTS, &headers, &ErrorBody::default());
             let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
             let _ = outcome.judged(judged).server_delay(Duration::from_secs(at));
         }
@@ -125,7 +125,7 @@ fn a_body_of_the_largest_size_is_read_in_no_time() {
             let judged = judge(
                 StatusCode::BAD_REQUEST,
                 &HeaderMap::new(),
-                &Evidence::read(text.as_bytes()),
+                &ErrorBody::read(text.as_bytes()),
             );
             assert!(judged.reason.is_some());
             context_counts(&text);

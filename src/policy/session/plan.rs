@@ -6,7 +6,7 @@ use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop, StopReason};
 use crate::policy::directives::{
     By, Counter, Judged, Listed, OnExhausted, Ruling, ServerDelays, Wait,
 };
-use crate::policy::moment::{Moment, nanos, second, uniform};
+use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
 use crate::server_hints::ServerDelay;
@@ -396,7 +396,10 @@ fn is_of_all(outcome: &Outcome<'_>) -> bool {
 
 /// A part more than was asked for, so that clients told the same time do not come back at once; never less.
 fn spread(asked: Duration, random: u64) -> Duration {
-    nanos(uniform(second(random), longest_spread(asked).as_nanos()))
+    nanos(uniform(
+        splitmix64(random),
+        longest_spread(asked).as_nanos(),
+    ))
 }
 
 /// The most that is added to what a server asked for.

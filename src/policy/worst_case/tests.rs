@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Backoff, Directives, Test, When};
+use crate::policy::{Backoff, Rules, Test, When};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -12,7 +12,7 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
     builder.build().unwrap()
 }
 
-fn with(policy: &RetryPolicy, directives: Directives) -> RetryPolicy {
+fn with(policy: &RetryPolicy, directives: Rules) -> RetryPolicy {
     let builder = policy.to_builder();
     builder.directives("test", directives).build().unwrap()
 }
@@ -27,17 +27,17 @@ fn rule(then: Then) -> Rule {
 }
 
 fn ruled(policy: &RetryPolicy, rules: Vec<Rule>) -> WorstCase {
-    let rules = Directives {
+    let rules = Rules {
         rules: rules.into(),
-        ..Directives::default()
+        ..Rules::default()
     };
     with(policy, rules).worst_case()
 }
 
 fn counting_apart(policy: &RetryPolicy) -> RetryPolicy {
-    let counter = Directives {
+    let counter = Rules {
         counter: Counter::Rule,
-        ..Directives::default()
+        ..Rules::default()
     };
     with(policy, counter)
 }
@@ -90,9 +90,9 @@ fn a_policy_that_no_outcome_comes_to_costs_nothing() {
         ..rule(Then::Retry(fixed(1, SECOND)))
     };
     assert_eq!(ruled(&fixed(9, SECOND), vec![always]).attempts, Some(2));
-    let fails = Directives {
+    let fails = Rules {
         otherwise: Otherwise::Fail,
-        ..Directives::default()
+        ..Rules::default()
     };
     let worst = with(&fixed(9, SECOND), fails).worst_case();
     assert_eq!(
@@ -190,9 +190,9 @@ fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there()
     assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
     let retries = || rule(Then::Retry(fixed(1, SECOND)));
     assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gate.attempts, 7);
-    let fails = Directives {
+    let fails = Rules {
         otherwise: Otherwise::Fail,
-        ..Directives::default()
+        ..Rules::default()
     };
     assert_eq!(with(&gated(1, 7_000), fails).worst_case().gate.attempts, 0);
     let none = fixed(3, SECOND).worst_case().gate;

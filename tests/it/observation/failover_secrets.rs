@@ -110,7 +110,7 @@ fn a_request_that_is_kept_tells_no_secret() {
     let value = http::HeaderValue::from_static(SECRET);
     request.headers_mut().insert("authorization", value);
     *request.body_mut() = Some(SECRET.into());
-    let (_, kept) = http_retry::Resend::spare(request, 1024);
+    let (_, kept) = http_retry::Resend::save(request, 1024);
     let kept = format!("{kept:?}");
     assert!(kept.contains("PUT") && !kept.contains(SECRET), "{kept}");
 }

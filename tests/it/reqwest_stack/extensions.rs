@@ -1,4 +1,4 @@
-//! What travels in the extensions of a request: wishes inwards, findings outwards.
+//! What travels in the extensions of a request: options inwards, findings outwards.
 
 use super::*;
 use async_trait::async_trait;
