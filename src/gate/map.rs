@@ -79,19 +79,19 @@ impl GateMap {
         None
     }
 
+    /// The first place that is the key's or free, in the order in which everybody looks, so that no key gets two: a place
+    /// that was taken is never free again.
     #[cold]
     fn find_or_take(&self, key: u64) -> Option<(usize, &Slot)> {
         loop {
-            if let Some(found) = self.places(key).find(|(_, slot)| slot.is_of(key)) {
+            let are_all_there = self.more.get().is_some();
+            if let Some(found) = self.places(key).find(|(_, slot)| slot.is_or_becomes(key)) {
                 return Some(found);
             }
-            let free = || self.places(key).find(|(_, slot)| slot.is_of(0));
-            let Some((_, free)) = free().or_else(|| self.make_more().and_then(|()| free())) else {
+            if are_all_there {
                 return self.take_over(key);
-            };
-            // Whoever was quicker may have been the same key.
-            let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
-            let _ = free.key.compare_exchange(0, key, order, otherwise);
+            }
+            self.make_more();
         }
     }
 
@@ -124,12 +124,10 @@ impl GateMap {
     }
 
     /// Makes the places beyond the few, if they are not there yet.
-    fn make_more(&self) -> Option<()> {
+    fn make_more(&self) {
         let beyond = self.most.saturating_sub(FEW);
-        let there = self.more.get().is_some();
         let make = || (0..beyond).map(|_| Slot::default()).collect();
         self.more.get_or_init(make);
-        (!there).then_some(())
     }
 }
 
@@ -158,6 +156,18 @@ impl Slot {
 
     fn is_of(&self, key: u64) -> bool {
         self.key.load(Ordering::Acquire) == key
+    }
+
+    /// Whether the place is this key's, or was free and is so now.
+    fn is_or_becomes(&self, key: u64) -> bool {
+        let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
+        match self.key.load(Ordering::Acquire) {
+            0 => match self.key.compare_exchange(0, key, order, otherwise) {
+                Ok(_) => true,
+                Err(quicker) => quicker == key,
+            },
+            taken => taken == key,
+        }
     }
 
     /// Begins anew for another key, unless somebody uses it after all.
