@@ -142,7 +142,7 @@ fn layers_around_layers_do_not_multiply() {
 }
 
 #[test]
-fn a_rate_limited_batch_of_jobs_ends_in_time_and_spends_no_token() {
+fn a_batch_of_jobs_ends_in_time_and_spends_no_token() {
     weather("V");
 }
 

@@ -109,7 +109,7 @@ fn ten_thousand_calls_that_wait_on_reqwest_take_three_kib_each() {
 }
 
 #[test]
-fn a_hundred_thousand_hosts_leave_no_more_behind_than_a_thousand() {
+fn a_hundred_thousand_hosts_leave_no_more_than_a_thousand() {
     let attempts = Arc::new(AtomicU64::new(0));
     // Each call is refused once.
     let server = service_fn(move |_: Request| {

@@ -267,7 +267,7 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
 }
 
 #[test]
-fn a_quota_that_is_told_after_a_refusal_counts_though_the_gate_is_idle() {
+fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     let told = |remaining| {
         Some(Quota {
             limit: Some(10),

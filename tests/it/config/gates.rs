@@ -96,7 +96,7 @@ fn a_service_has_the_gate_of_its_preset() {
 }
 
 #[test]
-fn what_the_document_says_of_the_gate_holds_where_a_service_says_nothing() {
+fn a_documents_gate_holds_where_a_service_says_nothing() {
     let document = |said: &str| {
         let service = format!("services: {{a: {{match: {{host: api.example}}, {said}}}}}");
         config(&format!("{{version: 1, retry: llm, gate: off, {service}}}"))
