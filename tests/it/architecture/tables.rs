@@ -152,6 +152,7 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("tower", "tower_layer"),
     ("tower", "tower_service"),
     ("reqwest", "http"),
+    ("reqwest", "reqwest"),
     ("reqwest", "reqwest_middleware"),
     ("run", "http"),
     ("config", "arc_swap"),
