@@ -126,7 +126,7 @@ fn keys_and_numbers_are_left_out_where_there_is_no_room() {
     // Without a key nobody may repeat it after it may have been processed.
     assert_eq!(seen(layer.clone(), full(), 500), [(false, None)]);
     assert_eq!(
-        seen(layer.clone(), full(), 429),
+        seen(layer.clone(), full(), 408),
         [(false, None), (false, None)]
     );
     let both = [(true, Some("1".to_owned())), (true, Some("2".to_owned()))];
