@@ -47,9 +47,7 @@ pub(crate) use shared::NotIdle;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
-use crate::policy::Moment;
 use key::Sharing;
-use room::Heard;
 use shared::{Options, Shared};
 use std::fmt;
 use std::sync::Arc;
@@ -130,39 +128,6 @@ impl Gate {
     /// Whether quotas count from the first answer on, for calls by a policy that has it so.
     pub(crate) fn hears_quotas_at_once(&self, by_policy: bool) -> bool {
         self.0.options.quotas_at_once.unwrap_or(by_policy)
-    }
-
-    /// Lets a call go at once where nothing is to be decided: one load and one addition. It must come back by
-    /// [`Gate::succeeded`], [`Gate::dropped`] or an [`Admission`]; a call that the gate has no place for need not.
-    ///
-    /// # Errors
-    ///
-    /// [`NotIdle`] where the call must go by [`Gate::pass`].
-    #[inline]
-    pub(crate) fn enter(&self, key: GateKey, now: Duration) -> Result<Option<Place>, NotIdle> {
-        self.0.enter(key, micros(now))
-    }
-
-    /// A call that went at once has succeeded: one addition, where nothing is to be decided. `at_once` is whether a quota
-    /// counts from the first answer on, `tells` whether the answer tells of one, and `read` what it tells.
-    #[inline]
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone take the short way")
-    )]
-    pub(crate) fn succeeded(
-        &self,
-        place: Place,
-        at_once: bool,
-        tells: impl Fn() -> bool,
-        read: impl FnOnce() -> (Moment, Option<Quota>),
-    ) {
-        self.0.succeeded(place, at_once, tells, read);
-    }
-
-    /// A call that went at once was dropped.
-    pub(crate) fn dropped(&self, place: Place, moment: impl FnOnce() -> Moment) {
-        self.0.hear(place, Heard::NOTHING, moment);
     }
 
     fn with(options: Options) -> Self {

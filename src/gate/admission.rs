@@ -52,7 +52,7 @@ impl Admission {
     fn tell(&mut self, end: End, quota: Option<Quota>) {
         if let Some(place) = self.place.take() {
             let heard = Heard::new(end, quota, self.at_once);
-            self.gate.0.hear(place, heard, || self.runtime.moment());
+            self.gate.hear(place, heard, || self.runtime.moment());
         }
     }
 }

@@ -4,10 +4,11 @@ use super::controller::Permit;
 use super::counters::{Counters, Ended};
 use super::key::{GateKey, Sharing};
 use super::map::{GateMap, Place, Slot};
-use super::micros;
 use super::quota::Quota;
 use super::room::{End, Heard, Room};
+use super::{Gate, micros};
 use crate::policy::Moment;
+use std::time::Duration;
 
 pub(super) struct Shared {
     pub(super) map: GateMap,
@@ -34,61 +35,62 @@ impl Shared {
             options,
         }
     }
+}
 
-    /// Lets a call go at once where nothing is to be decided; nothing where the gate has no place for its key.
+impl Gate {
+    /// Lets a call go at once where nothing is to be decided: one load and one addition. It must come back by
+    /// [`Gate::succeeded`], [`Gate::hear`] or an [`Admission`](super::Admission); a call that the gate has no place for
+    /// need not.
+    ///
+    /// # Errors
+    ///
+    /// [`NotIdle`] where the call must go by [`Gate::pass`].
     #[inline]
-    pub(super) fn enter(&self, key: GateKey, now: u64) -> Result<Option<Place>, NotIdle> {
-        let Some((at, slot)) = self.map.find(key) else {
+    pub(crate) fn enter(&self, key: GateKey, now: Duration) -> Result<Option<Place>, NotIdle> {
+        let Some((at, slot)) = self.0.map.find(key) else {
             return Ok(None);
         };
-        let number = slot.counters.enter(now).ok_or(NotIdle)?;
+        let number = slot.counters.enter(micros(now)).ok_or(NotIdle)?;
         Ok(Some(Place::new(at, key, Permit(number))))
     }
 
-    /// A call has succeeded; `tells` is whether its answer tells of a quota, and `read` what.
+    /// A call that went at once has succeeded: one addition, where nothing is to be decided. `at_once` is whether a quota
+    /// counts from the first answer on, `tells` whether the answer tells of one, and `read` what it tells.
     #[inline]
-    pub(super) fn succeeded(
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone take the short way")
+    )]
+    pub(crate) fn succeeded(
         &self,
         place: Place,
         at_once: bool,
         tells: impl Fn() -> bool,
         read: impl FnOnce() -> (Moment, Option<Quota>),
     ) {
-        let Some(slot) = self.map.of(place) else {
+        let Some(slot) = self.0.map.of(place) else {
             return;
         };
         let told_at_once = at_once && tells();
-        let ended = match told_at_once {
-            true => None,
-            false => Some(slot.counters.end(true)),
-        };
-        let counted = match ended {
-            Some(Ended::Counted) => true,
-            Some(Ended::CountedAfterRefusal) => at_once || !tells(),
-            Some(Ended::Busy) | None => false,
-        };
-        if !counted {
+        if let Err(ended) = ends(slot, told_at_once, true, || at_once || !tells()) {
             let (moment, quota) = read();
             let heard = Heard::new(End::Succeeded, quota, at_once);
             self.heard(slot, place, heard.after(ended), &moment);
         }
     }
 
+    /// A call that went at once was dropped.
+    pub(crate) fn dropped(&self, place: Place, moment: impl FnOnce() -> Moment) {
+        self.hear(place, Heard::NOTHING, moment);
+    }
+
     /// A call has come back.
     pub(super) fn hear(&self, place: Place, heard: Heard, moment: impl FnOnce() -> Moment) {
-        let Some(slot) = self.map.of(place) else {
+        let Some(slot) = self.0.map.of(place) else {
             return;
         };
-        let ended = match heard.is_news() {
-            true => None,
-            false => Some(slot.counters.end(heard.end == End::Succeeded)),
-        };
-        let counted = match ended {
-            Some(Ended::Counted) => true,
-            Some(Ended::CountedAfterRefusal) => heard.quota.is_none(),
-            Some(Ended::Busy) | None => false,
-        };
-        if !counted {
+        let success = heard.end == End::Succeeded;
+        if let Err(ended) = ends(slot, heard.is_news(), success, || heard.quota.is_none()) {
             self.heard(slot, place, heard.after(ended), &moment());
         }
     }
@@ -109,7 +111,29 @@ impl Shared {
         act: impl FnOnce(&mut Room, &Counters, u64) -> T,
     ) -> Option<T> {
         let now = micros(moment.now);
-        let room = || Room::new(now, moment.random, self.options.head_start);
+        let room = || Room::new(now, moment.random, self.0.options.head_start);
         slot.with(key, room, |room, counters| act(room, counters, now))
+    }
+}
+
+/// Counts the end of a call, unless it is news.
+///
+/// # Errors
+///
+/// How it was counted, if it was, where the one who holds the lock must hear of it.
+#[inline]
+fn ends(
+    slot: &Slot,
+    is_news: bool,
+    success: bool,
+    tells_nothing: impl FnOnce() -> bool,
+) -> Result<(), Option<Ended>> {
+    if is_news {
+        return Err(None);
+    }
+    match slot.counters.end(success) {
+        Ended::Counted => Ok(()),
+        Ended::CountedAfterRefusal if tells_nothing() => Ok(()),
+        ended => Err(Some(ended)),
     }
 }

@@ -13,15 +13,15 @@ const NEAR: usize = 8;
 /// line for a time that is in proportion.
 const SENTINELS: [(u64, usize); 2] = [(8, 64), (64, 512)];
 
-/// Whether a call has been sent before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a call has been sent before; retries go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Retry,
     Newcomer,
 }
 
-/// A waiter's place in the line; it must be given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A waiter's place in the line, in whose order the line goes; it must be given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket {
     kind: Kind,
     number: u64,
@@ -30,8 +30,11 @@ pub(super) struct Ticket {
 /// The waiters of one key. Every operation costs the logarithm of their number.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
-    retries: Row,
-    newcomers: Row,
+    waiters: BTreeMap<Ticket, Waiting>,
+    /// How many of them are retries.
+    retries: u64,
+    /// The last of each kind who was told when to go though the gate is closed.
+    told: BTreeMap<Kind, u64>,
     /// Who did not come when its turn came, and may go when it does.
     given: BTreeMap<u64, Given>,
     last: u64,
@@ -43,13 +46,6 @@ pub(super) struct WaitQueue {
     overdue: u64,
     /// Who is to be called once nobody looks at the line.
     calls: Vec<Waker>,
-}
-
-#[derive(Debug, Default)]
-struct Row {
-    waiters: BTreeMap<u64, Waiting>,
-    /// The last who was told when to go though the gate is closed.
-    told: u64,
 }
 
 #[derive(Debug)]
@@ -76,13 +72,12 @@ pub(super) struct Given {
 impl WaitQueue {
     /// How many stand in the line.
     pub(super) fn len(&self) -> u64 {
-        let (retries, newcomers) = (self.retries.waiters.len(), self.newcomers.waiters.len());
-        u64::try_from(retries.saturating_add(newcomers)).unwrap_or(u64::MAX)
+        u64::try_from(self.waiters.len()).unwrap_or(u64::MAX)
     }
 
     /// Whether nobody stands in the line.
     pub(super) fn is_empty(&self) -> bool {
-        self.retries.waiters.is_empty() && self.newcomers.waiters.is_empty()
+        self.waiters.is_empty()
     }
 
     /// Whether nobody stands in the line or has a permit that is not used yet.
@@ -92,8 +87,7 @@ impl WaitQueue {
 
     /// Whether one who comes now would be the first.
     pub(super) fn would_be_first(&self, kind: Kind) -> bool {
-        self.retries.waiters.is_empty()
-            && (kind == Kind::Retry || self.newcomers.waiters.is_empty())
+        self.first().is_none_or(|first| kind < first.kind)
     }
 
     /// Takes a place at the end; `patient_until` is when the waiter has waited as long as it may.
@@ -112,19 +106,22 @@ impl WaitQueue {
         if self.would_be_first(ticket.kind) {
             self.turn = None;
         }
+        let before = match ticket.kind {
+            Kind::Retry => self.retries,
+            Kind::Newcomer => self.len(),
+        };
         let waiting = Waiting {
             waker: waker.clone(),
             planned: u64::MAX,
             patient_until,
             goes_at: None,
-            before: match ticket.kind {
-                Kind::Retry => self.retries.len(),
-                Kind::Newcomer => self.len(),
-            },
+            before,
             gone: self.gone,
         };
-        let row = self.row(ticket.kind);
-        row.waiters.insert(ticket.number, waiting);
+        self.waiters.insert(ticket, waiting);
+        if ticket.kind == Kind::Retry {
+            self.retries = self.retries.saturating_add(1);
+        }
     }
 
     /// Leaves the line; what was given to the waiter meanwhile comes back.
@@ -132,12 +129,7 @@ impl WaitQueue {
         if self.first() == Some(ticket) {
             self.turn = None;
         }
-        if self
-            .row(ticket.kind)
-            .waiters
-            .remove(&ticket.number)
-            .is_some()
-        {
+        if self.remove(ticket).is_some() {
             self.moves_on();
         }
         self.given.remove(&ticket.number)
@@ -149,7 +141,7 @@ impl WaitQueue {
     }
 
     pub(super) fn first(&self) -> Option<Ticket> {
-        self.tickets().next()
+        self.waiters.keys().next().copied()
     }
 
     /// When the turn of the first came, or now: no longer ago than the others would have waited for all who stand here.
@@ -167,7 +159,7 @@ impl WaitQueue {
     /// The first leaves the line with a permit; the turn of the next comes when the others ceased to wait for it.
     pub(super) fn give(&mut self, ticket: Ticket, given: Given) {
         let turn = self.turn.map(|turn| turn.saturating_add(PATIENCE));
-        if let Some(left) = self.row(ticket.kind).waiters.remove(&ticket.number) {
+        if let Some(left) = self.remove(ticket) {
             self.calls.push(left.waker);
             self.given.insert(ticket.number, given);
             self.moves_on();
@@ -180,7 +172,8 @@ impl WaitQueue {
     pub(super) fn looks_at(&self, ticket: Ticket, now: u64, sooner: bool) -> u64 {
         let turn = self.turn.filter(|turn| !sooner || *turn <= now);
         let turn = turn.unwrap_or(now);
-        let near = self.tickets().take(NEAR).position(|other| other == ticket);
+        let mut near = self.waiters.keys().take(NEAR);
+        let near = near.position(|other| *other == ticket);
         let before = match near.and_then(|near| u64::try_from(near).ok()) {
             // The first is called already.
             Some(near) if turn < now => near,
@@ -193,7 +186,7 @@ impl WaitQueue {
 
     /// Notes when a waiter looks again, and whom to call.
     pub(super) fn plan(&mut self, ticket: Ticket, at: u64, waker: &Waker) {
-        if let Some(waiting) = self.waiting(ticket) {
+        if let Some(waiting) = self.waiters.get_mut(&ticket) {
             waiting.planned = at;
             waiting.waker.clone_from(waker);
         }
@@ -201,16 +194,13 @@ impl WaitQueue {
 
     /// Calls the first, where its turn comes before it will look.
     pub(super) fn call_first(&mut self) {
-        let Some((turn, first)) = self.turn.zip(self.first()) else {
+        let first = self.waiters.values_mut().next();
+        let Some((turn, first)) = self.turn.zip(first) else {
             return;
         };
-        let Some(waiting) = self.waiting(first) else {
-            return;
-        };
-        if turn < waiting.planned {
-            waiting.planned = turn;
-            let waker = waiting.waker.clone();
-            self.calls.push(waker);
+        if turn < first.planned {
+            first.planned = turn;
+            self.calls.push(first.waker.clone());
         }
     }
 
@@ -222,25 +212,25 @@ impl WaitQueue {
     /// When one goes that has waited as long as it may: in order, `apart` from each other.
     pub(super) fn goes_at(&mut self, ticket: Ticket, now: u64, apart: u64) -> u64 {
         let mut next = self.overdue.max(now);
-        let row = self.row(ticket.kind);
-        let told = row.told;
-        let others = row.waiters.range_mut((Excluded(told), Unbounded));
-        for (number, waiting) in others.take_while(|(_, waiting)| waiting.patient_until <= now) {
-            row.told = *number;
-            waiting.goes_at.get_or_insert_with(|| {
-                let at = next;
-                next = next.saturating_add(apart);
-                at
-            });
-        }
-        let own = row.waiters.get_mut(&ticket.number);
-        let at = own.map_or(now, |own| {
-            *own.goes_at.get_or_insert_with(|| {
-                let at = next;
-                next = next.saturating_add(apart);
-                at
+        let mut tell = |waiting: &mut Waiting| {
+            *waiting.goes_at.get_or_insert_with(|| {
+                let after = next.saturating_add(apart);
+                std::mem::replace(&mut next, after)
             })
-        });
+        };
+        let kind = ticket.kind;
+        let told = self.told.entry(kind).or_default();
+        let last = Ticket {
+            kind,
+            number: *told,
+        };
+        let others = self.waiters.range_mut((Excluded(last), Unbounded));
+        let overdue = |waiting: &Waiting| waiting.patient_until <= now;
+        for (other, waiting) in others.take_while(|(other, it)| other.kind == kind && overdue(it)) {
+            *told = other.number;
+            tell(waiting);
+        }
+        let at = self.waiters.get_mut(&ticket).map_or(now, tell);
         self.overdue = next;
         at
     }
@@ -252,51 +242,25 @@ impl WaitQueue {
         let due = |each: u64| gone.checked_rem(each) == Some(0);
         let places = SENTINELS.into_iter().filter(|(each, _)| due(*each));
         for place in places.map(|(_, place)| place).chain([NEAR]) {
-            let at = self.tickets().nth(place.saturating_sub(1));
-            if let Some(waiting) = at.and_then(|ticket| self.waiting(ticket)) {
-                let waker = waiting.waker.clone();
-                self.calls.push(waker);
-            }
+            let at = self.waiters.values().nth(place.saturating_sub(1));
+            self.calls.extend(at.map(|waiting| waiting.waker.clone()));
         }
     }
 
     /// About how many are before a waiter.
     fn estimate(&self, ticket: Ticket) -> u64 {
-        let waiting = match ticket.kind {
-            Kind::Retry => self.retries.waiters.get(&ticket.number),
-            Kind::Newcomer => self.newcomers.waiters.get(&ticket.number),
-        };
+        let waiting = self.waiters.get(&ticket);
         waiting.map_or(0, |waiting| {
             let gone = self.gone.saturating_sub(waiting.gone);
             waiting.before.saturating_sub(gone)
         })
     }
 
-    /// Everybody in the line, in order.
-    fn tickets(&self) -> impl Iterator<Item = Ticket> {
-        let retries = self.retries.tickets(Kind::Retry);
-        retries.chain(self.newcomers.tickets(Kind::Newcomer))
-    }
-
-    fn waiting(&mut self, ticket: Ticket) -> Option<&mut Waiting> {
-        self.row(ticket.kind).waiters.get_mut(&ticket.number)
-    }
-
-    fn row(&mut self, kind: Kind) -> &mut Row {
-        match kind {
-            Kind::Retry => &mut self.retries,
-            Kind::Newcomer => &mut self.newcomers,
+    fn remove(&mut self, ticket: Ticket) -> Option<Waiting> {
+        let left = self.waiters.remove(&ticket)?;
+        if ticket.kind == Kind::Retry {
+            self.retries = self.retries.saturating_sub(1);
         }
-    }
-}
-
-impl Row {
-    fn tickets(&self, kind: Kind) -> impl Iterator<Item = Ticket> {
-        let numbers = self.waiters.keys().copied();
-        numbers.map(move |number| Ticket { kind, number })
-    }
-
-    fn len(&self) -> u64 {
-        u64::try_from(self.waiters.len()).unwrap_or(u64::MAX)
+        Some(left)
     }
 }

@@ -1,10 +1,12 @@
 //! A call that wants to go, until it may.
 
 use super::controller::Permit;
+use super::counters::Counters;
 use super::map::{Place, Slot};
-use super::room::{Entry, Look};
+use super::room::{Entry, Look, Room};
 use super::wait_queue::{Kind, Ticket};
-use super::{Admission, Gate, GateKey, micros};
+use super::{Admission, Gate, GateKey, NotIdle, micros};
+use crate::policy::Moment;
 use crate::runtime::{Runtime, Sleep};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -44,28 +46,24 @@ impl Gate {
         runtime: &Arc<dyn Runtime>,
         on_wait: impl FnOnce() + Send,
     ) -> Passed {
-        let (started, key) = (runtime.now(), ask.key);
-        let admit = |place| Admission::new(self, runtime, place, ask.quotas_at_once);
-        let found = match self.enter(key, started) {
-            Ok(place) => Err(place),
-            Err(_) => self.0.map.find(key).ok_or(None),
+        let started = runtime.now();
+        let admit = |place| Some(Admission::new(self, runtime, place, ask.quotas_at_once));
+        let at_once = |place| Passed {
+            admission: admit(place),
+            waited: Duration::ZERO,
         };
-        let (at, slot) = match found {
-            Ok(found) => found,
-            Err(place) => {
-                return Passed {
-                    admission: Some(admit(place)),
-                    waited: Duration::ZERO,
-                };
-            }
+        let (at, slot) = match self.enter(ask.key, started) {
+            Ok(place) => return at_once(place),
+            Err(NotIdle) => match self.0.map.find(ask.key) {
+                Some(found) => found,
+                None => return at_once(None),
+            },
         };
         let mut waiter = Waiter {
             gate: self,
             slot,
-            key,
             runtime,
-            kind: ask.kind,
-            deadline: ask.deadline,
+            ask: &ask,
             patient_until: started.saturating_add(ask.at_gate),
             ticket: None,
             sleep: None,
@@ -81,7 +79,7 @@ impl Gate {
         })
         .await;
         Passed {
-            admission: permit.map(|permit| admit(Some(Place::new(at, key, permit)))),
+            admission: permit.and_then(|permit| admit(Some(Place::new(at, ask.key, permit)))),
             waited: waiter.now().saturating_sub(started),
         }
     }
@@ -91,10 +89,8 @@ impl Gate {
 struct Waiter<'a> {
     gate: &'a Gate,
     slot: &'a Slot,
-    key: GateKey,
     runtime: &'a Arc<dyn Runtime>,
-    kind: Kind,
-    deadline: Option<Duration>,
+    ask: &'a Ask,
     /// When it has waited as long as it may.
     patient_until: Duration,
     ticket: Option<Ticket>,
@@ -109,7 +105,7 @@ impl Waiter<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Permit>> {
         loop {
             let now = self.now();
-            if self.deadline.is_some_and(|deadline| deadline <= now) {
+            if self.ask.deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(None);
             }
             let (ticket, time) = match self.look(now, cx) {
@@ -130,25 +126,32 @@ impl Waiter<'_> {
     fn look(&self, now: Duration, cx: &Context<'_>) -> Entry {
         let mut moment = self.runtime.moment();
         moment.now = now;
-        let look = |now| Look {
-            ticket: self.ticket,
-            kind: self.kind,
-            now,
-            patient_until: micros(self.patient_until),
-            waker: cx.waker(),
-        };
-        let shared = &self.gate.0;
-        let entry = shared.decide(self.slot, self.key, &moment, |room, counters, now| {
-            room.look(counters, look(now))
+        let entry = self.decide(&moment, |room, counters, now| {
+            let look = Look {
+                ticket: self.ticket,
+                kind: self.ask.kind,
+                now,
+                patient_until: micros(self.patient_until),
+                waker: cx.waker(),
+            };
+            room.look(counters, look)
         });
         // The place may have gone to another key before this one stood in line: then nobody waits at it.
         entry.unwrap_or(Entry::Go(Permit(0)))
     }
 
+    fn decide<T>(
+        &self,
+        moment: &Moment,
+        act: impl FnOnce(&mut Room, &Counters, u64) -> T,
+    ) -> Option<T> {
+        self.gate.decide(self.slot, self.ask.key, moment, act)
+    }
+
     /// Waits until then, or until its deadline or its patience ends.
     fn sleep_until(&mut self, look_at: Duration, now: Duration, cx: &mut Context<'_>) -> Poll<()> {
         let patient_until = Some(self.patient_until).filter(|until| *until > now);
-        let ends = [patient_until, self.deadline].into_iter().flatten();
+        let ends = [patient_until, self.ask.deadline].into_iter().flatten();
         let until = ends.fold(look_at, Duration::min);
         let begun = self.sleep.take().filter(|(end, _)| *end == until);
         let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(|| {
@@ -172,8 +175,7 @@ impl Waiter<'_> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            let (shared, moment) = (&self.gate.0, self.runtime.moment());
-            shared.decide(self.slot, self.key, &moment, |room, counters, now| {
+            self.decide(&self.runtime.moment(), |room, counters, now| {
                 room.leave(counters, ticket, now);
             });
         }

@@ -67,7 +67,7 @@ impl Scene {
         let key = self.gate.key_of("a");
         let (_, slot) = self.gate.0.map.find(key).unwrap();
         let moment = Moment::new(Duration::ZERO);
-        self.gate.0.decide(slot, key, &moment, |_, _, _| ());
+        self.gate.decide(slot, key, &moment, |_, _, _| ());
     }
 
     /// Calls that were sent, that have ended, and of these the successes that count.
