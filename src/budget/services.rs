@@ -2,7 +2,7 @@
 
 use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A budget for each service name or host, made on first use and shared by every clone of the handle.
@@ -26,16 +26,12 @@ pub struct ServiceBudgets {
     used: Arc<Mutex<Used>>,
 }
 
+/// The budgets by name, and the names in the order of their last use.
 #[derive(Debug, Default)]
 struct Used {
-    budgets: HashMap<Arc<str>, Entry>,
-    clock: u64,
-}
-
-#[derive(Debug)]
-struct Entry {
-    budget: RetryBudget,
-    last_used: u64,
+    budgets: HashMap<Arc<str>, (RetryBudget, u64)>,
+    names: BTreeMap<u64, Arc<str>>,
+    uses: u64,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -77,19 +73,17 @@ impl ServiceBudgets {
             return budget.clone();
         }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.clock = used.clock.wrapping_add(1);
-        let now = used.clock;
-        if let Some(entry) = used.budgets.get_mut(service) {
-            entry.last_used = now;
-            return entry.budget.clone();
+        if let Some(budget) = used.again(service) {
+            return budget;
         }
-        used.make_room(self.max_services);
+        while used.budgets.len() >= self.max_services {
+            let Some((_, oldest)) = used.names.pop_first() else {
+                break;
+            };
+            used.budgets.remove(&oldest);
+        }
         let budget = self.each.clone().build().unwrap_or_default();
-        let entry = Entry {
-            budget: budget.clone(),
-            last_used: now,
-        };
-        used.budgets.insert(service.into(), entry);
+        used.insert(service.into(), budget.clone());
         budget
     }
 }
@@ -106,14 +100,20 @@ impl Default for ServiceBudgets {
 }
 
 impl Used {
-    fn make_room(&mut self, most: usize) {
-        while self.budgets.len() >= most {
-            let oldest = self.budgets.iter().min_by_key(|(_, entry)| entry.last_used);
-            let Some(name) = oldest.map(|(name, _)| Arc::clone(name)) else {
-                return;
-            };
-            self.budgets.remove(&name);
+    fn again(&mut self, service: &str) -> Option<RetryBudget> {
+        let (budget, last_use) = self.budgets.get_mut(service)?;
+        self.uses = self.uses.saturating_add(1);
+        let before = std::mem::replace(last_use, self.uses);
+        if let Some(name) = self.names.remove(&before) {
+            self.names.insert(self.uses, name);
         }
+        Some(budget.clone())
+    }
+
+    fn insert(&mut self, service: Arc<str>, budget: RetryBudget) {
+        self.uses = self.uses.saturating_add(1);
+        self.names.insert(self.uses, Arc::clone(&service));
+        self.budgets.insert(service, (budget, self.uses));
     }
 }
 
