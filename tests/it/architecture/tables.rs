@@ -1,6 +1,6 @@
 //! The layers, and every edge between modules and to other crates.
 
-/// The top-level modules and their layers: 0 and 1 decide, 2 act, 3 and 4 adapt. None names one of a higher layer.
+/// The top-level modules and their rings: 0 and 1 decide, 2 and 3 run, 4 adapts. None names one of a higher ring.
 pub(super) const LAYERS: [(&str, u8); 21] = [
     ("error", 0),
     ("server_hints", 1),
