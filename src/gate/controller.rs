@@ -9,6 +9,7 @@
 //! are floats of 64 bits can take the same steps.
 
 mod allowance;
+mod opening;
 mod release;
 #[cfg(test)]
 mod tests;
@@ -32,16 +33,6 @@ const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
 const MOST_DOUBLED: u64 = 60 * SECOND;
 /// From so many doublings on, even the least that is doubled exceeds the most.
 const DOUBLINGS: u32 = 13;
-/// A release looks this many pauses ahead, within these bounds.
-const REACH: u64 = 4;
-const SHORTEST_REACH: u64 = SECOND;
-const LONGEST_REACH: u64 = 5 * SECOND;
-/// The longest time from one call to the next.
-const SLOWEST: u64 = 60 * SECOND;
-/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
-const GROUP_PART: u64 = 4;
-const SMALLEST_GROUP: u64 = 2;
-const LARGEST_GROUP: u64 = 4;
 /// What a refusal takes from the credit, what a contradiction makes of it, and the most that successes make of it.
 const PRICE: u64 = 2;
 const CREDIT: u64 = 12;
@@ -263,37 +254,6 @@ impl Controller {
         self.witnesses = Witnesses::of(permit, self.sent);
     }
 
-    /// The pause has ended by itself: plans who goes when.
-    fn open(&mut self, now: u64, random: u64) {
-        let pause = self.until.saturating_sub(self.closed_at);
-        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
-        // The pause is a part of the cycle: 500 in 10 s are 50 in a second.
-        let cycle = now.saturating_sub(self.since).min(reach).max(1);
-        let slowest = match self.each {
-            0 => SLOWEST,
-            each => product(each, 2),
-        };
-        self.each = quotient(cycle, self.ok.max(1))
-            .min(slowest)
-            .clamp(1, SLOWEST);
-        self.lately = self.ok.max(quotient(self.lately, 2));
-        let group = quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP);
-        let round = reach.max(self.each);
-        self.release = Some(Release {
-            from: sum(now, part(random, self.each)),
-            round,
-            first: quotient(round, self.each),
-            group,
-            head_start: self.head_start,
-        });
-        self.gone = 0;
-        self.ok = 0;
-        self.since = now;
-        self.closed = false;
-        self.opening = sum(self.opening, 1);
-        self.sent_before = self.sent;
-    }
-
     /// The successes of an open gate weigh less the older they are.
     fn fade(&mut self, now: u64) {
         if self.closed || self.release.is_some() {
@@ -355,10 +315,4 @@ fn product(a: u64, b: u64) -> u64 {
 
 fn quotient(a: u64, b: u64) -> u64 {
     a.checked_div(b).unwrap_or_default()
-}
-
-/// A part of `whole` below it, as large as the random number is.
-fn part(random: u64, whole: u64) -> u64 {
-    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
-    u64::try_from(part).unwrap_or_default()
 }

@@ -1,0 +1,54 @@
+//! What the end of a pause begins: who goes when, found from what succeeded before it.
+
+use super::release::Release;
+use super::{Controller, SECOND, product, quotient, sum};
+
+/// A release looks this many pauses ahead, within these bounds.
+const REACH: u64 = 4;
+const SHORTEST_REACH: u64 = SECOND;
+const LONGEST_REACH: u64 = 5 * SECOND;
+/// The longest time from one call to the next.
+pub(super) const SLOWEST: u64 = 60 * SECOND;
+/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
+const GROUP_PART: u64 = 4;
+const SMALLEST_GROUP: u64 = 2;
+const LARGEST_GROUP: u64 = 4;
+
+impl Controller {
+    /// The pause has ended by itself: plans who goes when.
+    pub(super) fn open(&mut self, now: u64, random: u64) {
+        let pause = self.until.saturating_sub(self.closed_at);
+        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
+        // The pause is a part of the cycle: 500 in 10 s are 50 in a second.
+        let cycle = now.saturating_sub(self.since).min(reach).max(1);
+        let slowest = match self.each {
+            0 => SLOWEST,
+            each => product(each, 2),
+        };
+        self.each = quotient(cycle, self.ok.max(1))
+            .min(slowest)
+            .clamp(1, SLOWEST);
+        self.lately = self.ok.max(quotient(self.lately, 2));
+        let group = quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP);
+        let round = reach.max(self.each);
+        self.release = Some(Release {
+            from: sum(now, part(random, self.each)),
+            round,
+            first: quotient(round, self.each),
+            group,
+            head_start: self.head_start,
+        });
+        self.gone = 0;
+        self.ok = 0;
+        self.since = now;
+        self.closed = false;
+        self.opening = sum(self.opening, 1);
+        self.sent_before = self.sent;
+    }
+}
+
+/// A part of `whole` below it, as large as the random number is.
+fn part(random: u64, whole: u64) -> u64 {
+    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
+    u64::try_from(part).unwrap_or_default()
+}
