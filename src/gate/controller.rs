@@ -11,6 +11,7 @@
 mod allowance;
 mod opening;
 mod release;
+mod tempo;
 #[cfg(test)]
 mod tests;
 mod witnesses;
@@ -19,6 +20,7 @@ pub(crate) use allowance::Allowance;
 
 use allowance::QuotaState;
 use release::Release;
+use tempo::Tempo;
 use witnesses::Witnesses;
 
 /// The largest number.
@@ -68,6 +70,7 @@ pub(crate) struct Controller {
     lately: u64,
     /// The time from one call to the next that was found last.
     each: u64,
+    tempo: Tempo,
     witnesses: Witnesses,
     /// Refusals that need not close the gate, at [`PRICE`] each.
     credit: u64,

@@ -13,6 +13,8 @@ pub(super) const SLOWEST: u64 = 60 * SECOND;
 const GROUP_PART: u64 = 4;
 const SMALLEST_GROUP: u64 = 2;
 const LARGEST_GROUP: u64 = 4;
+/// In a fast release it is an eighth, and may be one call: the next ones go before its answer is there.
+const FAST_GROUP_PART: u64 = 8;
 
 impl Controller {
     /// The pause has ended by itself: plans who goes when.
@@ -29,12 +31,19 @@ impl Controller {
             .min(slowest)
             .clamp(1, SLOWEST);
         self.lately = self.ok.max(quotient(self.lately, 2));
-        let group = quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP);
+        let time = self.until.saturating_sub(self.since);
+        let whole = self.release.is_some().then_some((self.ok, time));
+        self.tempo.choose(whole, pause, &mut self.each);
+        let group = match self.tempo.faster() {
+            Some(_) => quotient(self.lately, FAST_GROUP_PART).clamp(1, LARGEST_GROUP),
+            None => quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP),
+        };
         let round = reach.max(self.each);
+        let first = quotient(round, self.each);
         self.release = Some(Release {
             from: sum(now, part(random, self.each)),
             round,
-            first: quotient(round, self.each),
+            first: product(first, self.tempo.faster().unwrap_or(1)),
             group,
             head_start: self.head_start,
         });

@@ -1,6 +1,7 @@
 //! The rules of the controller, one by one, and its arithmetic at the ends of the numbers.
 
 mod properties;
+mod tempo;
 
 use super::*;
 

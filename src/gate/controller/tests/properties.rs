@@ -45,7 +45,7 @@ proptest! {
 
     #[test]
     fn due_times_never_run_backwards(
-        from in 0_u64..MOST, round in SECOND..=SLOWEST, each in 1_u64..=SLOWEST, group in 2_u64..=4,
+        from in 0_u64..MOST, round in SECOND..=SLOWEST, each in 1_u64..=SLOWEST, group in 1_u64..=4,
         head_start: bool, ticket in number(), step in 0_u64..2_000,
     ) {
         let first = round / each;
