@@ -9,6 +9,7 @@
 //! are floats of 64 bits can take the same steps.
 
 mod allowance;
+mod chance;
 mod opening;
 mod release;
 mod tempo;
@@ -19,6 +20,7 @@ mod witnesses;
 pub(crate) use allowance::Allowance;
 
 use allowance::QuotaState;
+use chance::Chance;
 use release::Release;
 use tempo::Tempo;
 use witnesses::Witnesses;
@@ -72,6 +74,7 @@ pub(crate) struct Controller {
     each: u64,
     tempo: Tempo,
     witnesses: Witnesses,
+    chance: Chance,
     /// Refusals that need not close the gate, at [`PRICE`] each.
     credit: u64,
     release: Option<Release>,
@@ -118,6 +121,9 @@ impl Controller {
         self.gone = sum(self.gone, 1);
         self.sent = sum(self.sent, 1);
         self.quota.send();
+        if self.gone == 1 && self.release.is_some() {
+            self.chance.begin(Permit(self.sent));
+        }
         if !more {
             self.line_is_empty();
         }
@@ -153,6 +159,12 @@ impl Controller {
             return;
         }
         self.judge(now, permit, false);
+        if self.chance.takes_over() {
+            self.let_go(now);
+        }
+        if self.chance.reigns() {
+            return;
+        }
         match self.credit.checked_sub(PRICE) {
             Some(left) => self.credit = left,
             None => self.close(now, permit, asked),
@@ -174,6 +186,7 @@ impl Controller {
     /// A call has ended in another way, or was dropped: it speaks neither for nor against the pause.
     pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
         self.witnesses.gone(permit);
+        self.chance.gone(permit);
         match quota {
             Some(quota) => self.quota.hear(now.min(MOST), permit, Some(quota)),
             None => self.quota.lost(permit),
@@ -190,6 +203,7 @@ impl Controller {
     pub(crate) fn catch_up(&mut self, sent: u64, back: u64, (ok, since): (u64, u64)) {
         self.note_sent(sent);
         self.quota.came_back(back);
+        self.chance.unheard(ok.min(MOST).saturating_sub(self.ok));
         (self.ok, self.since) = (ok.min(MOST), since.min(MOST));
     }
 
@@ -203,7 +217,8 @@ impl Controller {
     /// Whether a call may go, and a success be counted, without a look at the rest of the state.
     pub(crate) fn is_idle(&self) -> bool {
         let quiet = !self.closed && self.release.is_none() && self.credit == 0;
-        quiet && !self.quota.is_known() && !self.witnesses.are_awaited()
+        let deaf = !self.witnesses.are_awaited() && !self.chance.is_curious();
+        quiet && deaf && !self.quota.is_known() && !self.chance.reigns()
     }
 
     /// Whether the gate is closed for everybody.
@@ -215,7 +230,7 @@ impl Controller {
     pub(crate) fn may_go_sooner(&self) -> bool {
         match self.closed {
             true => self.witnesses.are_awaited(),
-            false => self.quota.is_waited_for(),
+            false => self.quota.is_waited_for() || self.chance.is_near(),
         }
     }
 
@@ -268,6 +283,10 @@ impl Controller {
     /// A call has come back that may have been sent after the refused one. Where such calls are let through, the pause is
     /// not for everybody.
     fn judge(&mut self, now: u64, permit: Permit, good: bool) {
+        let new = self.opening > 0 && permit.0 > self.sent_before;
+        if self.chance.hear(permit, good, new) {
+            self.credit = FULL_CREDIT;
+        }
         if !self.witnesses.hear(permit, good) {
             return;
         }

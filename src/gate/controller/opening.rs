@@ -15,6 +15,8 @@ const SMALLEST_GROUP: u64 = 2;
 const LARGEST_GROUP: u64 = 4;
 /// In a fast release it is an eighth, and may be one call: the next ones go before its answer is there.
 const FAST_GROUP_PART: u64 = 8;
+/// Where pauses are given up so many go in the first second.
+const FEWEST_LET_GO: u64 = 8;
 
 impl Controller {
     /// The pause has ended by itself: plans who goes when.
@@ -53,6 +55,18 @@ impl Controller {
         self.closed = false;
         self.opening = sum(self.opening, 1);
         self.sent_before = self.sent;
+    }
+
+    /// Pauses are of no use here: those who wait go, at a rate that shows soon if that is wrong.
+    pub(super) fn let_go(&mut self, now: u64) {
+        self.release = Some(Release {
+            from: now,
+            round: SHORTEST_REACH,
+            first: self.lately.max(FEWEST_LET_GO),
+            group: LARGEST_GROUP,
+            head_start: false,
+        });
+        self.gone = 0;
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rules of the controller, one by one, and its arithmetic at the ends of the numbers.
 
+mod batch;
+mod chance;
 mod properties;
 mod tempo;
 
