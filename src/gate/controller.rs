@@ -34,9 +34,11 @@ const SECOND: u64 = 1_000_000;
 const NO_WISH: u64 = 100 * MILLISECOND;
 /// What is doubled at least, and how far doubling goes.
 const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
-const MOST_DOUBLED: u64 = 60 * SECOND;
+const MOST_DOUBLED: u64 = 20 * SECOND;
+/// A refusal doubles the pause where the one before it was over for less than this.
+const SOON: u64 = 60 * SECOND;
 /// From so many doublings on, even the least that is doubled exceeds the most.
-const DOUBLINGS: u32 = 13;
+const DOUBLINGS: u32 = 11;
 /// What a refusal takes from the credit, what a contradiction makes of it, and the most that successes make of it.
 const PRICE: u64 = 2;
 const CREDIT: u64 = 12;
@@ -258,7 +260,7 @@ impl Controller {
         self.credit = 0;
         let mut pause = asked;
         if permit.0 > self.sent_before {
-            let soon = now.saturating_sub(self.until) < MOST_DOUBLED;
+            let soon = now.saturating_sub(self.until) < SOON;
             self.doublings = match self.opening > 0 && self.ok == 0 && soon {
                 true => self.doublings.saturating_add(1).min(DOUBLINGS),
                 false => 0,

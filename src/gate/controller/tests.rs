@@ -204,16 +204,16 @@ fn an_empty_line_ends_the_release() {
 }
 
 #[test]
-fn without_a_success_the_pause_doubles_up_to_a_minute_or_the_wish() {
+fn without_a_success_the_pause_doubles_up_to_20_s_or_the_wish() {
     for (asked, pauses) in [
         (
             1_000,
-            [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000],
+            [1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000, 20_000],
         ),
         (
-            45_000,
+            15_000,
             [
-                45_000, 60_000, 60_000, 60_000, 60_000, 60_000, 60_000, 60_000,
+                15_000, 20_000, 20_000, 20_000, 20_000, 20_000, 20_000, 20_000,
             ],
         ),
         (1, [1, 20, 40, 80, 160, 320, 640, 1_280]),
@@ -246,7 +246,7 @@ fn what_is_no_sign_of_a_longer_pause_doubles_nothing() {
     });
     let late = closed_again(|scene, _| {
         let [call] = scene.send();
-        scene.now += MOST_DOUBLED;
+        scene.now += SOON;
         scene.refuse(call, SECOND);
     });
     let from_before = closed_again(|scene, old| scene.refuse(old, SECOND));
