@@ -68,7 +68,7 @@ fn run(args: &Args) -> Result<()> {
     let scenarios: Vec<_> = ALL.iter().filter(chosen).copied().collect();
     ensure!(
         !scenarios.is_empty(),
-        "--only names no scenario; there are A to N, V and B2"
+        "--only names no scenario; there are A to V, and B2"
     );
     let played = play(&scenarios, &worlds(args.seeds));
     std::fs::create_dir_all(&args.charts)

@@ -2,10 +2,11 @@
 
 use crate::lab::scenarios::Scenario;
 use crate::lab::verdict::{Bound, Measure, Row};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The names of the columns.
-pub(crate) const HEAD: &str = "case              who                               what                                     worst or mean";
+pub(crate) const HEAD: &str = "case                      who                               what                                    worst or mean";
 
 /// The part of the table that is about one scenario.
 #[derive(Debug)]
@@ -43,7 +44,10 @@ impl Table {
                 }),
             }
         }
-        lines.sort_by_key(|line| line.case);
+        let mut cases: Vec<_> = lines.iter().map(|line| line.case).collect();
+        let mut seen = BTreeSet::new();
+        cases.retain(|case| seen.insert(*case));
+        lines.sort_by_key(|line| cases.iter().position(|case| *case == line.case));
         Self {
             id: scenario.id,
             title: scenario.title,
@@ -99,7 +103,7 @@ impl fmt::Display for Line {
         let (value, bound) = self.worst();
         write!(
             f,
-            "{:<17} {:<33} {:<38} {value:>10.4}",
+            "{:<25} {:<33} {:<38} {value:>10.4}",
             self.case, self.contender, self.what
         )?;
         match bound {

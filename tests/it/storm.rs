@@ -142,6 +142,41 @@ fn layers_around_layers_do_not_multiply() {
 }
 
 #[test]
+fn refusals_at_random_hold_nobody_up() {
+    weather("O");
+}
+
+#[test]
+fn short_windows_are_used_up() {
+    weather("P");
+}
+
+#[test]
+fn told_quotas_are_kept_by_all_who_are_polled() {
+    weather("Q");
+}
+
+#[test]
+fn a_slow_bucket_is_emptied_as_it_fills() {
+    weather("R");
+}
+
+#[test]
+fn calls_in_flight_are_kept_to_what_is_served() {
+    weather("S");
+}
+
+#[test]
+fn a_limit_that_doubles_is_found() {
+    weather("T");
+}
+
+#[test]
+fn two_limits_at_once_are_kept() {
+    weather("U");
+}
+
+#[test]
 fn a_batch_of_jobs_ends_in_time_and_spends_no_token() {
     weather("V");
 }

@@ -34,6 +34,11 @@ pub(crate) fn next_jitter() -> (u64, u64) {
     CALL.with(|call| (call.number, count(&call.jitters)))
 }
 
+/// How many attempts the call has made.
+pub(crate) fn attempts() -> u64 {
+    CALL.with(|call| call.attempts.get())
+}
+
 fn count(counter: &Cell<u64>) -> u64 {
     counter.replace(counter.get() + 1)
 }

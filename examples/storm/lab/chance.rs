@@ -9,6 +9,8 @@ pub(crate) enum Use {
     Failure,
     Slowness,
     Jitter,
+    Way,
+    Beginning,
 }
 
 /// The number for this use, of this thing, for the so-manieth time.

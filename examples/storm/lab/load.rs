@@ -1,13 +1,17 @@
 //! Calls that come, and what becomes of them.
 
 use super::Arrivals;
-use super::call::numbered;
+use super::call::{attempts, numbered};
 use super::chance::{Use, draw, gap};
 use super::clients::{Client, Target};
 use super::run::Ended;
 use super::runtime::Clock;
+use std::future::{Future, pending, poll_fn};
 use std::iter;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -67,21 +71,116 @@ pub(crate) async fn offer(
     ended
 }
 
-/// Makes so many calls, so many of them at a time, each as soon as there is room for it.
-pub(crate) async fn at_once(clock: Clock, client: &Client, calls: u64, width: u64) -> Vec<Ended> {
-    let mut callers = JoinSet::new();
-    for first in 0..width {
-        let client = client.clone();
-        let numbers = (first..calls).step_by(usize::try_from(width).expect("a small number"));
-        callers.spawn(async move {
-            let mut ended = Vec::new();
-            for number in numbers {
-                ended.push(made(clock, number, client.clone(), Target::new(0)).await);
+/// Calls that are made once, each as soon as there is room for it or at its time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch {
+    pub(crate) calls: u64,
+    pub(crate) pressure: Pressure,
+    /// How many clients share the calls, each with a gate of its own.
+    pub(crate) processes: usize,
+    /// How many more callers begin to wait and are never polled again.
+    pub(crate) parked: u64,
+}
+
+/// What makes a call begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pressure {
+    /// The end of another: so many are made at a time.
+    AtOnce(u64),
+    /// The clock, so many times a second.
+    EachSecond(u64, Arrivals),
+}
+
+impl Batch {
+    /// A batch of one client.
+    pub(crate) const fn at_once(calls: u64, width: u64) -> Self {
+        Self {
+            calls,
+            pressure: Pressure::AtOnce(width),
+            processes: 1,
+            parked: 0,
+        }
+    }
+}
+
+/// Makes a batch of calls; those that are over after `longest`.
+pub(crate) async fn batch(
+    clock: Clock,
+    clients: &[Client],
+    batch: Batch,
+    seed: u64,
+    longest: Duration,
+) -> Vec<Ended> {
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let mut parked = JoinSet::new();
+    let numbers = batch.calls..batch.calls + batch.parked;
+    for (number, client) in numbers.zip(clients.iter().cycle()) {
+        parked.spawn(park(number, client.clone()));
+    }
+    let callers = async {
+        match batch.pressure {
+            Pressure::AtOnce(width) => at_once(clock, clients, batch.calls, width, &ended).await,
+            Pressure::EachSecond(rate, arrivals) => {
+                let begin = clock.now();
+                let load = Load::new(rate as f64, 0..longest.as_secs());
+                let calls = usize::try_from(batch.calls).expect("a small number");
+                let times = load.times(arrivals, seed).take(calls);
+                let times = times.map(|at| begin + at);
+                let calls = offer(clock, clients, &[Target::new(0)], times).await;
+                ended.lock().expect("nothing panics").extend(calls);
             }
-            ended
+        }
+    };
+    // What is not over by then is no part of the answer.
+    let _ = tokio::time::timeout(longest, callers).await;
+    let mut ended = ended.lock().expect("nothing panics");
+    std::mem::take(&mut *ended)
+}
+
+/// Makes so many calls, so many of them at a time, each as soon as there is room for it.
+async fn at_once(
+    clock: Clock,
+    clients: &[Client],
+    calls: u64,
+    width: u64,
+    ended: &Arc<Mutex<Vec<Ended>>>,
+) {
+    let mut callers = JoinSet::new();
+    let next = Arc::new(AtomicU64::new(0));
+    for (_, client) in (0..width.min(calls)).zip(clients.iter().cycle()) {
+        let (client, ended, next) = (client.clone(), Arc::clone(ended), Arc::clone(&next));
+        callers.spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= calls {
+                    return;
+                }
+                let call = made(clock, number, client.clone(), Target::new(0)).await;
+                ended.lock().expect("nothing panics").push(call);
+            }
         });
     }
-    callers.join_all().await.concat()
+    callers.join_all().await;
+}
+
+/// Makes calls until one waits before its first attempt, and leaves that one as it is.
+async fn park(number: u64, client: Client) {
+    loop {
+        let call = client.clone().call(Target::new(0));
+        // It is dropped, too, under its number.
+        let stays = async {
+            let mut call = Box::pin(call);
+            let waits = poll_fn(|cx| match call.as_mut().poll(cx) {
+                Poll::Ready(_) => Poll::Ready(false),
+                Poll::Pending if attempts() == 0 => Poll::Ready(true),
+                Poll::Pending => Poll::Pending,
+            });
+            if waits.await {
+                pending::<()>().await;
+            }
+        };
+        numbered(number, stays).await;
+    }
 }
 
 async fn made(clock: Clock, number: u64, client: Client, target: Target) -> Ended {

@@ -8,6 +8,7 @@
 mod call;
 mod chance;
 mod clients;
+mod limiter;
 mod load;
 mod origin;
 pub(crate) mod run;

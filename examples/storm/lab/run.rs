@@ -19,6 +19,8 @@ pub(crate) struct Run {
     pub(crate) attempts: Vec<Duration>,
     /// How many attempts were answered 429.
     pub(crate) refused: usize,
+    /// How many attempts were sent before the time that the call's last answer asked for.
+    pub(crate) early: usize,
 }
 
 /// Attempts and successes in each second.
@@ -29,14 +31,36 @@ pub(crate) struct Series {
 }
 
 impl Run {
-    pub(crate) fn new(mut calls: Vec<Ended>, mut attempts: Vec<Duration>, refused: usize) -> Self {
+    pub(crate) fn new(
+        mut calls: Vec<Ended>,
+        mut attempts: Vec<Duration>,
+        refused: usize,
+        early: usize,
+    ) -> Self {
         calls.sort_unstable();
         attempts.sort_unstable();
         Self {
             calls,
             attempts,
             refused,
+            early,
         }
+    }
+
+    /// Calls of which nothing else is known.
+    pub(crate) fn of_calls(calls: Vec<Ended>) -> Self {
+        Self::new(calls, Vec::new(), 0, 0)
+    }
+
+    /// The same with times since then.
+    pub(crate) fn from(mut self, then: Duration) -> Self {
+        for call in &mut self.calls {
+            call.began = call.began.saturating_sub(then);
+        }
+        for at in &mut self.attempts {
+            *at = at.saturating_sub(then);
+        }
+        self
     }
 
     /// The calls and the attempts that began in this time.
@@ -55,6 +79,7 @@ impl Run {
                 .copied()
                 .collect(),
             refused: self.refused,
+            early: self.early,
         }
     }
 

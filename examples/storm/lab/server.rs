@@ -1,12 +1,13 @@
-//! A simulated server: a queue, workers, outages, stalls, random failures, a quota.
+//! A simulated server: a queue, workers, outages, stalls, random failures, limits.
 
 use super::call::next_attempt;
 use super::chance::{Use, draw, happens};
+use super::limiter::{Limited, Limiter};
 use super::runtime::Clock;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,20 +30,10 @@ pub(crate) struct Rules {
     pub(crate) failures: Vec<(Duration, f64)>,
     /// Above this wait in the queue a call is answered 503 and `Retry-After: 1`.
     pub(crate) longest_queue: Option<Duration>,
-    pub(crate) quota: Option<Quota>,
+    /// What it allows; then nothing below decides.
+    pub(crate) limited: Option<Limited>,
     /// Until then everything is answered 429 with the time that is left.
     pub(crate) closed_until: Duration,
-}
-
-/// So many calls in each window, the first of which begins with the world.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Quota {
-    pub(crate) calls: u64,
-    pub(crate) window: Duration,
-    /// What a 429 asks for in place of what is right.
-    pub(crate) asks: Option<u64>,
-    /// Whether every answer says what is left.
-    pub(crate) headers: bool,
 }
 
 impl Default for Rules {
@@ -56,7 +47,7 @@ impl Default for Rules {
             stall: Duration::ZERO..Duration::ZERO,
             failures: Vec::new(),
             longest_queue: None,
-            quota: None,
+            limited: None,
             closed_until: Duration::ZERO,
         }
     }
@@ -80,8 +71,10 @@ struct State {
     free: BinaryHeap<Reverse<Duration>>,
     attempts: Vec<Duration>,
     refused: usize,
-    window: u128,
-    used: u64,
+    early: usize,
+    /// Until when each refused call was asked to wait.
+    asked: HashMap<u64, Duration>,
+    limiter: Option<Limiter>,
 }
 
 impl Server {
@@ -89,6 +82,7 @@ impl Server {
         let workers = rules.workers.unwrap_or(0);
         let state = State {
             free: vec![Reverse(Duration::ZERO); workers].into(),
+            limiter: rules.limited.map(Limiter::new),
             ..State::default()
         };
         Self(Arc::new(Inner {
@@ -114,19 +108,32 @@ impl Server {
         self.0.state.lock().expect("nothing panics").refused
     }
 
+    /// How many attempts were sent before the time that the call's last answer asked for.
+    pub(crate) fn early(&self) -> usize {
+        self.0.state.lock().expect("nothing panics").early
+    }
+
     /// Takes an attempt and answers it in its time.
     pub(crate) async fn answer(self) -> Response<Bytes> {
-        let (then, answer) = self.0.take();
-        self.0.clock.until(then).await;
+        let Inner {
+            clock, seed, rules, ..
+        } = &*self.0;
+        let (call, attempt) = next_attempt();
+        if let Some(limited) = &rules.limited {
+            self.0.notice_early(call);
+            let way = limited.way_there(*seed, call, attempt);
+            clock.until(clock.now() + way).await;
+        }
+        let (then, answer) = self.0.take(call, attempt);
+        clock.until(then).await;
         answer
     }
 }
 
 impl Inner {
     /// What comes of an attempt, and when.
-    fn take(&self) -> (Duration, Response<Bytes>) {
+    fn take(&self, call: u64, attempt: u64) -> (Duration, Response<Bytes>) {
         let (rules, now) = (&self.rules, self.clock.now());
-        let (call, attempt) = next_attempt();
         let mut state = self.state.lock().expect("nothing panics");
         state.attempts.push(now);
         let soon = now + rules.round_trip;
@@ -146,8 +153,13 @@ impl Inner {
         ) {
             return (soon, status(500));
         }
-        if let Some(quota) = rules.quota {
-            return (soon, state.within(quota, now));
+        if let Some(limiter) = &mut state.limiter {
+            let (then, answer) = limiter.take(self.clock, self.seed, (call, attempt));
+            if answer.status() == StatusCode::TOO_MANY_REQUESTS {
+                state.refused += 1;
+                state.asked.insert(call, then + asked_by(&answer));
+            }
+            return (then, answer);
         }
         let slow = happens(rules.slow, draw(self.seed, Use::Slowness, call, attempt));
         let work = rules.service_time * if slow { 10 } else { 1 };
@@ -165,6 +177,12 @@ impl Inner {
         state.free.pop();
         state.free.push(Reverse(ends));
         (ends, status(200))
+    }
+
+    fn notice_early(&self, call: u64) {
+        let mut state = self.state.lock().expect("nothing panics");
+        let asked = state.asked.remove(&call);
+        state.early += usize::from(asked.is_some_and(|asked| self.clock.now() < asked));
     }
 
     fn failing(&self, now: Duration) -> f64 {
@@ -188,40 +206,7 @@ fn past(stall: &Range<Duration>, begins: Duration, work: Duration) -> Duration {
     begins + work + rest
 }
 
-impl State {
-    fn within(&mut self, quota: Quota, now: Duration) -> Response<Bytes> {
-        let window = now.as_nanos() / quota.window.as_nanos();
-        if window != self.window {
-            (self.window, self.used) = (window, 0);
-        }
-        let reset = quota.window.as_nanos() * (window + 1) - now.as_nanos();
-        let reset = reset.div_ceil(1_000_000_000);
-        let mut answer = match self.used < quota.calls {
-            true => {
-                self.used += 1;
-                status(200)
-            }
-            false => {
-                self.refused += 1;
-                asking(429, quota.asks.map_or(reset, u128::from))
-            }
-        };
-        if quota.headers {
-            let left = quota.calls - self.used;
-            let said = [
-                ("x-ratelimit-limit", u128::from(quota.calls)),
-                ("x-ratelimit-remaining", u128::from(left)),
-                ("x-ratelimit-reset", reset),
-            ];
-            for (name, number) in said {
-                answer.headers_mut().insert(name, decimal(number));
-            }
-        }
-        answer
-    }
-}
-
-fn status(status: u16) -> Response<Bytes> {
+pub(super) fn status(status: u16) -> Response<Bytes> {
     let mut answer = Response::new(Bytes::new());
     *answer.status_mut() = StatusCode::from_u16(status).expect("a status");
     answer
@@ -233,6 +218,14 @@ fn asking(status_code: u16, seconds: u128) -> Response<Bytes> {
         .headers_mut()
         .insert(http::header::RETRY_AFTER, decimal(seconds));
     answer
+}
+
+fn asked_by(answer: &Response<Bytes>) -> Duration {
+    let number = |name: &str| answer.headers().get(name)?.to_str().ok()?.parse().ok();
+    let milliseconds = number("retry-after-ms").map(Duration::from_millis);
+    milliseconds
+        .or_else(|| number("retry-after").map(Duration::from_secs))
+        .unwrap_or_default()
 }
 
 fn decimal(number: u128) -> http::HeaderValue {

@@ -48,12 +48,26 @@ impl Row {
         }
     }
 
+    /// Numbers that were read off a run at another time.
+    pub(crate) fn without_series(scenario: &'static str, contender: &'static str) -> Self {
+        let series = Series {
+            attempts: Vec::new(),
+            goodput: Vec::new(),
+        };
+        Self::new(scenario, contender, series)
+    }
+
     pub(crate) fn measure(self, name: &'static str, value: f64) -> Self {
         self.must(name, value, Bound::None)
     }
 
+    /// Without a bound if that is infinite.
     pub(crate) fn at_most(self, name: &'static str, value: f64, most: f64) -> Self {
-        self.must(name, value, Bound::AtMost(most))
+        let bound = match most.is_finite() {
+            true => Bound::AtMost(most),
+            false => Bound::None,
+        };
+        self.must(name, value, bound)
     }
 
     pub(crate) fn at_least(self, name: &'static str, value: f64, least: f64) -> Self {

@@ -2,9 +2,11 @@
 
 use super::super::World;
 use super::super::clients::Tokens;
-use super::super::load;
-use super::super::server::{Quota, Rules};
+use super::super::limiter::Limited;
+use super::super::load::{self, Batch};
+use super::super::server::Rules;
 use super::super::verdict::{Bound, Measure, Row};
+use super::quotas::{QUOTA, TOLD_QUOTA};
 use super::stage::Stage;
 use super::{Scenario, Worlds};
 use http_retry::{RetryBudget, RetryPolicy};
@@ -14,6 +16,7 @@ const CALLS: u64 = 5_000;
 /// The last of them come in the tenth window.
 const BOUND: Duration = Duration::from_secs(90);
 const TOKENS: u32 = 20;
+const HOUR: Duration = Duration::from_secs(3_600);
 
 pub(super) const V: Scenario = Scenario {
     id: "V",
@@ -24,14 +27,14 @@ pub(super) const V: Scenario = Scenario {
         let without = with.to_builder().max_gate_wait(None).build();
         let without = without.expect("a policy without a gate");
         vec![
-            judged(played(world, ("V", "with the gate"), &with, false)),
+            judged(played(world, ("V", "with the gate"), &with, QUOTA)),
             judged(played(
                 world,
                 ("V, quota headers", "with the gate"),
                 &with,
-                true,
+                TOLD_QUOTA,
             )),
-            played(world, ("V", "without the gate"), &without, false),
+            played(world, ("V", "without the gate"), &without, QUOTA),
         ]
     },
 };
@@ -41,25 +44,19 @@ fn played(
     world: World,
     (case, contender): (&'static str, &'static str),
     policy: &RetryPolicy,
-    headers: bool,
+    quota: Limited,
 ) -> Row {
     world.play(async {
-        let quota = Quota {
-            calls: 500,
-            window: Duration::from_secs(10),
-            asks: None,
-            headers,
-        };
         let rules = Rules {
-            round_trip: Duration::from_millis(10),
-            quota: Some(quota),
+            limited: Some(quota),
             ..Rules::default()
         };
         let budget = RetryBudget::builder().capacity(TOKENS).initial(TOKENS);
         let budget = budget.per_success(0).build().expect("within bounds");
         let stage = Stage::new(world, vec![rules]);
         let client = stage.ours(policy, &Tokens::One(budget.clone()));
-        let calls = load::at_once(stage.clock, &client, CALLS, 200).await;
+        let batch = Batch::at_once(CALLS, 200);
+        let calls = load::batch(stage.clock, &[client], batch, world.seed, HOUR).await;
         let run = stage.run(calls);
         let time = run.took().as_secs_f64() / BOUND.as_secs_f64();
         Row::new(case, contender, run.series())

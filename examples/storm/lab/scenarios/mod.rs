@@ -1,5 +1,6 @@
 //! The scenarios: what the world does, and what must hold.
 
+mod gates;
 mod jobs;
 mod outages;
 mod overload;
@@ -45,7 +46,7 @@ impl Worlds {
 }
 
 /// All of them.
-pub(crate) const ALL: [Scenario; 16] = [
+pub(crate) const ALL: [Scenario; 23] = [
     outages::A,
     outages::B,
     outages::B2,
@@ -61,5 +62,12 @@ pub(crate) const ALL: [Scenario; 16] = [
     random::L,
     quotas::M,
     shapes::N,
+    gates::O,
+    gates::P,
+    gates::Q,
+    gates::R,
+    gates::S,
+    gates::T,
+    gates::U,
     jobs::V,
 ];

@@ -85,7 +85,7 @@ fn j(world: World) -> Vec<Row> {
             .iter()
             .filter(|call| call.began < overload)
             .copied();
-        Run::new(during.collect(), Vec::new(), 0).success()
+        Run::of_calls(during.collect()).success()
     };
     let without = setup.run(world, Contender::NoRetries);
     let lost = |run: &Run| success(&without) - success(run);

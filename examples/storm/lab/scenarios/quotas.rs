@@ -2,9 +2,10 @@
 
 use super::super::World;
 use super::super::clients::{Client, Target, Tokens};
-use super::super::load;
+use super::super::limiter::{Asks, Limit, Limited};
+use super::super::load::{self, Batch};
 use super::super::run::Run;
-use super::super::server::{Quota, Rules};
+use super::super::server::Rules;
 use super::super::verdict::Row;
 use super::stage::{Contender, Stage, peer, tps_budget};
 use super::{Scenario, Worlds};
@@ -13,21 +14,25 @@ use std::iter;
 use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_secs(10);
-const QUOTA: Quota = Quota {
+pub(super) const QUOTA: Limited = Limited::by(&[Limit::Window {
     calls: 500,
-    window: WINDOW,
-    asks: None,
+    length: WINDOW,
     headers: false,
-};
+}]);
+pub(super) const TOLD_QUOTA: Limited = Limited::by(&[Limit::Window {
+    calls: 500,
+    length: WINDOW,
+    headers: true,
+}]);
 const CALLS: u64 = 5_000;
+const HOUR: Duration = Duration::from_secs(3_600);
 /// The last of them come in the tenth window.
 const BOUND: Duration = Duration::from_secs(90);
 
-fn run(world: World, quota: Quota, width: u64, contender: Contender) -> Run {
+fn run(world: World, quota: Limited, width: u64, contender: Contender) -> Run {
     world.play(async {
         let rules = Rules {
-            round_trip: Duration::from_millis(10),
-            quota: Some(quota),
+            limited: Some(quota),
             ..Rules::default()
         };
         let stage = Stage::new(world, vec![rules]);
@@ -39,7 +44,14 @@ fn run(world: World, quota: Quota, width: u64, contender: Contender) -> Run {
             Contender::ReqwestRetry => Client::reqwest_retry(&stage.origin),
             Contender::TowerRetry => Client::tower_retry(&stage.origin, &tps_budget()),
         };
-        let calls = load::at_once(stage.clock, &client, CALLS, width).await;
+        let calls = load::batch(
+            stage.clock,
+            &[client],
+            Batch::at_once(CALLS, width),
+            world.seed,
+            HOUR,
+        )
+        .await;
         stage.run(calls)
     })
 }
@@ -52,7 +64,7 @@ fn done(row: Row, run: &Run) -> Row {
     row.at_least("done", run.done() as f64, CALLS as f64)
 }
 
-fn peers(world: World, id: &'static str, quota: Quota) -> impl Iterator<Item = Row> {
+fn peers(world: World, id: &'static str, quota: Limited) -> impl Iterator<Item = Row> {
     Contender::peers(world).iter().map(move |contender| {
         let run = run(world, quota, 200, *contender);
         peer(id, *contender, &run)
@@ -70,11 +82,7 @@ pub(super) const C: Scenario = Scenario {
 };
 
 fn c(world: World) -> Vec<Row> {
-    let with_headers = Quota {
-        headers: true,
-        ..QUOTA
-    };
-    let judged = |id: &'static str, quota: Quota, most_rejected: f64| {
+    let judged = |id: &'static str, quota: Limited, most_rejected: f64| {
         let run = run(world, quota, 200, Contender::HttpRetry);
         done(peer(id, Contender::HttpRetry, &run), &run)
             .at_most("time, of the least", of_bound(&run), 1.10)
@@ -98,7 +106,7 @@ fn c(world: World) -> Vec<Row> {
     });
     let wide = [
         judged("C", QUOTA, 0.06),
-        judged("C, quota headers", with_headers, 0.01),
+        judged("C, quota headers", TOLD_QUOTA, 0.01),
     ];
     wide.into_iter()
         .chain(narrow)
@@ -111,8 +119,8 @@ pub(super) const M: Scenario = Scenario {
     title: "C, where each 429 asks for 1 s and 10 s would be right",
     worlds: Worlds::EachStack,
     play: |world| {
-        let quota = Quota {
-            asks: Some(1),
+        let quota = Limited {
+            asks: Asks::Of(Duration::from_secs(1)),
             ..QUOTA
         };
         let ours = run(world, quota, 200, Contender::HttpRetry);

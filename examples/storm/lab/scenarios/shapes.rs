@@ -57,7 +57,7 @@ fn g(world: World) -> Vec<Row> {
         let during = elsewhere(run)
             .into_iter()
             .filter(|call| down.contains(&call.began));
-        Run::new(during.collect(), Vec::new(), 0).success()
+        Run::of_calls(during.collect()).success()
     };
     let (with, without) = (run(per_service(), true), run(per_service(), false));
     let (with_it, without_it) = (elsewhere(&with), elsewhere(&without));

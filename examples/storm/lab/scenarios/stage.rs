@@ -174,13 +174,19 @@ impl Stage {
             calls,
             attempts,
             self.servers.iter().map(Server::refused).sum(),
+            self.servers.iter().map(Server::early).sum(),
         )
     }
 }
 
+/// A row without a bound, of anybody.
+pub(super) fn peer_named(scenario: &'static str, name: &'static str, run: &Run) -> Row {
+    Row::new(scenario, name, run.series())
+}
+
 /// A row without a bound, for those whom this crate is compared with.
 pub(super) fn peer(scenario: &'static str, contender: Contender, run: &Run) -> Row {
-    Row::new(scenario, contender.name(), run.series())
+    peer_named(scenario, contender.name(), run)
 }
 
 pub(super) fn seconds(seconds: f64) -> Duration {
