@@ -57,7 +57,7 @@ impl Resolver<'_> {
             names: &mut names,
         };
         let rules = layers.iter().rev().flat_map(|layer| &layer.rules);
-        let rules: Vec<Rule> = rules
+        let list: Vec<Rule> = rules
             .map(|rule| self.rule(rule, &retry, &mut inside))
             .collect();
         let otherwise = layers
@@ -66,16 +66,16 @@ impl Resolver<'_> {
             .find_map(|layer| layer.otherwise.as_ref());
         let otherwise = self.otherwise(otherwise, &retry, &mut inside);
         let origins = retry.given().into_iter();
-        let directives = Rules {
-            rules: rules.into(),
+        let rules = Rules {
+            list: list.into(),
             otherwise,
             origins: origins
                 .map(|(field, value, from)| Origin { field, value, from })
                 .collect(),
-            ..self.directives(&retry, &mut inside)
+            ..self.rules(&retry, &mut inside)
         };
         Place {
-            policy: self.policy(name.to_owned(), &retry, directives),
+            policy: self.policy(name.to_owned(), &retry, rules),
             retry,
             names: Rc::new(names),
         }
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         &self,
         name: impl Into<Cow<'static, str>>,
         retry: &Retry,
-        directives: Rules,
+        rules: Rules,
     ) -> RetryPolicy {
         let limit = match (value(&retry.limit), &retry.limit) {
             (Some(Limit::Never), _) => 0,
@@ -139,7 +139,7 @@ impl Resolver<'_> {
             _ => 0,
         };
         let builder = RetryPolicy::builder()
-            .directives(name, directives)
+            .rules(name, rules)
             .never(value(&retry.limit) == Some(Limit::Never))
             .max_retries(limit)
             .backoff(self.backoff(retry))

@@ -4,7 +4,7 @@ mod read;
 
 use super::scalar::words;
 use super::value::Value;
-use crate::policy::{Cap, Counter, Decimal, Failover, Methods, Preset, When};
+use crate::policy::{Cap, Condition, Counter, Decimal, Failover, Methods, Preset};
 use http::{HeaderMap, HeaderName, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,8 +115,8 @@ fields! {
     jitter_min "jitter.min": Decimal,
     jitter_max "jitter.max": Decimal,
     cap "cap": Cap,
-    retry_on "retry_on": Arc<[When]>,
-    stop_on "stop_on": Arc<[When]>,
+    retry_on "retry_on": Arc<[Condition]>,
+    stop_on "stop_on": Arc<[Condition]>,
     ignores_server "retry_after": bool,
     max_server_delay "retry_after.max": Option<Duration>,
     over "retry_after.over": Over,

@@ -6,7 +6,7 @@ use super::retry::RetryBlock;
 use super::scalar::duration;
 use super::value::Value;
 use super::when;
-use crate::policy::{Failover, Wait, When};
+use crate::policy::{Condition, Failover, Wait};
 use http::HeaderMap;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct RuleSpec {
     /// Its name, or its place.
     pub(super) name: Arc<str>,
     path: Path,
-    pub(super) when: When,
+    pub(super) when: Condition,
     pub(super) then: ThenSpec,
     pub(super) set: Option<Arc<HeaderMap>>,
 }

@@ -2,7 +2,7 @@
 
 use super::live::{Live, Service};
 use crate::budget::BudgetSnapshot;
-use crate::policy::{Otherwise, RetryPolicy, WorstCase};
+use crate::policy::{Action, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn summary<'a>(
     route: &'a Route,
     costs: &mut Costs<'a>,
 ) -> RouteSummary {
-    let origins = &route.policy.directives().origins;
+    let origins = &route.policy.rules().origins;
     let budget = origins.iter().find(|origin| origin.field == "budget");
     RouteSummary {
         service: service.map(str::to_owned),
@@ -67,11 +67,11 @@ fn summary<'a>(
 }
 
 fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
-    let directives = policy.directives();
-    let rules = directives.rules.iter();
-    let named = rules.map(|rule| (rule.name.to_string(), rule.then.to_string()));
-    let otherwise = match &directives.otherwise {
-        Otherwise::Classify => None,
+    let rules = policy.rules();
+    let named = rules.list.iter();
+    let named = named.map(|rule| (rule.name.to_string(), rule.action.to_string()));
+    let otherwise = match &rules.otherwise {
+        Action::Classify => None,
         otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),
     };
     named.chain(otherwise).collect()

@@ -5,7 +5,7 @@ use super::headers::name_of;
 use super::scalar::{attempts, methods, statuses, texts};
 use super::shown::is_public;
 use super::value::Value;
-use crate::policy::{ErrorGroup, HeaderTest, ResultKind, Test, When};
+use crate::policy::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
 use std::sync::Arc;
 
 const TROUBLES: [(&str, ErrorGroup); 7] = [
@@ -42,7 +42,7 @@ const MEANT: [(&str, &str); 19] = [
 ];
 
 /// A list of conditions, of which one must hold.
-pub(super) fn list(node: &Node<'_>) -> Option<Arc<[When]>> {
+pub(super) fn list(node: &Node<'_>) -> Option<Arc<[Condition]>> {
     if !matches!(node.value, Value::List(_)) {
         let example = "[\"5xx\", 429, {error: timeout}]";
         let write = match node.value {
@@ -58,9 +58,9 @@ pub(super) fn list(node: &Node<'_>) -> Option<Arc<[When]>> {
 }
 
 /// A block of tests that must all hold; a bare status stands for a test of it.
-pub(super) fn read(node: Node<'_>) -> When {
+pub(super) fn read(node: Node<'_>) -> Condition {
     if matches!(node.value, Value::Integer(_) | Value::Text(_)) {
-        return When([Test::Status(statuses(&node))].into());
+        return Condition([Test::Status(statuses(&node))].into());
     }
     match node.value {
         Value::Map(_) => {}
@@ -68,12 +68,12 @@ pub(super) fn read(node: Node<'_>) -> When {
         _ => node.not("a condition: write {status: 429}, 429 or \"5xx\""),
     }
     let Some(mut block) = node.map() else {
-        return When::default();
+        return Condition::default();
     };
     let tests = read_tests(&mut block);
     let empty = "is empty: give at least one condition, such as {status: 429}";
     block.end_or(tests.is_empty().then_some(empty));
-    When(tests.into())
+    Condition(tests.into())
 }
 
 fn read_tests(block: &mut Block<'_>) -> Vec<Test> {

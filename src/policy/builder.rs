@@ -184,14 +184,14 @@ impl RetryPolicyBuilder {
     }
 
     #[cfg(feature = "serde")]
-    pub(crate) fn directives(
+    pub(crate) fn rules(
         self,
         name: impl Into<std::borrow::Cow<'static, str>>,
-        directives: super::Rules,
+        rules: super::Rules,
     ) -> Self {
         self.with(|settings| {
             settings.name = name.into();
-            settings.directives = directives;
+            settings.rules = rules;
         })
     }
 
@@ -206,7 +206,7 @@ impl RetryPolicyBuilder {
             max_retries,
             never: self.settings.never && max_retries == 0,
             // A document says where each field came from.
-            changed: self.settings.directives.origins.is_empty(),
+            changed: self.settings.rules.origins.is_empty(),
             ..self.settings
         };
         settings.check()?;

@@ -1,8 +1,8 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
 use super::counts::{Counts, Tally};
-use super::directives::By;
 use super::rewrite::RewriteBody;
+use super::rules::By;
 use http::HeaderMap;
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
-use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
+use super::rules::{Action, Counter, Rule, ServerDelays, Wait};
 use super::worst_case::{AtGate, WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -28,7 +28,7 @@ impl RetryPolicy {
 impl Settings {
     fn explain(&self, text: &mut String) -> fmt::Result {
         // What a document says is no change to it.
-        let changed = match self.changed && self.directives.origins.is_empty() {
+        let changed = match self.changed && self.rules.origins.is_empty() {
             true => " (changed)",
             false => "",
         };
@@ -50,7 +50,7 @@ impl Settings {
     }
 
     fn explain_origins(&self, text: &mut String) -> fmt::Result {
-        for Origin { field, value, from } in self.directives.origins.iter() {
+        for Origin { field, value, from } in self.rules.origins.iter() {
             writeln!(text, "  {field}: {value} (from {from})")?;
         }
         Ok(())
@@ -72,18 +72,18 @@ impl Settings {
     }
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
-        for Rule { name, then, .. } in self.directives.rules.iter() {
-            writeln!(text, "  rule {name}: {then}")?;
+        for Rule { name, action, .. } in self.rules.list.iter() {
+            writeln!(text, "  rule {name}: {action}")?;
         }
-        match &self.directives.otherwise {
-            Otherwise::Classify => Ok(()),
+        match &self.rules.otherwise {
+            Action::Classify => Ok(()),
             otherwise => writeln!(text, "  otherwise: {otherwise}"),
         }
     }
 
     fn explain_limits(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         match self.max_server_delay {
-            _ if self.directives.server_delays == ServerDelays::Ignore => {
+            _ if self.rules.server_delays == ServerDelays::Ignore => {
                 writeln!(text, "  a server that asks for a wait is not heard")?;
             }
             Some(most) => writeln!(
@@ -175,11 +175,13 @@ impl fmt::Display for Attempts {
     }
 }
 
-impl fmt::Display for Then {
+impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Classify => f.write_str("classify"),
             Self::Accept => f.write_str("accept"),
             Self::Fail => f.write_str("fail"),
+            Self::ByOutcome => f.write_str("by_outcome"),
             Self::Stop => f.write_str("stop"),
             Self::Retry(policy) => policy.0.fmt_retry(f),
             Self::Wait(wait) => wait.fmt(f),
@@ -191,18 +193,6 @@ impl fmt::Display for Then {
     }
 }
 
-impl fmt::Display for Otherwise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Classify => f.write_str("classify"),
-            Self::Accept => f.write_str("accept"),
-            Self::Fail => f.write_str("fail"),
-            Self::ByOutcome => f.write_str("by_outcome"),
-            Self::Retry(policy) => policy.0.fmt_retry(f),
-        }
-    }
-}
-
 impl Settings {
     /// What a rule's own policy comes to.
     fn fmt_retry(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,7 +200,7 @@ impl Settings {
             Some(retries) => write!(f, "retry, at most {retries}")?,
             None => f.write_str("retry without a limit")?,
         }
-        match self.directives.counter {
+        match self.rules.counter {
             Counter::Rule => f.write_str(" of its own")?,
             Counter::Request => {}
         }

@@ -11,7 +11,6 @@ mod classify;
 mod counts;
 mod decimal;
 mod decision;
-mod directives;
 mod error_body;
 mod explain;
 mod jitter;
@@ -23,9 +22,9 @@ mod reason;
 mod request_facts;
 mod request_override;
 mod rewrite;
+mod rules;
 mod session;
 mod verdict;
-mod when;
 mod worst_case;
 
 pub use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
@@ -51,9 +50,6 @@ pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
-pub(crate) use directives::{By, OnExhausted, Origin, Otherwise, Rules};
-#[cfg(feature = "serde")]
-pub(crate) use directives::{Counter, Failover, Rule, ServerDelays, Then, Wait};
 pub(crate) use error_body::ErrorBody;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
 pub(crate) use moment::splitmix64;
@@ -63,8 +59,12 @@ pub(crate) use presets::Preset;
 #[cfg(feature = "llm")]
 pub(crate) use rewrite::Rewritten;
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
+pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
-pub(crate) use when::{ErrorGroup, HeaderTest, ResultKind, Test, When};
+pub(crate) use rules::{
+    Condition, Counter, ErrorGroup, Failover, HeaderTest, ResultKind, Rule, ServerDelays, Test,
+    Wait,
+};
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -129,7 +129,7 @@ struct Settings {
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,
     streams: Option<Arc<dyn HoldStreams>>,
-    directives: Rules,
+    rules: Rules,
 }
 
 /// What the user taught the policy of one error type.
@@ -193,30 +193,30 @@ impl RetryPolicy {
     }
 
     #[cfg(feature = "serde")]
-    pub(crate) fn directives(&self) -> &Rules {
-        &self.0.directives
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 
     /// Whether a request may be sent again when its limit of retries is reached: a rule may say so, or another service
     /// may stand in.
     pub(crate) fn resends_beyond_its_limit(&self) -> bool {
-        self.0.directives.resend_beyond_the_limit()
+        self.0.rules.resend_beyond_the_limit()
     }
 
     /// Whether a success by the standard tables is one, whatever else the policy holds.
     pub(crate) fn takes_successes_as_they_are(&self) -> bool {
         let Rules {
-            rules,
+            list,
             otherwise,
             retry_on,
             ..
-        } = &self.0.directives;
-        rules.is_empty() && retry_on.is_none() && !matches!(otherwise, Otherwise::Fail)
+        } = &self.0.rules;
+        list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
     }
 
     /// Whether retries are switched off, and nothing else sends a request again or takes the place of its outcome.
     pub(crate) fn is_off(&self) -> bool {
-        let last = matches!(self.0.directives.on_exhausted, OnExhausted::Last);
+        let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
         self.0.never && last && !self.resends_beyond_its_limit()
     }
 

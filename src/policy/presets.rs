@@ -99,7 +99,7 @@ impl Preset {
             own_errors: Vec::new(),
             rewrite: None,
             streams: None,
-            directives: Rules::default(),
+            rules: Rules::default(),
         }))
     }
 }

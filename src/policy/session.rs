@@ -10,12 +10,11 @@ pub(super) use plan::{GATED_LEAST, longest_spread};
 
 use super::counts::{Counts, Tally};
 use super::decision::{RetryPlan, Stop, StopReason};
-use super::directives::{By, Judged, Listed, OnExhausted, Rule};
 use super::moment::Moment;
 use super::outcome::Outcome;
 use super::request_facts::RequestFacts;
 use super::request_override::RetryOverride;
-use super::when::Seen;
+use super::rules::{Action, By, Listed, OnExhausted, Rule, Seen};
 use super::{Methods, RetryPolicy};
 use http::{HeaderMap, Method};
 use std::sync::Arc;
@@ -208,7 +207,7 @@ impl RetrySession {
     /// What becomes of the request at its end.
     pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
         match stop.worth_another && stop.why.is_exhausted() {
-            true => &self.policy_by(stop.by).0.directives.on_exhausted,
+            true => &self.policy_by(stop.by).0.rules.on_exhausted,
             // An answer that no retry would have changed is the caller's.
             false => &OnExhausted::Last,
         }
@@ -264,12 +263,12 @@ impl RetrySession {
             return false;
         }
         let seen = self.seen(outcome, false);
-        let unread = |policy: &RetryPolicy| policy.0.directives.listed(&seen) == Listed::Unread;
-        match self.policy.0.directives.verdict(&seen) {
+        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == Listed::Unread;
+        match self.policy.0.rules.verdict(&seen) {
             None => true,
-            Some(verdict) => match verdict.then {
-                Judged::ByClass => unread(&self.policy),
-                Judged::Retry(policy) => unread(policy),
+            Some(verdict) => match verdict.action {
+                Action::Classify => unread(&self.policy),
+                Action::Retry(policy) => unread(policy),
                 _ => false,
             },
         }
@@ -322,11 +321,7 @@ impl RetrySession {
 
     /// The policy in charge: the session's own, or the one that a rule retries by.
     fn policy_by(&self, by: By) -> &RetryPolicy {
-        self.policy
-            .0
-            .directives
-            .policy_by(by)
-            .unwrap_or(&self.policy)
+        self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
     }
 
     fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
@@ -340,7 +335,7 @@ impl RetrySession {
 
     fn matched_rule(&self, by: By) -> Option<&Rule> {
         match by {
-            By::Rule(rule) => self.policy.0.directives.rules.get(rule),
+            By::Rule(rule) => self.policy.0.rules.list.get(rule),
             By::Policy | By::Otherwise => None,
         }
     }

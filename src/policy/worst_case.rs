@@ -4,7 +4,7 @@
 #[cfg(feature = "serde")]
 mod tests;
 
-use super::directives::{Counter, Otherwise, Rule, ServerDelays, Then, Wait};
+use super::rules::{Action, Counter, Rule, ServerDelays, Wait};
 use super::session::{GATED_LEAST, longest_spread};
 use super::{Jitter, RetryPolicy, Settings};
 use std::time::Duration;
@@ -191,28 +191,28 @@ impl<'a> Sources<'a> {
             apart: Vec::new(),
             waits: Vec::new(),
         };
-        for rule in first.directives.rules.iter() {
+        for rule in first.rules.list.iter() {
             found.add(rule);
             if rule.when.is_always() {
                 return found;
             }
         }
-        match &first.directives.otherwise {
-            Otherwise::Classify => found.together.push(first),
-            Otherwise::Retry(policy) => found.together.push(&policy.0),
-            Otherwise::Accept | Otherwise::Fail | Otherwise::ByOutcome => {}
+        match &first.rules.otherwise {
+            Action::Classify => found.together.push(first),
+            Action::Retry(policy) => found.together.push(&policy.0),
+            _ => {}
         }
         found
     }
 
     fn add(&mut self, rule: &'a Rule) {
-        match &rule.then {
-            Then::Retry(policy) => match policy.0.directives.counter {
+        match &rule.action {
+            Action::Retry(policy) => match policy.0.rules.counter {
                 Counter::Request => self.together.push(&policy.0),
                 Counter::Rule => self.apart.push(&policy.0),
             },
-            Then::Wait(wait) => self.waits.push(wait),
-            Then::Accept | Then::Fail | Then::Stop | Then::Failover(_) => {}
+            Action::Wait(wait) => self.waits.push(wait),
+            _ => {}
         }
     }
 
@@ -361,7 +361,7 @@ fn own(_: &Settings, delay: Duration) -> Option<Duration> {
 
 /// A delay where the server asks for the longest that is kept; nothing where it may ask for any.
 fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
-    if settings.directives.server_delays == ServerDelays::Ignore {
+    if settings.rules.server_delays == ServerDelays::Ignore {
         return Some(delay);
     }
     let most = settings.max_server_delay?;

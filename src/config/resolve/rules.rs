@@ -3,18 +3,16 @@
 use super::{Inside, Resolver, deadline, no_deadline, value};
 use crate::config::retry::{Exhausted, Growth, Over, Retry, RetryBlock};
 use crate::config::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
-use crate::policy::{
-    CannedResponse, OnExhausted, Otherwise, RetryPolicy, Rule, Rules, ServerDelays, Then,
-};
+use crate::policy::{Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays};
 use std::sync::Arc;
 
 impl Resolver<'_> {
     pub(super) fn rule(&self, spec: &RuleSpec, retry: &Retry, inside: &mut Inside<'_>) -> Rule {
-        let then = match &spec.then {
-            ThenSpec::Accept => Then::Accept,
-            ThenSpec::Fail => Then::Fail,
-            ThenSpec::Stop => Then::Stop,
-            ThenSpec::Retry(block) => Then::Retry(self.own_policy(block, retry, inside)),
+        let action = match &spec.then {
+            ThenSpec::Accept => Action::Accept,
+            ThenSpec::Fail => Action::Fail,
+            ThenSpec::Stop => Action::Stop,
+            ThenSpec::Retry(block) => Action::Retry(self.own_policy(block, retry, inside)),
             ThenSpec::Wait(wait, path) => {
                 let is_backoff_none = value(&retry.growth) == Some(Growth::None);
                 if wait.delay.is_none() && is_backoff_none {
@@ -28,18 +26,18 @@ impl Resolver<'_> {
                     let cause = format!("{cause}{}", no_deadline(retry));
                     self.problems.add(path, &"", cause);
                 }
-                Then::Wait(wait.clone())
+                Action::Wait(wait.clone())
             }
             ThenSpec::Failover(to, path) => {
                 let from = path.as_str().into();
                 inside.names.failovers.push((Arc::clone(&to.service), from));
-                Then::Failover(to.clone())
+                Action::Failover(to.clone())
             }
         };
         Rule {
             name: Arc::clone(&spec.name),
             when: spec.when.clone(),
-            then,
+            action,
             set: spec.set.clone(),
         }
     }
@@ -56,8 +54,8 @@ impl Resolver<'_> {
             ..outer.clone()
         };
         let retry = self.layer(block).over(&outer);
-        let directives = self.directives(&retry, inside);
-        self.policy("rule", &retry, directives)
+        let rules = self.rules(&retry, inside);
+        self.policy("rule", &retry, rules)
     }
 
     pub(super) fn otherwise(
@@ -65,19 +63,19 @@ impl Resolver<'_> {
         spec: Option<&OtherwiseSpec>,
         retry: &Retry,
         inside: &mut Inside<'_>,
-    ) -> Otherwise {
+    ) -> Action {
         match spec {
-            None | Some(OtherwiseSpec::Classify) => Otherwise::Classify,
-            Some(OtherwiseSpec::Accept) => Otherwise::Accept,
-            Some(OtherwiseSpec::Fail) => Otherwise::Fail,
-            Some(OtherwiseSpec::ByOutcome) => Otherwise::ByOutcome,
+            None | Some(OtherwiseSpec::Classify) => Action::Classify,
+            Some(OtherwiseSpec::Accept) => Action::Accept,
+            Some(OtherwiseSpec::Fail) => Action::Fail,
+            Some(OtherwiseSpec::ByOutcome) => Action::ByOutcome,
             Some(OtherwiseSpec::Retry(block)) => {
-                Otherwise::Retry(self.own_policy(block, retry, inside))
+                Action::Retry(self.own_policy(block, retry, inside))
             }
         }
     }
 
-    pub(super) fn directives(&self, retry: &Retry, inside: &mut Inside<'_>) -> Rules {
+    pub(super) fn rules(&self, retry: &Retry, inside: &mut Inside<'_>) -> Rules {
         let budget = value(&retry.budget).filter(|name| Some(name) != inside.budget.as_ref());
         if let Some(given) = &retry.budget {
             self.check_budget(given);

@@ -3,8 +3,8 @@
 use super::RetrySession;
 use super::plan::Case;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
-use crate::policy::directives::Failover;
 use crate::policy::outcome::Outcome;
+use crate::policy::rules::Failover;
 use crate::policy::{Methods, RetryPolicy};
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl RetrySession {
 
     /// What must not come to another server, besides what never does.
     pub(crate) fn credentials(&self) -> &[HeaderName] {
-        &self.policy_by(self.by).0.directives.credentials
+        &self.policy_by(self.by).0.rules.credentials
     }
 
     pub(super) fn plan_failover(

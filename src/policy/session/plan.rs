@@ -3,11 +3,9 @@
 use super::RetrySession;
 use crate::policy::counts::{Counts, Tally};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop, StopReason};
-use crate::policy::directives::{
-    By, Counter, Judged, Listed, OnExhausted, Ruling, ServerDelays, Wait,
-};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
+use crate::policy::rules::{Action, By, Counter, Listed, OnExhausted, Ruling, ServerDelays, Wait};
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
 use crate::server_hints::ServerDelay;
 use std::time::Duration;
@@ -50,17 +48,19 @@ impl Case<'_> {
 impl RetrySession {
     /// What follows from an outcome, and of an end what says so.
     pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
-        let Ruling { then, by } = self.ruling(outcome);
+        let Ruling { action, by } = self.ruling(outcome);
         let case = self.case(by, outcome, moment);
-        let planned = match then {
+        let planned = match action {
             _ if self.standing_aside.is_some() => Err(self.stands_aside(outcome)),
-            Judged::Accept if outcome.class() == Class::Success => Err(StopReason::Succeeded),
-            Judged::Accept => Err(StopReason::Accepted),
-            Judged::Fail => Err(StopReason::Failed),
-            Judged::Stop => Err(StopReason::Stopped),
-            Judged::ByClass | Judged::Retry(_) => self.plan_retry(&case),
-            Judged::Wait(wait) => self.plan_wait(wait, &case),
-            Judged::Failover(to) => {
+            Action::Accept | Action::ByOutcome if outcome.class() == Class::Success => {
+                Err(StopReason::Succeeded)
+            }
+            Action::Accept => Err(StopReason::Accepted),
+            Action::Fail | Action::ByOutcome => Err(StopReason::Failed),
+            Action::Stop => Err(StopReason::Stopped),
+            Action::Classify | Action::Retry(_) => self.plan_retry(&case),
+            Action::Wait(wait) => self.plan_wait(wait, &case),
+            Action::Failover(to) => {
                 let rule = self.matched_rule(by);
                 self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &case)
             }
@@ -68,7 +68,7 @@ impl RetrySession {
         let stop = |why| Stop {
             why,
             by,
-            worth_another: why.is_exhausted() && self.is_worth_another(then, &case),
+            worth_another: why.is_exhausted() && self.is_worth_another(action, &case),
         };
         planned
             .map_err(stop)
@@ -103,10 +103,10 @@ impl RetrySession {
     }
 
     fn ruling(&self, outcome: &Outcome<'_>) -> Ruling<'_> {
-        let directives = &self.policy.0.directives;
+        let rules = &self.policy.0.rules;
         let said = match self.standing_aside {
             Some(_) => None,
-            None => directives.verdict(&self.seen(outcome, true)),
+            None => rules.verdict(&self.seen(outcome, true)),
         };
         said.unwrap_or(Ruling::BY_CLASS)
     }
@@ -119,14 +119,14 @@ impl RetrySession {
     }
 
     fn listed(&self, case: &Case<'_>) -> Listed {
-        let directives = &case.policy.0.directives;
-        directives.listed(&self.seen(case.outcome, true))
+        let rules = &case.policy.0.rules;
+        rules.listed(&self.seen(case.outcome, true))
     }
 
     /// Whether the outcome was worth another attempt, had there been one left.
-    fn is_worth_another(&self, then: Judged<'_>, case: &Case<'_>) -> bool {
-        match then {
-            Judged::ByClass | Judged::Retry(_) => is_wanted(self.listed(case), case),
+    fn is_worth_another(&self, action: &Action, case: &Case<'_>) -> bool {
+        match action {
+            Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
             _ => true,
         }
     }
@@ -150,7 +150,7 @@ impl RetrySession {
                 return self.plan_gated(delay, case);
             }
         }
-        let counted = match (policy.0.directives.counter, self.tally(case.by)) {
+        let counted = match (policy.0.rules.counter, self.tally(case.by)) {
             (Counter::Rule, Some(tally)) => tally.retries,
             _ => self.counts.retries,
         };
@@ -308,7 +308,7 @@ impl RetrySession {
             cost,
             set: rule.and_then(|rule| rule.set.clone()),
             failover: None,
-            budget: case.policy.0.directives.budget.clone(),
+            budget: case.policy.0.rules.budget.clone(),
             rewrite: None,
         }
     }
@@ -373,7 +373,7 @@ fn rewrite(case: &Case<'_>) -> Option<RewriteBody> {
 fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
     let settings = &policy.0;
     let most = settings.max_server_delay.unwrap_or(Duration::MAX);
-    match settings.directives.server_delays {
+    match settings.rules.server_delays {
         ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
         ServerDelays::Respect => Ok(Some(asked)),
         ServerDelays::Clamp => Ok(Some(asked.min(most))),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Backoff, Rules, Test, When};
+use crate::policy::{Backoff, Condition, Rules, Test};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -12,23 +12,23 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
     builder.build().unwrap()
 }
 
-fn with(policy: &RetryPolicy, directives: Rules) -> RetryPolicy {
+fn with(policy: &RetryPolicy, rules: Rules) -> RetryPolicy {
     let builder = policy.to_builder();
-    builder.directives("test", directives).build().unwrap()
+    builder.rules("test", rules).build().unwrap()
 }
 
-fn rule(then: Then) -> Rule {
+fn rule(action: Action) -> Rule {
     Rule {
         name: "rule".into(),
-        when: When([Test::Retryable(true)].into()),
-        then,
+        when: Condition([Test::Retryable(true)].into()),
+        action,
         set: None,
     }
 }
 
 fn ruled(policy: &RetryPolicy, rules: Vec<Rule>) -> WorstCase {
     let rules = Rules {
-        rules: rules.into(),
+        list: rules.into(),
         ..Rules::default()
     };
     with(policy, rules).worst_case()
@@ -43,7 +43,7 @@ fn counting_apart(policy: &RetryPolicy) -> RetryPolicy {
 }
 
 fn wait(delay: Option<Duration>, at_most: Option<u32>, max: Option<Duration>) -> Rule {
-    rule(Then::Wait(Wait {
+    rule(Action::Wait(Wait {
         delay,
         at_most,
         max,
@@ -63,8 +63,8 @@ fn what_a_server_asks_for_is_waited_besides_the_longer_of_the_two() {
 
 #[test]
 fn the_largest_limit_counts_where_retries_are_counted_together() {
-    let more = rule(Then::Retry(fixed(4, SECOND * 2)));
-    let fewer = rule(Then::Retry(fixed(1, SECOND * 9)));
+    let more = rule(Action::Retry(fixed(4, SECOND * 2)));
+    let fewer = rule(Action::Retry(fixed(1, SECOND * 9)));
     let worst = ruled(&fixed(3, SECOND), vec![more, fewer]);
     assert_eq!(worst.attempts, Some(5));
     assert_eq!(worst.backoff, Some(SECOND * (9 + 2 + 2 + 2)));
@@ -74,8 +74,8 @@ fn the_largest_limit_counts_where_retries_are_counted_together() {
 fn limits_of_their_own_add_up() {
     let own = counting_apart(&fixed(4, SECOND * 2));
     let rules = vec![
-        rule(Then::Retry(own.clone())),
-        rule(Then::Retry(own)),
+        rule(Action::Retry(own.clone())),
+        rule(Action::Retry(own)),
         wait(Some(SECOND * 5), Some(2), None),
     ];
     let worst = ruled(&fixed(3, SECOND), rules);
@@ -86,12 +86,12 @@ fn limits_of_their_own_add_up() {
 #[test]
 fn a_policy_that_no_outcome_comes_to_costs_nothing() {
     let always = Rule {
-        when: When::default(),
-        ..rule(Then::Retry(fixed(1, SECOND)))
+        when: Condition::default(),
+        ..rule(Action::Retry(fixed(1, SECOND)))
     };
     assert_eq!(ruled(&fixed(9, SECOND), vec![always]).attempts, Some(2));
     let fails = Rules {
-        otherwise: Otherwise::Fail,
+        otherwise: Action::Fail,
         ..Rules::default()
     };
     let worst = with(&fixed(9, SECOND), fails).worst_case();
@@ -103,7 +103,7 @@ fn a_policy_that_no_outcome_comes_to_costs_nothing() {
 
 #[test]
 fn what_nothing_bounds_has_no_number() {
-    let unlimited = rule(Then::Retry(fixed(u32::MAX, SECOND)));
+    let unlimited = rule(Action::Retry(fixed(u32::MAX, SECOND)));
     let worst = ruled(&fixed(1, SECOND), vec![unlimited]);
     assert_eq!(
         (worst.attempts, worst.backoff, worst.time()),
@@ -123,13 +123,13 @@ fn the_deadline_is_the_longest_of_all_and_none_where_one_is_missing() {
         let builder = fixed(1, SECOND).to_builder();
         builder.deadline(SECOND * deadline).build().unwrap()
     };
-    let later = rule(Then::Retry(limited(80)));
+    let later = rule(Action::Retry(limited(80)));
     let worst = ruled(&limited(20), vec![later]);
     assert_eq!(
         (worst.deadline, worst.time()),
         (Some(SECOND * 80), Some(SECOND * 80))
     );
-    let open = rule(Then::Retry(fixed(1, SECOND)));
+    let open = rule(Action::Retry(fixed(1, SECOND)));
     assert_eq!(ruled(&limited(20), vec![open]).deadline, None);
 }
 
@@ -139,7 +139,7 @@ fn a_delay_that_builds_on_the_one_before_may_follow_a_longer_one() {
     let policy = RetryPolicy::builder().max_retries(2).backoff(decorrelated);
     let policy = policy.build().unwrap();
     assert_eq!(policy.worst_case().backoff, Some(SECOND * (3 + 9)));
-    let other = rule(Then::Retry(counting_apart(&fixed(1, SECOND * 15))));
+    let other = rule(Action::Retry(counting_apart(&fixed(1, SECOND * 15))));
     assert_eq!(
         ruled(&policy, vec![other]).backoff,
         Some(SECOND * (45 + 60 + 15))
@@ -188,10 +188,10 @@ fn the_gate_adds_its_waits_and_a_refusal_for_each_second_of_them() {
 fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there() {
     let worst = gated(0, 5_000).worst_case();
     assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
-    let retries = || rule(Then::Retry(fixed(1, SECOND)));
+    let retries = || rule(Action::Retry(fixed(1, SECOND)));
     assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gate.attempts, 7);
     let fails = Rules {
-        otherwise: Otherwise::Fail,
+        otherwise: Action::Fail,
         ..Rules::default()
     };
     assert_eq!(with(&gated(1, 7_000), fails).worst_case().gate.attempts, 0);
@@ -202,7 +202,7 @@ fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there()
 
 #[test]
 fn the_gate_is_the_services_whatever_policy_a_rule_retries_by() {
-    let other = |millis| rule(Then::Retry(gated(1, millis)));
+    let other = |millis| rule(Action::Retry(gated(1, millis)));
     let none = ruled(&fixed(1, SECOND), vec![other(7_000)]).gate;
     assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
     let own = ruled(&gated(1, 5_000), vec![other(7_000)]).gate;

@@ -1,15 +1,15 @@
 //! Conditions on an outcome: what the rules of a document are made of.
 
-use super::classify::{Class, ErrorKind};
-use super::error_body::ErrorBody;
-use super::outcome::Outcome;
+use crate::policy::classify::{Class, ErrorKind};
+use crate::policy::error_body::ErrorBody;
+use crate::policy::outcome::Outcome;
 use http::{HeaderMap, HeaderName, Method};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// All of its tests must hold; with none it always does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct When(pub(crate) Arc<[Test]>);
+pub(crate) struct Condition(pub(crate) Arc<[Test]>);
 
 /// One condition. A list means "one of".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +30,9 @@ pub(crate) enum Test {
     Attempt(Vec<RangeInclusive<u32>>),
     Retryable(bool),
     Idempotent(bool),
-    Any(Vec<When>),
-    All(Vec<When>),
-    Not(When),
+    Any(Vec<Condition>),
+    All(Vec<Condition>),
+    Not(Condition),
 }
 
 /// How an attempt ended, as far as its class goes.
@@ -80,7 +80,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) final_word: bool,
 }
 
-impl When {
+impl Condition {
     /// Whether all tests hold; nothing where that depends on what has not been read yet.
     pub(crate) fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
         all(self.0.iter().map(|test| test.holds(seen)))
@@ -200,7 +200,7 @@ mod tests {
     use http::StatusCode;
 
     fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
-        When([test].into()).holds(&Seen {
+        Condition([test].into()).holds(&Seen {
             outcome,
             attempt: 1,
             method: Some(&Method::GET),
@@ -235,13 +235,23 @@ mod tests {
     fn a_test_of_the_head_that_fails_makes_reading_needless() {
         let headers = HeaderMap::new();
         let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-        let when = |first| Test::All(vec![When([message()].into()), When([first].into())]);
+        let when = |first| {
+            Test::All(vec![
+                Condition([message()].into()),
+                Condition([first].into()),
+            ])
+        };
         assert_eq!(holds(when(status(500..=599)), &failed, false), Some(false));
         assert_eq!(holds(when(status(400..=499)), &failed, false), None);
-        let either = |second| Test::Any(vec![When([message()].into()), When([second].into())]);
+        let either = |second| {
+            Test::Any(vec![
+                Condition([message()].into()),
+                Condition([second].into()),
+            ])
+        };
         assert_eq!(holds(either(status(400..=499)), &failed, false), Some(true));
         assert_eq!(
-            holds(Test::Not(When([message()].into())), &failed, false),
+            holds(Test::Not(Condition([message()].into())), &failed, false),
             None
         );
     }
