@@ -4,7 +4,7 @@ use super::block::{Block, Node, Path};
 use super::matching::{Matches, Matching};
 use super::problems::Problems;
 use super::retry::{Gating, Given, RetryBlock};
-use super::rule::{OtherwiseSpec, RuleSpec, otherwise, rules};
+use super::rule::{ActionSpec, RuleSpec, otherwise, rules};
 use super::scalar::{above_zero, decimal, duration, words};
 use super::shown;
 use super::value::Value;
@@ -28,7 +28,7 @@ pub(super) struct Spec {
 pub(super) struct PlaceSpec {
     pub(super) retry: RetryBlock,
     pub(super) rules: Vec<RuleSpec>,
-    pub(super) otherwise: Option<OtherwiseSpec>,
+    pub(super) otherwise: Option<ActionSpec>,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -64,11 +64,11 @@ impl Resolver<'_> {
             .iter()
             .rev()
             .find_map(|layer| layer.otherwise.as_ref());
-        let otherwise = self.otherwise(otherwise, &retry, &mut inside);
+        let otherwise = otherwise.map(|spec| self.action(spec, &retry, &mut inside));
         let origins = retry.given().into_iter();
         let rules = Rules {
             list: list.into(),
-            otherwise,
+            otherwise: otherwise.unwrap_or_default(),
             origins: origins
                 .map(|(field, value, from)| Origin { field, value, from })
                 .collect(),

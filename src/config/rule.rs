@@ -6,7 +6,7 @@ use super::retry::RetryBlock;
 use super::scalar::duration;
 use super::value::Value;
 use super::when;
-use crate::policy::{Condition, Failover, Wait};
+use crate::policy::{Action, Condition, Failover, Wait};
 use http::HeaderMap;
 use std::sync::Arc;
 
@@ -17,27 +17,17 @@ pub(super) struct RuleSpec {
     pub(super) name: Arc<str>,
     path: Path,
     pub(super) when: Condition,
-    pub(super) then: ThenSpec,
+    pub(super) action: ActionSpec,
+    /// The key that says the action.
+    pub(super) said: Path,
     pub(super) set: Option<Arc<HeaderMap>>,
 }
 
+/// What is done about an outcome, as far as it is known before names are looked up.
 #[derive(Debug, Clone)]
-pub(super) enum ThenSpec {
-    Accept,
-    Fail,
-    Stop,
-    Retry(Box<RetryBlock>),
-    Wait(Wait, Path),
-    Failover(Failover, Path),
-}
-
-/// What decides where no rule does.
-#[derive(Debug, Clone)]
-pub(super) enum OtherwiseSpec {
-    Classify,
-    Accept,
-    Fail,
-    ByOutcome,
+pub(super) enum ActionSpec {
+    Known(Action),
+    /// Retry by these settings, above those of the place.
     Retry(Box<RetryBlock>),
 }
 
@@ -56,17 +46,6 @@ pub(super) fn rules(node: &Node<'_>) -> Vec<RuleSpec> {
     read
 }
 
-const WORDS: [(&str, ThenWord); 7] = [
-    ("accept", ThenWord::Accept),
-    ("fail", ThenWord::Fail),
-    ("stop", ThenWord::Stop),
-    ("retry", ThenWord::Retry),
-    // Other systems' words for the same.
-    ("continue", ThenWord::Accept),
-    ("break", ThenWord::Stop),
-    ("prune", ThenWord::Stop),
-];
-
 /// Verdicts that say more than a word.
 const OTHERS: [(&str, &str); 4] = [
     ("wait", "wait: {at_most: NUMBER}"),
@@ -74,14 +53,6 @@ const OTHERS: [(&str, &str); 4] = [
     ("requeue", "requeue: {at_most: NUMBER}"),
     ("jump", "jump: SERVICE"),
 ];
-
-#[derive(Clone, Copy)]
-enum ThenWord {
-    Accept,
-    Fail,
-    Stop,
-    Retry,
-}
 
 fn rule(node: Node<'_>) -> Option<RuleSpec> {
     let mut block = node.block()?;
@@ -91,51 +62,60 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
     let when = block.take("when").map(when::read).unwrap_or_default();
     let set = block.take("set").and_then(read_set);
     let same_keys = block.take("same_keys").and_then(|node| node.truth());
-    let then = read_then(&mut block, same_keys);
-    if same_keys.is_some() && !matches!(then, None | Some(ThenSpec::Failover(..))) {
+    let action = read_action(&mut block, same_keys);
+    let is = |of: fn(&ActionSpec) -> bool| action.as_ref().is_none_or(|(action, _)| of(action));
+    if same_keys.is_some() && !is(ActionSpec::is_failover) {
         let cause = "same_keys has no effect: this rule does not fail over";
         block.key("same_keys").wrong(&"", cause);
     }
-    if set.is_some() && then.as_ref().is_some_and(|then| !then.sends_again()) {
+    if set.is_some() && !is(ActionSpec::sends_again) {
         let cause = "set has no effect: this rule sends nothing again";
         block.key("set").wrong(&"", cause);
     }
     block.end();
+    let (action, said) = action?;
     Some(RuleSpec {
         name,
         path,
         when,
-        then: then?,
+        action,
+        said,
         set,
     })
 }
 
-fn read_then(block: &mut Block<'_>, same_keys: Option<bool>) -> Option<ThenSpec> {
+/// The action, and the key that says it.
+fn read_action(block: &mut Block<'_>, same_keys: Option<bool>) -> Option<(ActionSpec, Path)> {
     let word = block.take("do").map(|node| {
-        let word = node.word_or(&WORDS, &OTHERS)?;
-        Some(match word {
-            ThenWord::Accept => ThenSpec::Accept,
-            ThenWord::Fail => ThenSpec::Fail,
-            ThenWord::Stop => ThenSpec::Stop,
-            ThenWord::Retry => ThenSpec::Retry(Box::default()),
-        })
+        let words = [
+            ("accept", Action::Accept.into()),
+            ("fail", Action::Fail.into()),
+            ("stop", Action::Stop.into()),
+            ("retry", ActionSpec::Retry(Box::default())),
+            // Other systems' words for the same.
+            ("continue", Action::Accept.into()),
+            ("break", Action::Stop.into()),
+            ("prune", Action::Stop.into()),
+        ];
+        Some((node.word_or(&words, &OTHERS)?, node.path))
     });
-    let retry = block
-        .take("retry")
-        .map(|node| Some(ThenSpec::Retry(Box::new(RetryBlock::read(node)))));
+    let retry = block.take("retry").map(|node| {
+        let path = node.path.clone();
+        Some((ActionSpec::Retry(Box::new(RetryBlock::read(node))), path))
+    });
     let wait = block.take_either("wait", "requeue").map(|node| {
         let path = node.path.clone();
-        Some(ThenSpec::Wait(read_wait(node)?, path))
+        Some((Action::Wait(read_wait(node)?).into(), path))
     });
     let failover = block.take_either("failover", "jump").map(|node| {
         let to = Failover {
             service: node.name()?.into(),
             same_keys: same_keys.unwrap_or_default(),
         };
-        Some(ThenSpec::Failover(to, node.path))
+        Some((Action::Failover(to).into(), node.path))
     });
     let all = [word, retry, wait, failover];
-    let mut found: Vec<Option<ThenSpec>> = all.into_iter().flatten().collect();
+    let mut found: Vec<_> = all.into_iter().flatten().collect();
     if found.len() != 1 {
         let cause = "must hold exactly one of do, retry, wait and failover";
         block.wrong(&"", cause);
@@ -144,9 +124,22 @@ fn read_then(block: &mut Block<'_>, same_keys: Option<bool>) -> Option<ThenSpec>
     found.pop().flatten()
 }
 
-impl ThenSpec {
+impl From<Action> for ActionSpec {
+    fn from(action: Action) -> Self {
+        Self::Known(action)
+    }
+}
+
+impl ActionSpec {
     fn sends_again(&self) -> bool {
-        matches!(self, Self::Retry(_) | Self::Wait(..) | Self::Failover(..))
+        match self {
+            Self::Known(action) => action.sends_again(),
+            Self::Retry(_) => true,
+        }
+    }
+
+    fn is_failover(&self) -> bool {
+        matches!(self, Self::Known(Action::Failover(_)))
     }
 }
 
@@ -181,20 +174,22 @@ fn read_wait(node: Node<'_>) -> Option<Wait> {
     Some(wait)
 }
 
-pub(super) fn otherwise(node: Node<'_>) -> Option<OtherwiseSpec> {
+/// What decides where no rule does.
+pub(super) fn otherwise(node: Node<'_>) -> Option<ActionSpec> {
     if let Value::Map(_) = node.value {
         let mut block = node.block()?;
         let retry = block.take("retry").map(RetryBlock::read);
         let nothing = "says nothing: write {retry: RETRY}";
         block.end_or(retry.is_none().then_some(nothing));
-        return retry.map(|retry| OtherwiseSpec::Retry(Box::new(retry)));
+        return retry.map(|retry| ActionSpec::Retry(Box::new(retry)));
     }
     let words = [
-        ("classify", OtherwiseSpec::Classify),
-        ("accept", OtherwiseSpec::Accept),
-        ("fail", OtherwiseSpec::Fail),
-        ("by_outcome", OtherwiseSpec::ByOutcome),
-        ("continue", OtherwiseSpec::Accept),
+        ("classify", Action::Classify),
+        ("accept", Action::Accept),
+        ("fail", Action::Fail),
+        ("by_outcome", Action::ByOutcome),
+        ("continue", Action::Accept),
     ];
-    node.word_or(&words, &[("retry", "{retry: RETRY}")])
+    let action = node.word_or(&words, &[("retry", "{retry: RETRY}")]);
+    action.map(ActionSpec::Known)
 }

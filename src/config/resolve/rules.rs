@@ -1,44 +1,57 @@
 //! What a place says beyond numbers: its rules, and what becomes of a request that has no retries left.
 
 use super::{Inside, Resolver, deadline, no_deadline, value};
+use crate::config::block::Path;
 use crate::config::retry::{Exhausted, Growth, Over, Retry, RetryBlock};
-use crate::config::rule::{OtherwiseSpec, RuleSpec, ThenSpec};
-use crate::policy::{Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays};
+use crate::config::rule::{ActionSpec, RuleSpec};
+use crate::policy::{
+    Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,
+};
 use std::sync::Arc;
 
 impl Resolver<'_> {
     pub(super) fn rule(&self, spec: &RuleSpec, retry: &Retry, inside: &mut Inside<'_>) -> Rule {
-        let action = match &spec.then {
-            ThenSpec::Accept => Action::Accept,
-            ThenSpec::Fail => Action::Fail,
-            ThenSpec::Stop => Action::Stop,
-            ThenSpec::Retry(block) => Action::Retry(self.own_policy(block, retry, inside)),
-            ThenSpec::Wait(wait, path) => {
-                let is_backoff_none = value(&retry.growth) == Some(Growth::None);
-                if wait.delay.is_none() && is_backoff_none {
-                    let cause = "has no delay, and the backoff is none: give delay";
-                    self.problems.add(path, &"", cause);
-                }
-                let ends = wait.at_most.is_some() || wait.max.is_some();
-                let read = !self.problems.are_within(path.as_str());
-                if read && !ends && deadline(retry).is_none() {
-                    let cause = "never ends: give at_most, max or a deadline";
-                    let cause = format!("{cause}{}", no_deadline(retry));
-                    self.problems.add(path, &"", cause);
-                }
-                Action::Wait(wait.clone())
-            }
-            ThenSpec::Failover(to, path) => {
-                let from = path.as_str().into();
+        let action = self.action(&spec.action, retry, inside);
+        match &action {
+            Action::Wait(wait) => self.check_wait(wait, &spec.said, retry),
+            Action::Failover(to) => {
+                let from = spec.said.as_str().into();
                 inside.names.failovers.push((Arc::clone(&to.service), from));
-                Action::Failover(to.clone())
             }
-        };
+            _ => {}
+        }
         Rule {
             name: Arc::clone(&spec.name),
             when: spec.when.clone(),
             action,
             set: spec.set.clone(),
+        }
+    }
+
+    pub(super) fn action(
+        &self,
+        spec: &ActionSpec,
+        retry: &Retry,
+        inside: &mut Inside<'_>,
+    ) -> Action {
+        match spec {
+            ActionSpec::Known(action) => action.clone(),
+            ActionSpec::Retry(block) => Action::Retry(self.own_policy(block, retry, inside)),
+        }
+    }
+
+    fn check_wait(&self, wait: &Wait, path: &Path, retry: &Retry) {
+        let is_backoff_none = value(&retry.growth) == Some(Growth::None);
+        if wait.delay.is_none() && is_backoff_none {
+            let cause = "has no delay, and the backoff is none: give delay";
+            self.problems.add(path, &"", cause);
+        }
+        let ends = wait.at_most.is_some() || wait.max.is_some();
+        let read = !self.problems.are_within(path.as_str());
+        if read && !ends && deadline(retry).is_none() {
+            let cause = "never ends: give at_most, max or a deadline";
+            let cause = format!("{cause}{}", no_deadline(retry));
+            self.problems.add(path, &"", cause);
         }
     }
 
@@ -56,23 +69,6 @@ impl Resolver<'_> {
         let retry = self.layer(block).over(&outer);
         let rules = self.rules(&retry, inside);
         self.policy("rule", &retry, rules)
-    }
-
-    pub(super) fn otherwise(
-        &self,
-        spec: Option<&OtherwiseSpec>,
-        retry: &Retry,
-        inside: &mut Inside<'_>,
-    ) -> Action {
-        match spec {
-            None | Some(OtherwiseSpec::Classify) => Action::Classify,
-            Some(OtherwiseSpec::Accept) => Action::Accept,
-            Some(OtherwiseSpec::Fail) => Action::Fail,
-            Some(OtherwiseSpec::ByOutcome) => Action::ByOutcome,
-            Some(OtherwiseSpec::Retry(block)) => {
-                Action::Retry(self.own_policy(block, retry, inside))
-            }
-        }
     }
 
     pub(super) fn rules(&self, retry: &Retry, inside: &mut Inside<'_>) -> Rules {

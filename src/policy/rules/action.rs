@@ -30,6 +30,14 @@ pub(crate) enum Action {
     Failover(Failover),
 }
 
+impl Action {
+    /// Whether it may lead to another attempt by its own word.
+    #[cfg(feature = "serde")]
+    pub(crate) fn sends_again(&self) -> bool {
+        matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
+    }
+}
+
 /// How a rule waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wait {
