@@ -1,7 +1,7 @@
 //! Retry middleware for HTTP clients: one policy and one shared budget, for reqwest and for any tower or hyper stack.
 //!
-//! A layer repeats what may be repeated, waits as long as the server asks, and stops when retries would make an outage
-//! worse; and it says, for every request, why it retried, how long it waited and why it stopped.
+//! A layer repeats only what may be repeated, waits as long as the server asks, and stops when retries would make an
+//! outage worse. For every request it can say why it retried, how long it waited and why it stopped.
 //!
 //! # On tower and hyper
 //!
@@ -27,7 +27,7 @@
 //! # fn build() -> reqwest::Result<()> {
 //! let budget = RetryBudget::default();
 //! let retries = RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget);
-//! // A redirect that was followed is seen by this policy, so that a POST is repeated only where none was.
+//! // This policy sees redirects, so that the layer repeats a POST only if there was none.
 //! let client = reqwest::Client::builder().redirect(redirect_policy(Policy::default())).build()?;
 //! let client = reqwest_middleware::ClientBuilder::new(client)
 //!     .with(retries.redirects_watched())
@@ -43,21 +43,64 @@
 //! |---|---|
 //! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
-//! | add them to a client | `tower::RetryLayer`, `reqwest::RetryMiddleware`, [`run::Runner`] |
-//! | let an operator set all of it in a file | `config::RetryConfig` |
-//! | call a language model | `RetryPolicy::llm`, `llm`, [`gate::Gate`] |
+//! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
+//! | let an operator set all of it in a file | [`config::RetryConfig`] |
+//! | call a language model | [`RetryPolicy::llm`], [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`report`] |
-//! | decide by yourself, without a client | [`policy`] |
-//! | test your own code | `testing::ManualRuntime`, `testing::Script` |
-//! | read how to do something, or why it is as it is | `docs::guide`, `docs::gate`, `docs::cookbook`, `docs::migration`, `docs::config`, `docs::design`, `docs::comparison` |
+//! | decide without a client | [`policy`] |
+//! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
+//! | read how and why | [`docs::guide`], [`docs::gate`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
 //!
 //! # Features
 //!
-//! `default = ["tower", "hyper"]`. `tower`: the layer. `hyper`: recognises the errors of hyper, hyper-util and h2.
-//! `reqwest`: the middleware, and the layer on `reqwest::Client`. `serde`: the `config` document. `llm`: what the answers of LLM APIs mean. `tokio`: [`runtime`] on tokio's clock. `tracing`: a span
-//! per attempt and a line per retry. `metrics`: counters and histograms. `testing`: a clock that jumps and a client that
-//! answers from a list. A feature never changes a decision that could be taken without it.
+//! `default = ["tower", "hyper"]`. A feature never changes a decision that could be taken without it.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `tower` | the layer |
+//! | `hyper` | recognises the errors of hyper, hyper-util and h2 |
+//! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
+//! | `serde` | the document of `config` |
+//! | `llm` | what the answers of LLM APIs mean |
+//! | `tokio` | [`runtime`] on tokio's clock |
+//! | `tracing` | a span per attempt and a line per retry |
+//! | `metrics` | counters and histograms |
+//! | `testing` | a clock that jumps and a client that answers from a list |
+//!
+//! # In a storm
+//!
+//! 800 requests a second go to a server that can serve 1,000. From second 20 to 30 it answers 503. Retries without a
+//! budget keep it down; with one it recovers at once:
+//!
+// Without the feature an item is not there, and its name leads to the list of features.
+#![cfg_attr(not(feature = "tower"), doc = "[`tower::RetryLayer`]: #features")]
+#![cfg_attr(
+    not(feature = "reqwest"),
+    doc = "[`reqwest::RetryMiddleware`]: #features"
+)]
+#![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
+#![cfg_attr(not(feature = "llm"), doc = "[`llm`]: #features")]
+#![cfg_attr(
+    not(feature = "testing"),
+    doc = "[`testing::ManualRuntime`]: #features\n[`testing::Script`]: #features"
+)]
+#![cfg_attr(
+    not(all(
+        feature = "llm",
+        feature = "metrics",
+        feature = "reqwest",
+        feature = "serde",
+        feature = "testing",
+        feature = "tower",
+        feature = "tracing"
+    )),
+    doc = "[`docs::guide`]: #features\n[`docs::gate`]: #features\n[`docs::cookbook`]: #features\n\
+           [`docs::migration`]: #features\n[`docs::config`]: #features\n[`docs::design`]: #features\n\
+           [`docs::comparison`]: #features"
+)]
+#![doc = ""]
+#![cfg_attr(doc, doc = include_str!("../examples/storm/charts/B.svg"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;

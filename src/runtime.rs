@@ -1,4 +1,4 @@
-//! Where the world enters: the clock, the sleep and the randomness, in one value.
+//! The clock, the sleep and the randomness of a program, in one value.
 
 use crate::policy::Moment;
 use std::future::{Future, poll_fn};
@@ -7,20 +7,19 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// A wait that a [`Runtime`] gives; dropped, it leaves nothing behind.
+/// A wait that a [`Runtime`] makes. Dropping it leaves nothing behind.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The clock, the sleep and the randomness that a client runs on.
 ///
-/// [`TokioRuntime`] is the one to use on tokio; implement it for another executor, or take
-/// [`ManualRuntime`](crate::testing::ManualRuntime) in tests.
+/// Use [`TokioRuntime`] on tokio, [`ManualRuntime`] in tests, and implement the trait for any other executor.
 ///
 /// ```
 /// use http_retry::policy::Moment;
 /// use http_retry::runtime::{Runtime, Sleep};
 /// use std::time::Duration;
 ///
-/// /// Time stands still and no wait takes any.
+/// /// Time stands still, and every wait is over at once.
 /// struct Frozen;
 ///
 /// impl Runtime for Frozen {
@@ -35,21 +34,28 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 ///     }
 /// }
 /// ```
+///
+#[cfg_attr(not(feature = "tokio"), doc = "[`TokioRuntime`]: crate#features")]
+#[cfg_attr(
+    feature = "testing",
+    doc = "[`ManualRuntime`]: crate::testing::ManualRuntime"
+)]
+#[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
 pub trait Runtime: Send + Sync + 'static {
-    /// Monotonic time since an epoch of the runtime's own; the same epoch for all that share a budget.
+    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget need the same epoch.
     fn now(&self) -> Duration;
 
     /// The same time, the wall clock and a fresh random number.
     fn moment(&self) -> Moment;
 
-    /// A wait of this length from its first poll or from now, as the runtime likes.
+    /// A wait of this length, from its first poll or from now; the runtime chooses.
     fn sleep(&self, duration: Duration) -> Sleep;
 
-    /// 128 bits that no other call gives, in this process or in another, from which an idempotency key is made.
+    /// 128 bits for an idempotency key, which no other call returns, in this process or in another.
     ///
-    /// The default takes them from the operating system, whatever [`Runtime::moment`] draws: two requests with one key
-    /// are one to the server, and the second is never processed. Whoever writes another one, for keys that a test can
-    /// foretell, keeps that promise.
+    /// The default takes them from the operating system, whatever [`Runtime::moment`] draws. A server treats two
+    /// requests with one key as one and never processes the second, so an implementation with predictable keys for
+    /// tests must still return each key only once.
     fn key_entropy(&self) -> u128 {
         entropy::fresh()
     }
@@ -79,7 +85,7 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 ///
 /// # Panics
 ///
-/// As `tokio::time::sleep`, a wait needs a tokio runtime with its timer enabled.
+/// Like `tokio::time::sleep`, a wait panics outside a tokio runtime with its timer enabled.
 #[cfg(feature = "tokio")]
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "its name is its constructor")]
@@ -97,7 +103,7 @@ mod tokio_runtime {
     use std::sync::LazyLock;
     use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-    /// Somewhat in the past, so that a paused clock which started a little earlier does not read as zero.
+    /// A little in the past, so that a paused clock that started earlier does not read as zero.
     static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
         let now = Instant::now();
         now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now)
@@ -130,7 +136,7 @@ mod entropy {
     use std::hash::{BuildHasher, RandomState};
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// The operating system's randomness, or [`hashed`] where there is none to be had.
+    /// The operating system's randomness, or [`hashed`] if it gives none.
     pub(super) fn fresh() -> u128 {
         of_the_system().unwrap_or_else(hashed)
     }
@@ -148,8 +154,7 @@ mod entropy {
         None
     }
 
-    /// A count that no call shares, hashed with two keys of std's hash maps: those are random in each process, and kept
-    /// secret from it.
+    /// A unique count, hashed with two keys of std's hash maps, which are random in each process and stay secret.
     pub(super) fn hashed() -> u128 {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -162,7 +167,7 @@ mod entropy {
     }
 }
 
-/// What the future gives, unless the limit passes first.
+/// The future's output, unless the limit passes first.
 pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
     let (mut future, mut limit) = (pin!(future), limit);
     poll_fn(|cx| match future.as_mut().poll(cx) {

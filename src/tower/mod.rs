@@ -13,11 +13,16 @@
 //!
 //! <div class="warning">
 //!
-//! A layer that follows redirects belongs outside of this one. Inside, nobody tells that a POST was redirected before it
-//! ended with 429 or a refused connection, and it is sent again. On `reqwest::Client`, which follows redirects by itself, see
-//! [`RetryLayer::redirects_watched`].
+//! A layer that follows redirects belongs outside of this one. Below it, this layer does not see that a POST was
+//! redirected before it ended with 429 or a refused connection, and sends it again. On `reqwest::Client`, which follows
+//! redirects by itself, see [`RetryLayer::redirects_watched`].
 //!
 //! </div>
+//!
+#![cfg_attr(
+    not(feature = "reqwest"),
+    doc = "[`RetryLayer::redirects_watched`]: crate#features"
+)]
 
 mod future;
 mod layer;
