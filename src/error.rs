@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// A setting that cannot work: which field, what was given, and what is allowed.
+/// A setting that cannot work: its field, its value, and what is allowed.
 ///
 /// Builders return it from `build`; nothing in this crate panics on bad settings.
 ///
@@ -23,7 +23,7 @@ pub struct ConfigError {
     field: Cow<'static, str>,
     given: String,
     allowed: Cow<'static, str>,
-    /// What is wrong as a sentence of its own.
+    /// What is wrong, as a complete sentence.
     is_sentence: bool,
 }
 
@@ -41,7 +41,7 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong at a place of a document, as a sentence that names the value.
+    /// What is wrong at a place of a document, as a sentence with the value.
     #[cfg(feature = "serde")]
     pub(crate) fn at(place: String, given: String, cause: String) -> Self {
         Self {
@@ -91,9 +91,9 @@ impl Error for ConfigError {}
 /// An attempt was cut short because no response head came within the attempt timeout, or within what was left of the
 /// deadline.
 ///
-/// It is reported where the stack's error type can carry it: by the tower layer after `boxed_errors()`, and on
-/// reqwest-middleware inside `Error::Middleware` (whose `is_timeout()` is false, since that method asks reqwest's own
-/// error only). `AttemptTimeout::is` finds it in either.
+/// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`
+/// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
+/// in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptTimeout {
     after: Duration,
@@ -104,7 +104,7 @@ impl AttemptTimeout {
         Self { after }
     }
 
-    /// How long the attempt was given.
+    /// The limit that the attempt had.
     #[must_use]
     pub fn after(&self) -> Duration {
         self.after

@@ -1,22 +1,22 @@
 //! One pause for everybody: after a 429, all calls to the same service wait together, and go on one after another.
 //!
-//! A 429 closes the gate of its service for as long as it says (100 ms if it does not), for first attempts too. Afterwards
-//! the calls go on in order, as fast as they succeeded before, and at twice the rate in each round of one to five seconds,
-//! until nobody waits. A call that was sent later than the refused one and succeeds all the same is a witness against the
-//! pause: where there are twice as many of them as of refusals, the pause is not for everybody, and the next few refusals
-//! delay only their own calls. If the gate closes again without a success, the pause doubles, up to a minute or what was
-//! asked. Where answers carry the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
+//! A 429 closes the gate of its service for as long as it says (100 ms if it says nothing), for first attempts too.
+//! Then the calls go on in order, as fast as they succeeded before, and at twice the rate after each round of one to
+//! five seconds, until nobody waits. A call that was sent later than the refused one and succeeds contradicts the
+//! pause: with twice as many of them as refusals, the pause ends, and the next few refusals delay only their own calls.
+//! If the gate closes again without a success, the pause doubles, up to a minute or what the server asked for. Where
+//! answers carry the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
-//! It is on where the policy has a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), as in
+//! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
 //! [`RetryPolicy::background`](crate::RetryPolicy::background), [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
-//! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a gate
-//! that closes on overload turns load into bursts. While nothing was refused, a call costs an atomic load and two
+//! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a
+//! gate that closes on overload turns load into bursts. While nothing is refused, a call costs an atomic load and two
 //! additions, and no lock.
 //!
 //! ```
 //! use http_retry::gate::Gate;
 //!
-//! // One gate for each API key at a host; clone it into every client that calls with them.
+//! // One gate for each API key at a host; clone the handle into every client.
 //! let gate = Gate::new().per_credential();
 //! # #[cfg(feature = "tower")]
 //! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::llm()).gate(gate.clone());
@@ -55,12 +55,12 @@ use std::time::Duration;
 
 /// The gates of services that limit how often they are called; clones share them.
 ///
-/// When a service answers 429, its gate closes for every call through a clone of this handle, first attempts too, for as
-/// long as the answer says. Then the calls go on in order, as fast as they succeeded before, and faster from round to
-/// round. Where answers tell what is left of the quota, no more calls are in flight than that.
+/// When a service answers 429, its gate closes for every call through a clone of this handle, first attempts too, for
+/// as long as the answer says. Then the calls go on in order, as fast as they succeeded before, and faster with each
+/// round. Where answers say what is left of the quota, no more calls are in flight than that.
 ///
-/// At most 1,000 services are kept. A new one takes the place of the one that is not used for longest; while calls to all
-/// that it could replace are under way or wait, it has no gate.
+/// The handle keeps at most 1,000 services. A new one replaces the least recently used one that no call uses; if calls
+/// use all that it could replace, the new one has no gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
@@ -78,49 +78,49 @@ impl Gate {
         })
     }
 
-    /// After each pause one call goes ahead, and the others 100 ms later if it was not refused. Default: off. Call it
-    /// before the handle is cloned.
+    /// After each pause sends one call first, and the others 100 ms later if it was not refused. Default: off. Call it
+    /// before you clone the handle.
     #[must_use]
     pub fn head_start(self, head_start: bool) -> Self {
         self.but(|options| options.head_start = head_start)
     }
 
-    /// How many services are kept at most; 0 counts as 1. Default 1,000. Call it before the handle is cloned.
+    /// The most services that the handle keeps; 0 counts as 1. Default 1,000. Call it before you clone the handle.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
         self.but(|options| options.max_services = max_services)
     }
 
     /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
-    /// the policy of the call has it, at once in [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
-    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before the
-    /// handle is cloned.
+    /// the call's policy says, at once in [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
+    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before you
+    /// clone the handle.
     #[must_use]
     pub fn quotas_at_once(self, at_once: bool) -> Self {
         self.but(|options| options.quotas_at_once = Some(at_once))
     }
 
-    /// A gate for each credential at a host, for clients that call with several: of the headers `authorization`,
-    /// `x-api-key`, `api-key` and `x-goog-api-key` a hash is kept. Default: a gate for each host and port. Call it before
-    /// the handle is cloned.
+    /// One gate per credential at a host, for clients with several credentials. Keeps a hash of the headers
+    /// `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`. Default: one gate per host and port. Call it
+    /// before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
         self.but(|options| options.sharing.by_credential())
     }
 
-    /// A gate for each text that the function gives at a host, such as the name of a model. The text is hashed. Call it
-    /// before the handle is cloned.
+    /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text.
+    /// Call it before you clone the handle.
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
         self.but(|options| options.sharing.by_text(key))
     }
 
-    /// Which gate a call has.
+    /// The gate that a call uses.
     pub(crate) fn key(&self, call: &GatedCall<'_>) -> GateKey {
         self.0.options.sharing.key(call)
     }
 
-    /// Which gate calls of this name have.
+    /// The gate that calls of this name use.
     pub(crate) fn key_of(&self, name: &str) -> GateKey {
         self.0.options.sharing.key_of(name)
     }

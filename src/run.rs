@@ -19,7 +19,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Runs async operations under a policy and a budget, by the same rules as HTTP requests.
+/// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -61,8 +61,8 @@ impl Runner {
         Self::on(crate::runtime::TokioRuntime, policy)
     }
 
-    /// A runner that goes by a document and follows its changes, on tokio's clock; [`Runner::service`] names the service.
-    /// The budgets are the document's, and [`Runner::budget`] does not change them.
+    /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service. The
+    /// budgets are the document's; [`Runner::budget`] does not change them.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
@@ -88,8 +88,8 @@ impl Runner {
     engine_settings!();
     redirect_settings!();
 
-    /// Whether running the operation twice does no more harm than once. Default false: then it is repeated only after
-    /// errors of which the classifier says [`Reach::Unsent`] or [`Reach::Refused`].
+    /// Whether running the operation twice does no more harm than once. Default false: it is repeated only after errors
+    /// that the classifier judges [`Reach::Unsent`] or [`Reach::Refused`].
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Runner {
         }
     }
 
-    /// The service that the operation counts for: it chooses the budget and names the events.
+    /// The operation's service, which chooses the budget and names the events.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
@@ -107,8 +107,8 @@ impl Runner {
         }
     }
 
-    /// Where the report of each run goes; of runs at the same time, the last to end stays, so give each its own
-    /// (`runner.clone().report_to(slot)`).
+    /// The slot for the report of each run. Of concurrent runs the last to end overwrites the others, so give each its
+    /// own (`runner.clone().report_to(slot)`).
     #[must_use]
     pub fn report_to(self, slot: ReportSlot) -> Self {
         Self {
@@ -117,18 +117,18 @@ impl Runner {
         }
     }
 
-    /// Runs the operation until it succeeds or a gate refuses another attempt. `judge` says what an error means.
+    /// Runs the operation until it succeeds or a check refuses another attempt. `judge` says what an error means.
     ///
-    /// An attempt timeout or a deadline cuts an attempt only when another one follows; the last one runs to its end,
-    /// since there is no error to report a timeout with.
+    /// An attempt timeout or a deadline cuts an attempt only if another one follows; the last one runs to its end,
+    /// since no error can report a timeout.
     ///
     /// # Errors
     ///
-    /// The last attempt's error, as it was; why there was no further attempt is in the report.
+    /// The last attempt's error, unchanged; the report says why no attempt followed.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops the running attempt; the token of an attempt that was not started is back.
+    /// Dropping the future drops the running attempt; the tokens of a retry that has not started go back to the budget.
     pub fn run<T, E, F, O>(
         &self,
         judge: impl Fn(&E) -> (Class, Reach) + Send,
@@ -147,21 +147,21 @@ impl Runner {
         })
     }
 
-    /// Runs the operation as [`Runner::run`] does, with its errors judged by the policy: by what
-    /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) taught it, and by the standard error table.
+    /// Runs the operation as [`Runner::run`] does; the policy judges its errors, by
+    /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) and the standard error table.
     ///
-    /// So an operation may read an answer's body: one that is cut, reset or late counts as the same failure before the
-    /// head, with the reach [`Reach::Answered`]. An error of reqwest's `error_for_status` is judged by its status, whose
-    /// headers are no longer known. What is read is the source chain of reqwest's, hyper's and I/O errors and of a
-    /// `Box<dyn Error + Send + Sync>`; any other type is taught by `classify_error(|_: &MyError| None)`.
+    /// So an operation may read an answer's body: a body that is cut, reset or late counts as the same failure before
+    /// the head, with the reach [`Reach::Answered`]. An error of reqwest's `error_for_status` is judged by its status;
+    /// its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O errors and of a
+    /// `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| None)`.
     ///
     /// # Errors
     ///
-    /// The last attempt's error, as it was.
+    /// The last attempt's error, unchanged.
     ///
     /// # Cancel safety
     ///
-    /// As of [`Runner::run`].
+    /// As for [`Runner::run`].
     pub fn run_by_policy<T, E, F, O>(
         &self,
         operation: O,
@@ -242,7 +242,7 @@ impl<E, J: Fn(&E) -> (Class, Reach) + Send> Judge<E> for ByFunction<J> {
     }
 }
 
-/// The policy, which knows errors of reqwest as those of a client that may have followed a redirect.
+/// The policy; an error of reqwest may follow a redirect.
 struct ByPolicy;
 
 impl<E: 'static> Judge<E> for ByPolicy {
@@ -255,7 +255,7 @@ impl<E: 'static> Judge<E> for ByPolicy {
     }
 }
 
-/// An operation as the loop sees it: its request is nothing, which is easily sent twice.
+/// An operation as the loop sees it: its request is `()`, which can always be sent twice.
 struct Operation<J, O, T, E> {
     judge: J,
     operation: O,

@@ -1,4 +1,4 @@
-//! For the tests of programs that use this crate: a clock that jumps, and a client that answers from a list.
+//! Tools for tests of your own programs: a clock that jumps, and a client that answers from a list.
 
 mod manual_runtime;
 mod script;

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) capacity: u64,
-    /// The capacity grows to this much time's worth of successes.
+    /// The capacity grows to the successes of this time.
     pub(super) growth: Duration,
     pub(super) per_second: u64,
     pub(super) per_success: u64,
@@ -21,18 +21,18 @@ pub(super) struct Terms {
 pub(super) struct Bucket {
     tokens: u64,
     capacity: u64,
-    /// What the refill has earned beyond whole millionths, in millionths x nanoseconds.
+    /// The part of the refill below a millionth, in millionths x nanoseconds.
     remainder: u64,
     /// Successes in a thousand seconds, averaged.
     rate: u64,
-    /// Until when the refill is counted; none before the first use, since only then is the clock's zero known.
+    /// The time up to which the refill is counted; `None` before the first use, when the clock's zero is not known.
     settled: Option<Duration>,
 }
 
 const SECOND: u128 = 1_000_000_000;
 /// The time over which the rate of successes is averaged, in nanoseconds.
 const WINDOW: u128 = 10 * SECOND;
-/// The unit of `Bucket::rate`: successes in so many nanoseconds.
+/// The unit of `Bucket::rate`: successes in this many nanoseconds.
 const RATE_UNIT: u128 = 1_000 * SECOND;
 
 impl Terms {
@@ -80,14 +80,14 @@ impl Bucket {
         self.add(deposited.saturating_add(refilled));
     }
 
-    /// Takes the price if it is there; takes nothing if it is not.
+    /// Takes the price if there are enough tokens, else nothing.
     pub(super) fn withdraw(&mut self, price: u64) -> bool {
         let left = self.tokens.checked_sub(price);
         self.tokens = left.unwrap_or(self.tokens);
         left.is_some()
     }
 
-    /// Puts a price back; what the capacity has no room for is lost.
+    /// Puts a price back, up to the capacity.
     pub(super) fn refund(&mut self, price: u64) {
         self.add(price);
     }
@@ -96,7 +96,7 @@ impl Bucket {
         self.tokens = self.tokens.saturating_add(amount).min(self.capacity);
     }
 
-    /// Moves the average by what was seen, each moment weighing less the longer it is past.
+    /// Updates the average; older successes weigh less.
     fn average(&mut self, successes: u64, elapsed: u128) {
         let seen = u128::from(successes).saturating_mul(RATE_UNIT);
         let kept = u128::from(self.rate).saturating_mul(WINDOW);

@@ -1,4 +1,4 @@
-//! A budget's numbers in, a budget that can work out.
+//! Builds a budget from numbers, and refuses numbers that cannot work.
 
 use super::RetryBudget;
 use super::bucket::Terms;
@@ -44,10 +44,10 @@ impl Default for RetryBudgetBuilder {
 }
 
 impl RetryBudgetBuilder {
-    /// How many tokens the budget holds at most: above 0, up to 1,000,000,000. Default 20, and more under traffic; a
-    /// capacity that is given stays as it is unless `growth` is given too.
+    /// The most tokens that the budget holds: above 0, up to 1,000,000,000. Default 20, and more under traffic; a
+    /// capacity that you set stays fixed unless you also set `growth`.
     ///
-    /// A budget adds at most this many retries to an outage.
+    /// A budget allows at most this many retries in an outage.
     pub fn capacity(self, capacity: impl Into<Decimal>) -> Self {
         Self {
             capacity: Some(capacity.into()),
@@ -55,10 +55,10 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// Lets the capacity grow to this much time's worth of the budget's own successes, averaged over 10 s. Default
-    /// 250 ms while `capacity` is not given, else none.
+    /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s. Default 250 ms, or no
+    /// growth if `capacity` is set.
     ///
-    /// A busy client so rides out a blip of that length, and a hundred small ones do not drown a server that stalled.
+    /// So a busy client survives an outage of that length, and a hundred small ones do not overload a stalled server.
     pub fn growth(self, growth: Duration) -> Self {
         Self {
             growth: Some(growth),
@@ -66,7 +66,7 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// How many tokens there are at the start: 0 up to the capacity. Default the capacity.
+    /// The tokens at the start: 0 up to the capacity. Default the capacity.
     pub fn initial(self, initial: impl Into<Decimal>) -> Self {
         Self {
             initial: Some(initial.into()),
@@ -74,10 +74,10 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// How many tokens time alone brings in a second: 0 to 1,000,000. Default 0.
+    /// The tokens that each second adds: 0 to 1,000,000. Default 0.
     ///
-    /// With many clients, a refill by time goes on feeding a server that is down: a hundred of them at 10 a second send
-    /// it a thousand retries a second.
+    /// With many clients, a refill by time keeps sending retries to a server that is down: a hundred of them at 10 a
+    /// second send it a thousand retries a second.
     pub fn per_second(self, per_second: impl Into<Decimal>) -> Self {
         Self {
             per_second: per_second.into(),
@@ -85,7 +85,7 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// How many tokens each success brings: 0 to 1000. Default 0.1: one retry for ten successes.
+    /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes.
     pub fn per_success(self, per_success: impl Into<Decimal>) -> Self {
         Self {
             per_success: per_success.into(),
@@ -93,7 +93,7 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// What a retry costs: above 0, at most the capacity. Default 1.
+    /// The price of a retry: above 0, at most the capacity. Default 1.
     pub fn retry_cost(self, retry_cost: impl Into<Decimal>) -> Self {
         Self {
             retry_cost: retry_cost.into(),
@@ -101,8 +101,8 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// What a retry after a timeout costs: above 0, at most the capacity. Default twice `retry_cost`, or the capacity
-    /// where that is less: a server that no longer answers in time needs rest more than one that answers with errors.
+    /// The price of a retry after a timeout: above 0, at most the capacity. Default twice `retry_cost`, or the capacity
+    /// if that is less: a server that no longer answers in time needs rest more than one that answers with errors.
     ///
     /// # Source
     ///
@@ -114,8 +114,8 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// What a retry after a 429 costs whose call waits at the gate: 0 to the capacity. Default 0, since the gate lets
-    /// through no more than the server has room for; every other throttle costs `retry_cost`.
+    /// The price of a retry after a 429 if its call waits at the gate: 0 to the capacity. Default 0, since the gate
+    /// sends no more than the server has room for; every other throttle costs `retry_cost`.
     pub fn gated_cost(self, gated_cost: impl Into<Decimal>) -> Self {
         Self {
             gated_cost: gated_cost.into(),
@@ -123,7 +123,7 @@ impl RetryBudgetBuilder {
         }
     }
 
-    /// The budget, if it can work.
+    /// Builds the budget.
     ///
     /// # Errors
     ///

@@ -1,9 +1,8 @@
 //! The retry budget: one bucket of tokens for all retries of a program to one service, so that retries never make an
 //! outage worse.
 //!
-//! Successes fill the bucket, retries empty it. While most requests succeed there is a token for every retry; when
-//! everything fails, nothing comes in, the bucket runs dry, and the server sees its callers once instead of five times
-//! over.
+//! Successes fill the bucket, retries empty it. While most requests succeed, there is a token for every retry. When
+//! everything fails, the bucket runs dry, and the server gets each request once instead of five times.
 //!
 //! # Source
 //!
@@ -39,9 +38,9 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// ```
 ///
 /// The default holds 20 tokens, and more under traffic: a quarter of a second's worth of its own successes. A success
-/// brings 0.1, a retry costs 1, a retry after a timeout 2, and time alone brings nothing. A budget adds at most as many
-/// retries to an outage as it holds, so an outage in which a client makes N requests is amplified by at most
-/// 1 + capacity / N: a client of few requests is bounded by its policy's attempts rather than by its budget.
+/// adds 0.1, a retry costs 1, a retry after a timeout 2, and time alone adds nothing. A budget allows at most as many
+/// retries in an outage as it holds tokens, so it amplifies an outage of N requests by at most 1 + capacity / N. A
+/// client of few requests is bounded by its policy's attempts instead.
 #[derive(Debug, Clone)]
 pub struct RetryBudget(Option<Arc<Shared>>);
 
@@ -64,7 +63,7 @@ struct Account {
     counted: u64,
 }
 
-/// So many successes are counted before one of them brings the average up to date.
+/// The number of successes after which one of them updates the average.
 const BATCH: u64 = 64;
 
 impl RetryBudget {
@@ -73,7 +72,7 @@ impl RetryBudget {
         RetryBudgetBuilder::default()
     }
 
-    /// No budget: every retry that the policy plans is granted. In an outage this multiplies the load.
+    /// No budget: grants every retry that the policy plans. In an outage this multiplies the load.
     #[must_use]
     pub fn unlimited() -> Self {
         Self(None)
@@ -103,11 +102,12 @@ impl RetryBudget {
         }
     }
 
-    /// Takes a planned retry's price and gives the delay to wait; takes nothing if the price is not there.
+    /// Takes a planned retry's price and returns the paid retry with its delay; takes nothing if there are too few
+    /// tokens.
     ///
     /// # Errors
     ///
-    /// [`StopReason::BudgetExhausted`] if the price is not there.
+    /// [`StopReason::BudgetExhausted`] if there are too few tokens.
     pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
         let price = match &self.0 {
             Some(shared) => shared.terms.price(plan.cost),
@@ -123,7 +123,7 @@ impl RetryBudget {
         }
     }
 
-    /// What the budget holds at `now`; nothing for an unlimited one.
+    /// What the budget holds at `now`; `None` for an unlimited one.
     #[must_use]
     pub fn snapshot(&self, now: Duration) -> Option<BudgetSnapshot> {
         self.0.as_ref().map(|shared| {
@@ -190,9 +190,9 @@ impl Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetSnapshot {
-    /// The tokens there are.
+    /// The tokens in the budget.
     pub tokens: Decimal,
-    /// The tokens there could be.
+    /// The most tokens that it can hold.
     pub capacity: Decimal,
 }
 

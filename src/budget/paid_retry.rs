@@ -1,4 +1,4 @@
-//! Plans that were paid for.
+//! Retries that a budget has granted.
 
 use super::RetryBudget;
 use crate::policy::{DelaySource, RetryPlan, RetrySession};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A retry that a budget has granted: count it by [`RetrySession::apply`], wait for [`PaidRetry::delay`], then
 /// [`PaidRetry::commit`] and send.
 ///
-/// Dropped without a commit, it puts its tokens back.
+/// Dropping it without a commit puts its tokens back.
 #[derive(Debug)]
 #[must_use]
 pub struct PaidRetry {
@@ -37,7 +37,7 @@ impl PaidRetry {
         self.plan.retry()
     }
 
-    /// The plan that was paid for.
+    /// The paid plan.
     pub(crate) fn plan(&self) -> &RetryPlan {
         &self.plan
     }
@@ -48,7 +48,7 @@ impl PaidRetry {
         self.plan.source
     }
 
-    /// The retry is sent: its tokens are spent.
+    /// Spends the tokens; call it right before the retry is sent.
     pub fn commit(mut self) {
         self.price = 0;
     }
@@ -63,9 +63,10 @@ impl Drop for PaidRetry {
 }
 
 impl RetrySession {
-    /// Counts a retry that a budget has granted; only what is counted here counts. Applied twice, it counts once.
+    /// Counts a retry that a budget has granted; a retry that is not applied does not count. Applied twice, it counts
+    /// once.
     ///
-    /// It takes the plan of this session that was paid for last.
+    /// Apply the last paid plan of this session.
     pub fn apply(&mut self, paid: &PaidRetry) {
         self.count(&paid.plan);
     }

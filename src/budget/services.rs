@@ -1,14 +1,15 @@
-//! One budget per service or host, so that one sick host does not spend another's tokens.
+//! One budget per service or host, so that a failing host does not spend another's tokens.
 
 use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A budget for each service name or host, made on first use and shared by every clone of the handle.
+/// One budget per service name or host, made on first use and shared by every clone of the handle.
 ///
 /// A request counts for the service that its [`RetryOverride`](crate::RetryOverride::service) names, else for its host
-/// and port. At most 1,000 are kept; the least recently used one goes and would start anew.
+/// and port. The handle keeps at most 1,000 of them; the least recently used one is dropped, and starts anew on its
+/// next use.
 ///
 /// ```
 /// use http_retry::{RetryBudget, ServiceBudgets};
@@ -37,7 +38,7 @@ struct Used {
 const MAX_SERVICES: usize = 1_000;
 
 impl ServiceBudgets {
-    /// Budgets that are each built as `each` says.
+    /// Budgets that `each` builds.
     ///
     /// # Errors
     ///
@@ -50,7 +51,7 @@ impl ServiceBudgets {
         })
     }
 
-    /// How many services are kept at most, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
+    /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
         Self {
@@ -59,7 +60,7 @@ impl ServiceBudgets {
         }
     }
 
-    /// A budget of its own for one service or host, never forgotten. Call it before the handle is cloned.
+    /// Sets the budget of one service or host, which is always kept. Call it before you clone the handle.
     #[must_use]
     pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.named.insert(name.into(), budget);

@@ -1,4 +1,4 @@
-//! Responses that can be read, let go and handed back whole.
+//! Responses that the layer can read, release and return whole.
 
 use super::RetryBody;
 use crate::policy::CannedResponse;
@@ -8,10 +8,10 @@ use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
 use std::future::Future;
 
-/// A response that the retry layer can let go of and, if it must, hand back whole.
+/// A response that the retry layer can release and, if it must, return whole.
 ///
-/// `http::Response<B>` is one for every body of `Bytes`, and `reqwest::Response` with the `reqwest` feature. It cannot be
-/// implemented outside of this crate.
+/// `http::Response<B>` implements it for every body of `Bytes`, and so does `reqwest::Response` with the `reqwest`
+/// feature. It cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a response that the retry layer can read",
     note = "the inner service must answer `http::Response<B>` where `B: http_body::Body<Data = Bytes> + Send + Unpin`, or \
@@ -27,7 +27,7 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     #[doc(hidden)]
     fn headers(&self) -> &HeaderMap;
 
-    /// The URL that the response came from in the end, where it is known.
+    /// The final URL of the response, if it is known.
     #[doc(hidden)]
     fn url(&self) -> Option<&str> {
         None
@@ -46,11 +46,11 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     #[doc(hidden)]
     fn extensions_of(kept: &mut Self::Kept) -> &mut Extensions;
 
-    /// The response with its whole body read, if the connection gains by it and it ends within the limit.
+    /// The response with its whole body read, if that frees the connection and the body ends within the limit.
     #[doc(hidden)]
     fn drain(kept: Self::Kept, bytes: usize) -> impl Future<Output = Option<Self::Kept>> + Send;
 
-    /// The response as it was, after a look at its body as it comes in.
+    /// The response as it was, after an inspection of its body as it comes in.
     #[doc(hidden)]
     fn look(
         kept: Self::Kept,
@@ -185,7 +185,7 @@ impl Answer for ::reqwest::Response {
     }
 }
 
-/// A response of reqwest taken apart and put together again.
+/// Takes a response of reqwest apart and puts it together again.
 #[cfg(feature = "reqwest")]
 mod of_reqwest {
     use super::RetryBody;

@@ -1,4 +1,4 @@
-//! A body that is recorded while it is sent, so that it can be sent again.
+//! A body that records itself while it is sent, so that it can be sent again.
 
 use super::record::Record;
 use bytes::{Buf, Bytes};
@@ -12,17 +12,16 @@ use std::task::{Context, Poll, Waker};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Any body that is not `Clone`, such as a stream: recorded while it is sent, and sent again whole.
+/// Records a body that is not `Clone`, such as a stream, while it is sent, and sends it again whole.
 ///
-/// Up to a limit (default 64 KiB) what was sent is copied, and a later attempt sends the copy, then the rest of the stream;
-/// the copy takes less than twice the bytes that were sent. A body that exceeds the limit is sent once. So is one to which the server answers before it has read it to the end: the
-/// answer is returned, since the rest of the stream was meant for the server that did not want it. Nothing is kept where
-/// no retry can follow.
+/// It copies the sent bytes up to a limit (default 64 KiB); a later attempt sends the copy, then the rest of the
+/// stream. The copy takes less than twice the bytes sent. A body over the limit is sent once. So is a body that the
+/// server answers before reading it to the end: the caller gets that answer. It keeps nothing if no retry can follow.
 ///
-/// Only the latest attempt reads the stream: an earlier one that is still being sent fails as soon as the next begins, and
-/// so never ends as if it were complete.
+/// Only the latest attempt reads the stream: an earlier one that is still being sent fails as soon as the next begins,
+/// so it never ends as if it were complete.
 ///
-/// It is part of the inner service's body type, since what goes through the layer goes on to the client.
+/// It is the inner service's body type, since the layer passes it on to the client.
 ///
 /// ```
 /// use http_retry::ReplayBody;
@@ -34,7 +33,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub struct ReplayBody<B> {
     tape: Arc<Mutex<Tape<B>>>,
     attempt: u64,
-    /// How far this attempt is.
+    /// How far this attempt has read.
     played: Place,
 }
 
@@ -42,9 +41,9 @@ const DEFAULT_LIMIT: usize = 64 * 1024;
 
 struct Tape<B> {
     body: Pin<Box<B>>,
-    /// Whether there was nothing in the body from the start.
+    /// Whether the body was empty from the start.
     empty: bool,
-    /// The data that was read, as long as all of it is there.
+    /// The data read so far, while all of it is recorded.
     record: Option<Record>,
     trailers: Option<HeaderMap>,
     /// How far the body was read, recorded or not.
@@ -57,7 +56,7 @@ struct Tape<B> {
     waiting: Option<Waker>,
 }
 
-/// How much of a body was had: so many bytes, and perhaps its trailers.
+/// How much of a body was read: a number of bytes, and perhaps its trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
     bytes: usize,
@@ -77,13 +76,13 @@ enum State {
 }
 
 impl<B: Body> ReplayBody<B> {
-    /// Wraps a body, of which 64 KiB are recorded at most.
+    /// Wraps a body and records at most 64 KiB of it.
     #[must_use]
     pub fn new(body: B) -> Self {
         Self::with_limit(body, DEFAULT_LIMIT)
     }
 
-    /// Wraps a body, of which so many bytes are recorded at most; 0 records nothing, so the body is sent once.
+    /// Wraps a body and records at most `bytes` of it; with 0 the body is sent once.
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let tape = Tape {
@@ -117,7 +116,7 @@ impl<B: Body> ReplayBody<B> {
         })
     }
 
-    /// Makes this the attempt that is sent next: earlier ones, which nobody waits for, read no more.
+    /// Makes this the next attempt to be sent; earlier ones, which nobody waits for, read no more.
     pub(super) fn next_in_turn(&mut self) {
         let earlier = {
             let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +134,7 @@ impl<B: Body> ReplayBody<B> {
         tape.record.is_some() && tape.state != State::Failed && (!early || tape.is_over())
     }
 
-    /// Puts other bytes in the place of all that was sent; only where that is all there is, and all of it is recorded.
+    /// Replaces all bytes that were sent; only if the body has no more, and all of it is recorded.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let mut tape = self.tape();
         let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {
@@ -181,7 +180,7 @@ impl<B: Body> Tape<B> {
         self.is_at_end() || self.body.size_hint().exact() == Some(0)
     }
 
-    /// What a later attempt sends next, of what earlier ones have read.
+    /// The next piece that a later attempt sends of what earlier ones have read.
     fn recorded(&mut self, from: Place) -> Result<Piece, Unreadable> {
         let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
         let data = record.after(from.bytes).map(Piece::Data);
@@ -189,7 +188,7 @@ impl<B: Body> Tape<B> {
         next.ok_or(Unreadable::Lost)
     }
 
-    /// Makes an attempt the one that reads, unless a later one does.
+    /// Makes an attempt the reading one, unless a later one reads.
     fn take_over(&mut self, attempt: u64) -> Result<(), Unreadable> {
         if attempt < self.reading {
             return Err(Unreadable::Superseded);
@@ -203,7 +202,7 @@ impl<B: Body> Tape<B> {
         Ok(())
     }
 
-    /// Counts a piece, and records it if a later attempt may need it; one that is empty is as good as none.
+    /// Counts a piece, and records it if a later attempt may need it; ignores an empty one.
     fn count(&mut self, piece: &Piece, kept: bool) {
         if piece.is_empty() {
             return;

@@ -9,19 +9,18 @@ use http::{Extensions, HeaderMap, Method};
 use std::any::Any;
 use std::borrow::Cow;
 
-/// A body that can be copied for a later attempt, perhaps not every time.
+/// A body that may be copied for a later attempt.
 ///
-/// Every `http_body::Body` that is `Clone` has it. For any other, tell the tower layer how to copy it (`copy_body`), or wrap
-/// it in a [`ReplayBody`].
+/// Every `http_body::Body` that is `Clone` implements it. For any other body, tell the tower layer how to copy it
+/// (`copy_body`), or wrap it in a [`ReplayBody`].
 ///
-/// A clone may share what it is made of, and then lacks what the first attempt has sent. So a clone is sent only if it
-/// measures what the body measured before the first attempt: the same exact length by
-/// [`size_hint`](http_body::Body::size_hint), and at its end or not as before. A clone that measures something else is not
-/// sent, and neither is one of unknown length, such as a stream: the last outcome comes back, and its report says
-/// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The clone is measured when the retry is decided and again
-/// before it is sent. An attempt that was cut short can read on between that and the sending of the retry, or at any time
-/// where nothing is left of the last outcome that could come back; so where a body shares and can copy itself, let it
-/// (`copy_body`).
+/// A clone may share its content with the original, and then lacks what the first attempt has sent. So the layer sends
+/// a clone only if it has the exact length (by [`size_hint`](http_body::Body::size_hint)) and the end state that the
+/// body had before the first attempt. It does not send another clone, or one of unknown length such as a stream: the
+/// last outcome comes back, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The layer
+/// checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the shared
+/// content after the last check, or at any time if no last outcome is left to come back; so for a body that shares its
+/// content and can copy itself, use `copy_body`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent a second time",
     label = "this body is not `Clone + http_body::Body`",
@@ -29,10 +28,10 @@ use std::borrow::Cow;
             part of the inner service's body type"
 )]
 pub trait Replay: Sized {
-    /// A copy of the body as it was before anything of it was read; none if there cannot be one.
+    /// A copy of the whole unread body; `None` if there cannot be one.
     fn replay(&self) -> Option<Self>;
 
-    /// A copy of a request with such a body.
+    /// A copy of a request with this body.
     #[doc(hidden)]
     fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
         let mut copy = http::Request::new(request.body().replay()?);
@@ -44,29 +43,29 @@ pub trait Replay: Sized {
         Some(copy)
     }
 
-    /// Whether this copy is still whole, after an attempt that was answered before all of the body was read, or after
+    /// Whether this copy is still whole, after an attempt that was answered before it read all of the body, or after
     /// any other.
     fn can_replay(&self, early: bool) -> bool {
         let _ = early;
         true
     }
 
-    /// How many bytes of the body the attempts so far have read, where that can be known.
+    /// The bytes of the body that the attempts so far have read, if known.
     fn bytes_read(&self) -> Option<u64> {
         None
     }
 
-    /// What this copy must measure for as long as it is whole.
+    /// The measure that this copy has while it is whole.
     #[doc(hidden)]
     fn measure(&self) -> Measure {
         Measure::NotAsked
     }
 
-    /// Says that this copy is sent next: attempts before it are over, whatever their client still does with them.
+    /// Marks this copy as the next to be sent: earlier attempts are over, whatever their client still does with them.
     fn next_in_turn(&mut self) {}
 
-    /// Puts other bytes in the place of all of the body, as a function of them; false where the body is of a kind that
-    /// has no bytes at hand, or where the function gives none.
+    /// Replaces all bytes of the body by a function of them; false if the body has no bytes at hand, or the function
+    /// returns none.
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let _ = with;
         false
@@ -93,7 +92,7 @@ impl<B: Clone + http_body::Body + 'static> Replay for B {
     }
 }
 
-/// Puts other bytes in the place of a body that is plain text or bytes, and tells whether it is one and there were any.
+/// Replaces the bytes of a body that is plain text or bytes; false if it is neither, or the function returns none.
 pub(crate) fn rewrite_bytes(
     body: &mut dyn Any,
     with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
@@ -143,8 +142,8 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 
 /// A request that can be sent a second time.
 ///
-/// `http::Request<B>` has it for every body that is [`Replay`], and `reqwest::Request` with the `reqwest` feature. It
-/// cannot be implemented outside of this crate.
+/// `http::Request<B>` implements it for every body that is [`Replay`], and so does `reqwest::Request` with the
+/// `reqwest` feature. You cannot implement it outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request that can be sent a second time",
     note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
@@ -164,7 +163,7 @@ pub trait Resend: Sized + sealed::Sealed {
     /// The request's headers to write to.
     fn headers_mut(&mut self) -> &mut HeaderMap;
 
-    /// Host and port that the request goes to, without user info and without the scheme's own port.
+    /// Host and port that the request goes to, without user info and without the scheme's default port.
     fn authority(&self) -> Option<Cow<'_, str>>;
 
     /// The scheme that the request's URI names.
@@ -176,29 +175,29 @@ pub trait Resend: Sized + sealed::Sealed {
     /// The request's whole URI.
     fn uri(&self) -> Cow<'_, str>;
 
-    /// The whole URL, where the client's responses have theirs.
+    /// The whole URL, if the client's responses have theirs.
     fn url(&self) -> Option<&str> {
         None
     }
 
-    /// The request's extensions, where they are public.
+    /// The request's extensions, if they are public.
     fn extensions(&self) -> Option<&Extensions> {
         None
     }
 
-    /// The request's extensions to write to, where they are public.
+    /// The request's extensions to write to, if they are public.
     fn extensions_mut(&mut self) -> Option<&mut Extensions> {
         None
     }
 
-    /// The request, and what later attempts are made of, if there can be any; of a body that is a stream, so many bytes
-    /// are recorded at most, unless the body has a limit of its own.
+    /// The request, and what later attempts are made of, if there can be any. Records at most this many bytes of a
+    /// stream, unless the body has its own limit.
     fn save(mut self, recorded: usize) -> (Self, Option<Self::Saved>) {
         let saved = self.save_in_place(recorded);
         (self, saved)
     }
 
-    /// The same, with the request where it is.
+    /// The same, with the request in place.
     #[doc(hidden)]
     fn save_in_place(&mut self, recorded: usize) -> Option<Self::Saved>;
 
@@ -211,7 +210,8 @@ pub trait Resend: Sized + sealed::Sealed {
     /// Whether the body is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
 
-    /// Says that a retry is made of this saved request: attempts before it are over, whatever their client still does with them.
+    /// Marks this saved request as the next to be sent: earlier attempts are over, whatever their client still does
+    /// with them.
     fn next_in_turn(saved: &mut Self::Saved) {
         let _ = saved;
     }
@@ -232,7 +232,7 @@ mod sealed {
     impl Sealed for ::reqwest::Request {}
 }
 
-/// Puts headers in the place of those of the same name. The loop plans no retry that has no room for them.
+/// Replaces headers of the same name. The loop plans no retry that has no room for them.
 pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);
@@ -242,8 +242,8 @@ pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     }
 }
 
-/// Whether so many bytes are all of a body whose length the head tells: a client sends no more of it, and so never sees
-/// its end.
+/// Whether this many bytes are all of a body whose length the head gives: a client sends no more of it, and so never
+/// sees its end.
 pub(super) fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
     let told = headers.get(http::header::CONTENT_LENGTH);
     let told = told.and_then(|told| told.to_str().ok()?.parse().ok());

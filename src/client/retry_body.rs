@@ -11,9 +11,10 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 pin_project! {
-    /// A response's body: what was read of it, byte for byte and with its trailers, and then the rest of the inner body.
+    /// A response's body: first what the layer has read of it, byte for byte and with its trailers, then the rest of
+    /// the inner body.
     ///
-    /// On a success nothing was read, and every call goes to the inner body.
+    /// On a success the layer has read nothing, and every call goes to the inner body.
     pub struct RetryBody<B>
     where
         B: Body,
@@ -27,8 +28,8 @@ pin_project! {
 
 /// What was read, and the error that came after it.
 ///
-/// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client's, which would be kept with
-/// it. So this takes less than twice the bytes that were read.
+/// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client, and would keep it
+/// alive. So this takes less than twice the bytes read.
 struct Read<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
@@ -36,7 +37,7 @@ struct Read<E> {
     frames: usize,
 }
 
-/// More frames than this are not read, however short they are.
+/// The most frames that are read, however short they are.
 const MOST_FRAMES: usize = 8 * 1024;
 
 impl<E> Default for Read<E> {
@@ -110,7 +111,7 @@ where
         }
     }
 
-    /// A body that nobody has sent.
+    /// A body that no server has sent.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut read = Read::default();
         read.push(Frame::data(Bytes::copy_from_slice(text.as_bytes())));
@@ -125,8 +126,8 @@ impl<B> RetryBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// The body, if it ends within a limit. Before HTTP/2 reading it gives the connection back; from then on a body that is not
-    /// at its end already is dropped, which resets its stream and no more.
+    /// The body, if it ends within a limit. On HTTP/1 reading it frees the connection; on HTTP/2 an unfinished body is
+    /// dropped, which resets only its stream.
     pub(crate) async fn drained(mut self, version: Version, bytes: usize) -> Option<Self> {
         if version >= Version::HTTP_2 {
             return self
@@ -143,8 +144,8 @@ where
         }
     }
 
-    /// Shows a look what is there of the body from its start, and then what comes in, as long as it wants more and the
-    /// time allows; whoever reads the body gets all of it all the same.
+    /// Shows an inspection the body from its start, and then each new piece, while it wants more and the time allows;
+    /// the caller still gets all of the body.
     pub(crate) async fn look(
         &mut self,
         look: &mut dyn Inspect,
@@ -313,7 +314,7 @@ mod tests {
         assert!(RetryBody::untouched(Full::new(Bytes::new())).is_end_stream());
     }
 
-    /// Sees so many bytes.
+    /// Sees this many bytes.
     struct First(usize, Vec<u8>);
 
     impl Inspect for First {

@@ -1,4 +1,4 @@
-//! The document's own shape: budgets, policies, defaults and services.
+//! The document's shape: budgets, policies, defaults and services.
 
 use super::block::{Block, Node, Path};
 use super::matching::{Matches, Matching};
@@ -14,7 +14,7 @@ use http::Uri;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// What a document says, before names are looked up and layers laid upon each other.
+/// What a document says, before names are resolved and blocks merged.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
     pub(super) budgets: BTreeMap<String, BudgetSpec>,
@@ -98,7 +98,7 @@ impl Spec {
         spec
     }
 
-    /// Of two services with the same match one would never be found.
+    /// Refuses two services with the same match, since no request would reach the second.
     fn check_matches(&self, problems: &Problems) {
         let mut matches = Matches::default();
         for (name, service) in &self.services {
@@ -135,7 +135,7 @@ fn named<T>(node: Option<Node<'_>>, read: fn(Node<'_>) -> T) -> BTreeMap<String,
 }
 
 impl PlaceSpec {
-    /// Whether everything here is as it is further out.
+    /// Whether this block changes nothing.
     pub(super) fn says_nothing(&self) -> bool {
         self.retry.says_nothing() && self.rules.is_empty() && self.otherwise.is_none()
     }
@@ -208,7 +208,7 @@ impl ServiceSpec {
     }
 }
 
-/// How long a call may wait at the gate in all; `on` is as long as the `llm` preset has it.
+/// The longest total wait at the gate; `on` is that of the `llm` preset.
 fn read_gate(node: &Node<'_>) -> Option<(Gating, String)> {
     const ON: Duration = Duration::from_secs(5 * 60);
     let (wait, text) = match node.value {
@@ -361,7 +361,7 @@ impl BudgetSpec {
         given(builder, self.per_success, RetryBudgetBuilder::per_success)
     }
 
-    /// A bucket with these numbers, which were checked when they were read.
+    /// A bucket with these numbers, which are checked when they are read.
     pub(super) fn build(&self) -> RetryBudget {
         self.builder().build().unwrap_or_default()
     }

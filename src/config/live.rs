@@ -1,4 +1,4 @@
-//! A document in force: its services with their routes, and the budgets that outlive it.
+//! A document in force: its services and routes, and the budgets that outlive it.
 
 use super::block::Path;
 use super::document::{BudgetSpec, OverridesSpec, ServiceSpec, Spec};
@@ -14,11 +14,11 @@ use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A document that holds for every request from its swap to the next.
+/// A document that applies to every request from its load to the next.
 pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: BTreeMap<Arc<str>, Arc<Service>>,
-    /// Those that match by themselves, the most particular first.
+    /// Those with a match, the most specific first.
     matching: Vec<Arc<Service>>,
     /// For requests that no service matches.
     pub(super) rest: Arc<Route>,
@@ -32,18 +32,18 @@ pub(super) struct Service {
     pub(super) rest: Arc<Route>,
 }
 
-/// The buckets, by what the document calls them.
+/// The buckets, by their names in the document.
 #[derive(Clone, Default)]
 struct LiveBudgets {
     named: BTreeMap<String, (BudgetSpec, RetryBudget)>,
-    /// Of services that name none.
+    /// Those of services that name none.
     own: BTreeMap<String, RetryBudget>,
-    /// Of hosts that belong to no service.
+    /// Those of hosts without a service.
     rest: ServiceBudgets,
 }
 
 impl Live {
-    /// The document, with the budgets of the one before where their numbers are the same.
+    /// The document, with the budgets of the last one if their numbers are the same.
     pub(super) fn load(
         document: Arc<Value>,
         names: &Names,
@@ -136,16 +136,16 @@ impl LiveBudgets {
     }
 }
 
-/// Builds services in the order in which they need each other.
+/// Builds services in the order of their dependencies.
 struct Builder<'a> {
     resolver: Resolver<'a>,
     budgets: LiveBudgets,
 }
 
-/// How far a service has come: in the making, or made, and how many services stand in for each other from there on.
+/// The state of a service: in the making, or made with the length of its failover chain.
 type Made = BTreeMap<Arc<str>, Option<(Arc<Service>, usize)>>;
 
-/// More rules than this, each counted at every place where it may decide, are refused.
+/// The most rules, each counted at every place where it may decide.
 const MOST_RULES: usize = 20_000;
 
 impl Builder<'_> {
@@ -252,7 +252,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What a place names. Places that share their names share this too, unless they lead back to themselves.
+    /// What a place names. Places with the same names share it, unless they lead back to themselves.
     fn found(
         &self,
         place: &Place,
@@ -340,7 +340,7 @@ impl Builder<'_> {
     }
 }
 
-/// How often rules are built: those of the document for every service and route, those of a service for its routes.
+/// The number of rules to build: those of the document for every service and route, those of a service for its routes.
 fn rules_at_all_places(spec: &Spec) -> usize {
     let services = spec.services.values();
     let places = services

@@ -1,7 +1,7 @@
 //! Services, budgets, policies and rules in one document that an operator edits, and changes while the program runs.
 //!
-//! A document is read by any serde reader; every problem in it is named with its place, and a document with problems does
-//! not take effect at all.
+//! Any serde reader reads a document. The error names every problem with its place, and a document with problems
+//! changes nothing.
 //!
 //! ```
 //! use http_retry::config::{Document, RetryConfig};
@@ -31,14 +31,14 @@
 //! # What is more specific wins
 //!
 //! Field by field: the default, the document, the service, the route, the matched rule, and the request's own
-//! [`RetryOverride`](crate::RetryOverride) as far as the service's `request_overrides` allow it. What a block names in
-//! `use` lies directly below it. A list takes the place of another list.
+//! [`RetryOverride`](crate::RetryOverride) as far as the service's `request_overrides` allow it. A block's own fields
+//! win over the policy that it names in `use`. Lists replace lists.
 //! [`RetryPolicy::explain`](crate::RetryPolicy::explain) says where each field came from.
 //!
 //! # Which rule decides
 //!
-//! The rules of the route, then those of the service, then those of the document; the first that holds. Where none does,
-//! `otherwise` decides, and by default the outcome's class.
+//! The rules of the route come first, then those of the service, then those of the document; the first that matches
+//! decides. If none matches, `otherwise` decides, by default by the outcome's class.
 
 mod block;
 mod document;
@@ -72,20 +72,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use value::Value;
 
-/// A document as a serde reader gives it, not yet checked.
+/// An unchecked document, as a serde reader returns it.
 ///
-/// Reading ends with an error at more than 100,000 values, 1 MiB of keys and texts in all, or 64 levels, so that a short
-/// text of which a reader makes much, such as YAML with aliases of aliases, takes bounded memory.
-/// [`from_text`](Self::from_text) bounds what the reader itself takes.
+/// Reading fails at more than 100,000 values, 1 MiB of keys and texts in all, or 64 levels, so that a short text that
+/// expands, such as YAML with aliases of aliases, takes bounded memory. [`from_text`](Self::from_text) bounds the costs
+/// of the reader itself.
 #[derive(Clone, PartialEq)]
 pub struct Document(Arc<Value>);
 
 impl Document {
-    /// Reads a text of at most 1 MiB that has at most 128 brackets open at once; another one does not reach the reader.
+    /// Reads a text of at most 1 MiB with at most 128 brackets open at once; any other does not reach the reader.
     ///
-    /// A reader has costs of its own before it hands over the first value: some YAML readers keep a few hundred bytes for
-    /// each byte of a text, and take the square of its open brackets in time. Use this wherever the text comes from
-    /// somebody else than the operator. Brackets in texts and comments count too.
+    /// A reader has its own costs before the first value: some YAML readers keep a few hundred bytes per byte of text,
+    /// and take time by the square of the open brackets. Use this if the text does not come from the operator. Brackets
+    /// in texts and comments count too.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -98,7 +98,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// The reader's own error, which may quote the text, or one of its kind that says which bound the text breaks.
+    /// The reader's own error, which may quote the text, or an error of its type that says which bound the text breaks.
     pub fn from_text<'a, E: Error>(
         text: &'a str,
         read: impl FnOnce(&'a str) -> Result<Self, E>,
@@ -116,9 +116,9 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
-/// A document in force; every clone of the handle, and every layer made of it, follows its changes.
+/// A document in force; every clone of the handle, and every layer made from it, follows its changes.
 ///
-/// Reading it is one atomic load per request. A request that is under way keeps the document it began with.
+/// Each request reads it with one atomic load, and keeps the document it began with.
 #[derive(Clone)]
 pub struct RetryConfig {
     shared: Arc<Shared>,
@@ -127,11 +127,11 @@ pub struct RetryConfig {
 struct Shared {
     live: ArcSwap<Live>,
     names: Names,
-    /// Changes come one after another.
+    /// Allows one change at a time.
     writing: Mutex<()>,
 }
 
-/// Gives names to what only code can bring, and then loads a document that uses them.
+/// Names observers and schedules from code, and loads a document that uses them.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct RetryConfigBuilder {
@@ -148,27 +148,27 @@ impl RetryConfig {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document, each with its place.
+    /// Every problem of the document, each with its place.
     pub fn load(document: &Document) -> Result<Self, ConfigErrors> {
         Self::builder().load(document)
     }
 
-    /// Puts another document in the place of the one in force. Budgets keep their tokens unless their own numbers change.
+    /// Replaces the document in force. Budgets keep their tokens unless their own numbers change.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the new document; the old one then stays in force.
+    /// Every problem of the new document; the old one then stays in force.
     pub fn replace(&self, document: &Document) -> Result<(), ConfigErrors> {
         let _writing = self.lock();
         self.put(Arc::clone(&document.0))
     }
 
-    /// Changes one service of the document in force, or adds one: maps are merged, lists and other values replaced, and a
-    /// null takes a key away.
+    /// Changes one service of the document in force, or adds one: merges maps, replaces lists and other values, and a
+    /// null removes a key.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document as it would be; the old one then stays in force.
+    /// Every problem of the changed document; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
         let _writing = self.lock();
         let mut document = Value::clone(&self.shared.live.load().document);
@@ -176,13 +176,13 @@ impl RetryConfig {
         self.put(Arc::new(document))
     }
 
-    /// Every place that requests can come to, with what holds there.
+    /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         summary::routes(&self.shared.live.load())
     }
 
-    /// Finds a route for each request, by the document then in force.
+    /// Finds a route for each request, by the document in force at that time.
     pub(crate) fn chooser(&self) -> Arc<dyn Choose> {
         Arc::clone(&self.shared) as Arc<dyn Choose>
     }
@@ -207,8 +207,9 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// Gives a name to a schedule, for `backoff: {custom: NAME, args: ARGS}`. It is made from its arguments, and then gives
-    /// the ceiling before retry n = 1, 2, and so on; jitter and the longest delay are the document's. It must not panic.
+    /// Gives a name to a schedule, for `backoff: {custom: NAME, args: ARGS}`. The function makes a schedule from the
+    /// arguments, and the schedule returns the ceiling before retry n = 1, 2, and so on; the document sets jitter and
+    /// the longest delay. Neither must panic.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -244,7 +245,7 @@ impl RetryConfigBuilder {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document, each with its place.
+    /// Every problem of the document, each with its place.
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
         let live = Live::load(Arc::clone(&document.0), &self.names, None);
         Ok(RetryConfig {
@@ -257,7 +258,7 @@ impl RetryConfigBuilder {
     }
 }
 
-/// A document that names nothing of your own's can be read in one step.
+/// Reads a document that needs no names from code in one step.
 impl<'de> Deserialize<'de> for RetryConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::load(&Document::deserialize(deserializer)?).map_err(D::Error::custom)
@@ -270,7 +271,7 @@ impl Choose for Shared {
     }
 }
 
-/// Its keys alone, since a value may be a secret: a header, a body, the user info of a URL.
+/// Shows only the keys, since a value may be a secret: a header, a body, the user info of a URL.
 impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document")

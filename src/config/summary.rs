@@ -1,4 +1,4 @@
-//! What holds at each place of a document.
+//! The policy, rules and costs at each place of a document.
 
 use super::live::{Live, Service};
 use crate::budget::BudgetSnapshot;
@@ -7,24 +7,23 @@ use crate::route::{Budgets, Route};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A place that requests can come to, and what holds there.
+/// A place that a request can match, and its policy, rules and budget.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RouteSummary {
-    /// The service; none for requests that no service matches.
+    /// The service; `None` for requests that no service matches.
     pub service: Option<String>,
-    /// The route; none for requests of the service that no route matches.
+    /// The route; `None` for requests of the service that no route matches.
     pub route: Option<String>,
     /// The policy in force.
     pub policy: RetryPolicy,
-    /// The rules in the order in which they are asked, each with its verdict in words. The last one is `otherwise`, where
-    /// that is given.
+    /// The rules in their order, each with its action in words. The last one is `otherwise`, if it is set.
     pub rules: Vec<(String, String)>,
-    /// The most that one request can cost, in this place and at the services that it fails over to.
+    /// The most that one request can cost, at this place and at the services that it fails over to.
     pub worst_case: WorstCase,
-    /// The name of the budget; none where the service or host has one of its own.
+    /// The name of the budget; `None` if the service or host has its own.
     pub budget: Option<String>,
-    /// What the budget holds just now; none where each host has its own.
+    /// What the budget holds now; `None` if each host has its own.
     pub tokens: Option<BudgetSnapshot>,
 }
 
@@ -77,7 +76,7 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
     named.chain(otherwise).collect()
 }
 
-/// What requests cost at each service, which is asked once. Failovers do not go round in a circle.
+/// The costs of requests at each service, computed once. Failovers have no circle.
 struct Costs<'a> {
     live: &'a Live,
     known: BTreeMap<&'a str, WorstCase>,
@@ -94,7 +93,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The dearest of its routes.
+    /// The most expensive of its routes.
     fn of_service(&mut self, name: &str) -> Option<WorstCase> {
         if let Some(known) = self.known.get(name) {
             return Some(*known);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Which attempt of a request is being made: handed to an operation under [`Runner::run`](crate::run::Runner::run), and
-/// put into the extensions of every request that is sent again, for services further in.
+/// The number and time limit of an attempt. [`Runner::run`](crate::run::Runner::run) passes it to the operation;
+/// adapters put it into the extensions of every repeated request, for services below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
@@ -21,7 +21,7 @@ impl Attempt {
         self.number
     }
 
-    /// How long this attempt is given: the policy's attempt timeout, or what is left of the deadline.
+    /// The time limit of this attempt: the policy's attempt timeout, or what is left of the deadline.
     #[must_use]
     pub fn limit(&self) -> Option<Duration> {
         self.limit

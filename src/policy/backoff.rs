@@ -1,4 +1,4 @@
-//! How long to wait before a retry of one's own accord: growth x jitter x cap.
+//! The policy's own delay before a retry: growth x jitter x cap.
 
 use super::decimal::Decimal;
 use super::jitter::{Cap, Jitter};
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The wait before each retry: a growing ceiling, cut at a cap, of which a random part is taken.
+/// The delay before each retry: a random part of a ceiling that grows up to a cap.
 ///
 /// ```
 /// use http_retry::{Backoff, Jitter};
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// assert_eq!(backoff.delay(4, 0), Duration::ZERO);
 /// ```
 ///
-/// Setters take any value; a policy's `build` refuses those that cannot work. Used by itself, a `Backoff` saturates
+/// Setters take any value; a policy's `build` refuses those that cannot work. Without a policy, a `Backoff` saturates
 /// and never panics, for every retry up to `u32::MAX`.
 #[derive(Clone, Debug)]
 pub struct Backoff {
@@ -94,13 +94,13 @@ impl Backoff {
         Self::new(Growth::Schedule(ceilings.into().into()))
     }
 
-    /// The same, of ceilings that others have too.
+    /// The same, with shared ceilings.
     #[cfg(feature = "serde")]
     pub(crate) fn shared_schedule(ceilings: Arc<[Duration]>) -> Self {
         Self::new(Growth::Schedule(ceilings))
     }
 
-    /// A ceiling that a function gives for retry n = 1, 2, and so on. It must not panic.
+    /// The ceiling that a function returns for retry n = 1, 2, and so on. It must not panic.
     #[must_use]
     pub fn custom(ceiling: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
         Self::new(Growth::Custom(Arc::new(ceiling)))
@@ -121,8 +121,8 @@ impl Backoff {
         Self { first_step, ..self }
     }
 
-    /// The longest delay; `None` for no such bound. Default: for linear and exponential growth 60 s, or the base where
-    /// that is longer, so that no schedule reaches hours by accident; none for the others.
+    /// The longest delay; `None` for no bound. Default: for linear and exponential growth 60 s, or the base if that is
+    /// longer, so that no schedule reaches hours by accident; none for the others.
     #[must_use]
     pub fn max_delay(self, max_delay: impl Into<Option<Duration>>) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Backoff {
         }
     }
 
-    /// What part of the ceiling is waited. Default [`Jitter::Full`].
+    /// The random part of the ceiling. Default [`Jitter::Full`].
     #[must_use]
     pub fn jitter(self, jitter: Jitter) -> Self {
         Self { jitter, ..self }
@@ -232,7 +232,7 @@ impl Backoff {
         }
     }
 
-    /// Refuses what cannot work, by the field's name under `backoff`.
+    /// Refuses a value that cannot work, by the field's name under `backoff`.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         self.check_growth()?;
         self.jitter.check()?;

@@ -1,4 +1,4 @@
-//! Settings in, a policy that can work out.
+//! Builds a policy from settings, and refuses settings that cannot work.
 
 use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
@@ -7,8 +7,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Builds a [`RetryPolicy`]; what is not set is as in [`RetryPolicy::background`], or as in the policy that
-/// [`RetryPolicy::to_builder`] was called on.
+/// Builds a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
+/// [`RetryPolicy::to_builder`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RetryPolicyBuilder {
@@ -36,7 +36,7 @@ impl RetryPolicy {
 }
 
 impl RetryPolicyBuilder {
-    /// How many retries may follow the first attempt; 0 means one attempt. Default 4.
+    /// The most retries after the first attempt; 0 means one attempt. Default 4.
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {
             max_retries: Some(max_retries),
@@ -44,7 +44,7 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// How many attempts there may be in all, at least 1: another way to say `max_retries + 1`. Give one of the two.
+    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. Set one of the two.
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         Self {
             max_attempts: Some(max_attempts),
@@ -52,45 +52,46 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// How long to wait before each retry. Default exponential from 2 s with full jitter, at most 60 s.
+    /// The delay before each retry. Default exponential from 2 s with full jitter, at most 60 s.
     pub fn backoff(self, backoff: Backoff) -> Self {
         self.with(|settings| settings.backoff = backoff)
     }
 
-    /// How long the whole request may take from the start of its first attempt, waits included; above 0. Default none.
+    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default
+    /// none.
     ///
-    /// A retry that would start after it is not waited for. An attempt is cut to what remains; on the tower layer the
-    /// last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    /// If a retry would start after it, the request ends without the wait. An attempt is cut at the deadline; on the
+    /// tower layer the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
     pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.deadline = deadline.into())
     }
 
-    /// How long one attempt may take up to its response head, or, where a streamed answer is held back, up to its first
-    /// output; above 0, at most the deadline. Default none.
+    /// The longest time for one attempt up to its response head, or up to the first output of a stream that is held
+    /// back; above 0, at most the deadline. Default none.
     ///
-    /// An attempt that is cut may have been processed, so a request that is not idempotent is not repeated after it. On
-    /// the tower layer an attempt after which no retry follows is cut only after `boxed_errors()`, since a timeout needs
-    /// an error to report.
+    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. On
+    /// the tower layer an attempt without a retry after it is cut only after `boxed_errors()`, since a timeout needs an
+    /// error to report.
     pub fn attempt_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.attempt_timeout = timeout.into())
     }
 
-    /// The longest wait that a server may ask for; asked for more, the request stops with the answer in hand. `None` for
+    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer. `None` for
     /// any wait. Default 15 min.
     ///
-    /// Retrying earlier would break the server's wish, waiting longer the caller's. The wait itself may be longer by
-    /// the spread: up to a fifth of what was asked, at most 10 s.
+    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part: up to a
+    /// fifth of what the server asks for, at most 10 s.
     pub fn max_server_delay(self, most: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.max_server_delay = most.into())
     }
 
-    /// How long a call may wait at the gate, in all its waits together, above 0; `None` for no gate. Default 5 min;
-    /// 15 min in [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
+    /// The longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
+    /// [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
     ///
-    /// The gate is one pause for all callers of a service: after a 429 nobody is sent for as long as it says (100 ms if it
-    /// does not say), and then one after the other. While time is left, a 429 does not count as an attempt and costs no
-    /// token: each takes as much of the time as it asks for, and a second at least. A call that has waited as long as it
-    /// may is sent all the same, and counts again.
+    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
+    /// if it says nothing), and then the calls go on in order. While time is left, a 429 does not count as an attempt
+    /// and costs no token; it uses as much of the time as it asks for, and at least a second. A call that has used up
+    /// its time is sent even so, and counts again.
     pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.max_gate_wait = most.into())
     }
@@ -101,16 +102,16 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.methods = methods)
     }
 
-    /// A rule in front of the standard tables: `None` leaves an outcome as they have it, and so does a success said of an
-    /// error. It sees what `classify_error` made of an error and has the last word; called again, it replaces the rule
-    /// before. It must not panic.
+    /// A function that overrides the standard tables: `None` leaves an outcome to them, and so does `Success` for an
+    /// error. It sees the verdict of `classify_error` on an error, and overrides it. A second call replaces the
+    /// function. It must not panic.
     ///
-    /// It is asked once for each attempt; a second time only with new evidence ([`Classify`] says which).
+    /// It runs once for each attempt, and a second time only with new evidence ([`Classify`] says which).
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
     ///
-    /// // This API answers 409 while a record is locked, and has changed nothing then.
+    /// // This API answers 409 while a record is locked, and then has changed nothing.
     /// let policy = RetryPolicy::builder()
     ///     .classify(|outcome| {
     ///         let locked = outcome.status().is_some_and(|status| status == 409);
@@ -128,16 +129,16 @@ impl RetryPolicyBuilder {
         }))
     }
 
-    /// A classifier in front of the standard tables, in the place of a [`RetryPolicyBuilder::classify`] before it.
+    /// A classifier that overrides the standard tables; it replaces an earlier [`RetryPolicyBuilder::classify`].
     pub fn classifier(self, classifier: impl Classify) -> Self {
         self.with(|settings| settings.classify = Some(Arc::new(classifier)))
     }
 
-    /// What an error type of one's own means, wherever it stands in an error's source chain; for several types, call it
-    /// several times. It must not panic.
+    /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
+    /// The function must not panic.
     ///
-    /// `None` leaves the verdict to the rest of the chain. A service's own error type must be made known this way, if
-    /// only by `|_: &MyError| None`, for its source chain to be read at all, unless errors are boxed.
+    /// `None` leaves the verdict to the rest of the chain. Unless errors are boxed, the source chain of a service's own
+    /// error type is read only if you name the type here, at least by `|_: &MyError| None`.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
@@ -171,7 +172,7 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.streams = Some(Arc::new(streams)))
     }
 
-    /// Whether a quota counts at the gate from the first answer on, and not only after a refusal.
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
     #[cfg(feature = "serde")]
     pub(crate) fn quotas_at_once(self, at_once: bool) -> Self {
         self.with(|settings| settings.quotas_at_once = at_once)
@@ -195,7 +196,7 @@ impl RetryPolicyBuilder {
         })
     }
 
-    /// The policy, if it can work.
+    /// Builds the policy.
     ///
     /// # Errors
     ///
@@ -213,7 +214,7 @@ impl RetryPolicyBuilder {
         Ok(RetryPolicy(Arc::new(settings)))
     }
 
-    /// The policy as it stands, under its own name: for presets.
+    /// The policy unchecked, under its own name: for presets.
     #[cfg(feature = "llm")]
     pub(crate) fn unchanged(self) -> RetryPolicy {
         RetryPolicy(Arc::new(self.settings))

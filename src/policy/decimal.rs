@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// A decimal of up to six places, kept exactly: `2`, `0.1`, `1.5`.
 ///
-/// Made from a whole number or from a float, which counts as the shortest decimal that names it: `0.1` is one tenth.
-/// A float with more than six places, a negative or an infinite one is kept as given and refused by the builder that
-/// receives it, with the field's name.
+/// Comes from a whole number or a float; a float counts as the shortest decimal that names it: `0.1` is one tenth. The
+/// builder that receives it refuses a float with more than six places, and a negative or infinite one, and names the
+/// field.
 ///
 /// ```
 /// use http_retry::policy::Decimal;
@@ -23,7 +23,7 @@ pub struct Decimal(Repr);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repr {
     Micros(u64),
-    /// The bits of a float that is no such decimal.
+    /// The bits of a float that is not such a decimal.
     Refused(u64),
 }
 
@@ -38,7 +38,7 @@ impl Decimal {
         Self(Repr::Micros(micros))
     }
 
-    /// Millionths; none for a value that is no decimal.
+    /// Millionths; `None` for a value that is not a decimal.
     pub(crate) fn micros(self) -> u64 {
         match self.0 {
             Repr::Micros(micros) => micros,
@@ -98,7 +98,7 @@ impl Decimal {
     }
 }
 
-/// The only integer: a second one would leave the type of `capacity(100)` open.
+/// The only integer type: with a second one, the type of `capacity(100)` would be ambiguous.
 impl From<u32> for Decimal {
     fn from(whole: u32) -> Self {
         Self(Repr::Micros(u64::from(whole).saturating_mul(ONE)))
@@ -134,7 +134,7 @@ fn parse(text: &str) -> Option<u64> {
     whole.checked_mul(ONE)?.checked_add(places)
 }
 
-/// `mantissa * 2^exponent`, the mantissa's top bit set unless it is 0: just enough arithmetic for a power.
+/// `mantissa * 2^exponent`, with the mantissa's top bit set unless it is 0; it has only the arithmetic of a power.
 #[derive(Clone, Copy)]
 struct Scaled {
     mantissa: u64,

@@ -1,4 +1,4 @@
-//! What part of a ceiling is waited, and where the maximum delay cuts.
+//! The random part of a ceiling, and where the maximum delay cuts.
 
 use super::decimal::Decimal;
 use crate::error::ConfigError;
@@ -6,18 +6,18 @@ use std::fmt;
 
 const MAX_PART: u32 = 1_000;
 
-/// What part of the ceiling is waited: an interval of it, both ends included, uniformly.
+/// The interval, in parts of the ceiling, from which a delay is drawn uniformly, both ends included.
 ///
 /// # Source
 ///
-/// `Full`, `Equal` and `Decorrelated` are those of "Exponential Backoff and Jitter", AWS Architecture Blog, 2015; it
-/// measures that full jitter needs the fewest calls.
+/// `Full`, `Equal` and `Decorrelated` are those of "Exponential Backoff and Jitter", AWS Architecture Blog, 2015; its
+/// measurements show the fewest calls with full jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Jitter {
     /// The ceiling itself. Clients that failed together come back together.
     None,
-    /// 0 to the ceiling: the default, since it spreads clients the most.
+    /// 0 to the ceiling. The default, since it spreads clients the most.
     Full,
     /// Half the ceiling to the ceiling.
     Equal,
@@ -28,7 +28,7 @@ pub enum Jitter {
         /// The greatest part of the ceiling.
         max: Decimal,
     },
-    /// From the first ceiling to three times the delay before, whatever the growth.
+    /// From the first ceiling to three times the last delay, whatever the growth.
     Decorrelated,
 }
 
@@ -62,7 +62,7 @@ impl Jitter {
         }
     }
 
-    /// Refuses what cannot work, by the field's name under `backoff`.
+    /// Refuses a value that cannot work, by the field's name under `backoff`.
     pub(super) fn check(self) -> Result<(), ConfigError> {
         let Self::Between { min, max } = self else {
             return Ok(());
@@ -94,15 +94,15 @@ impl fmt::Display for Jitter {
 
 /// Where the maximum delay cuts.
 ///
-/// A random delay is drawn from what the cut leaves of the interval, so draws do not pile up at the maximum, unless
-/// the whole interval lies above it.
+/// The delay is drawn from the rest of the interval below the cut, so delays do not pile up at the maximum, unless the
+/// whole interval lies above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cap {
-    /// The ceiling and the delay drawn from it: the default. No delay exceeds the maximum.
+    /// The ceiling and the drawn delay: the default. No delay exceeds the maximum.
     Both,
-    /// The ceiling only: with a jitter above 1, a delay may exceed the maximum by as much.
+    /// The ceiling only: a jitter above 1 may exceed the maximum.
     Before,
-    /// The delay drawn only. No delay exceeds the maximum.
+    /// The drawn delay only. No delay exceeds the maximum.
     After,
 }

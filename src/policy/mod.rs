@@ -1,6 +1,6 @@
-//! What decides: pure functions and values, with time and randomness as arguments.
+//! The decisions: pure functions and values, with time and randomness as arguments.
 //!
-//! [`RetryPolicy`] holds the rules, [`RetrySession`] one request's way through them. An adapter feeds a session with
+//! [`RetryPolicy`] holds the rules, [`RetrySession`] the state of one request. An adapter feeds a session with
 //! [`Outcome`]s and [`Moment`]s and obeys its [`RetryPlan`]s; so can you, for a client that no adapter fits.
 
 mod attempt;
@@ -75,7 +75,7 @@ use std::time::Duration;
 
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
-/// Start from a preset, and adjust it or build one from the ground up:
+/// Start from a preset and adjust it, or build a policy:
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -101,9 +101,9 @@ pub struct RetryPolicy(Arc<Settings>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Methods {
-    /// Those that do no more twice than once, by RFC 9110 section 9.2.2, and requests with an idempotency key.
+    /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
     Idempotent,
-    /// Every method: only where processing twice does no harm, be it by two servers (a document may fail over).
+    /// Every method: only if processing twice does no harm, even by two servers (a document may fail over).
     All,
 }
 
@@ -112,9 +112,9 @@ type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + 
 #[derive(Clone)]
 struct Settings {
     name: Cow<'static, str>,
-    /// Whether it went through a builder since it had that name.
+    /// Whether a builder has changed it since it had that name.
     changed: bool,
-    /// It is the preset without retries, which nobody has given any.
+    /// Whether it is the preset without retries, unchanged.
     never: bool,
     max_retries: u32,
     backoff: Backoff,
@@ -122,7 +122,7 @@ struct Settings {
     attempt_timeout: Option<Duration>,
     max_server_delay: Option<Duration>,
     max_gate_wait: Option<Duration>,
-    /// A quota counts at the gate from the first answer on, and not only after a refusal.
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
     quotas_at_once: bool,
     methods: Methods,
     classify: Option<Arc<dyn Classify>>,
@@ -132,7 +132,7 @@ struct Settings {
     rules: Rules,
 }
 
-/// What the user taught the policy of one error type.
+/// What the user taught the policy about one error type.
 #[derive(Clone)]
 struct OwnError {
     seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
@@ -146,7 +146,7 @@ impl RetryPolicy {
         RetrySession::new(self.clone(), facts, started)
     }
 
-    /// The outcome as this policy sees it: by its own classifier where that has an opinion, else as it stands.
+    /// The outcome as this policy judges it: by its own classifier if that has a verdict, else unchanged.
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
         let own = self.own_verdict(&outcome);
@@ -197,13 +197,12 @@ impl RetryPolicy {
         &self.0.rules
     }
 
-    /// Whether a request may be sent again when its limit of retries is reached: a rule may say so, or another service
-    /// may stand in.
+    /// Whether a request may be sent again after its limit of retries: by a rule, or to another service.
     pub(crate) fn resends_beyond_its_limit(&self) -> bool {
         self.0.rules.resend_beyond_the_limit()
     }
 
-    /// Whether a success by the standard tables is one, whatever else the policy holds.
+    /// Whether every success by the standard tables stays one under this policy.
     pub(crate) fn takes_successes_as_they_are(&self) -> bool {
         let Rules {
             list,
@@ -214,29 +213,29 @@ impl RetryPolicy {
         list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
     }
 
-    /// Whether retries are switched off, and nothing else sends a request again or takes the place of its outcome.
+    /// Whether retries are off, and nothing else sends a request again or replaces its outcome.
     pub(crate) fn is_off(&self) -> bool {
         let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
         self.0.never && last && !self.resends_beyond_its_limit()
     }
 
-    /// How long a call may wait at the gate in all, if there is one.
+    /// The longest total wait at the gate, if there is one.
     pub(crate) fn max_gate_wait(&self) -> Option<Duration> {
         self.0.max_gate_wait
     }
 
-    /// Whether a call would wait so long because the server said so.
+    /// Whether a call would wait this long because the server asks for it.
     pub(crate) fn would_wait(&self, asked: Duration) -> bool {
         let limits = [self.0.max_server_delay, self.0.max_gate_wait];
         limits.into_iter().flatten().all(|most| asked <= most)
     }
 
-    /// Whether a quota counts at the gate from the first answer on, and not only after a refusal.
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
     pub(crate) fn quotas_at_once(&self) -> bool {
         self.0.quotas_at_once
     }
 
-    /// Whether a request needs no clock but for its report: no deadline and no attempt timeout.
+    /// Whether a request needs a clock only for its report: no deadline and no attempt timeout.
     pub(crate) fn is_untimed(&self) -> bool {
         self.0.deadline.is_none() && self.0.attempt_timeout.is_none()
     }
@@ -246,7 +245,7 @@ impl RetryPolicy {
         self.0.own_errors.iter().find_map(|own| (own.seen)(value))
     }
 
-    /// What the policy was taught of an error.
+    /// What the policy was taught about an error.
     pub(crate) fn judge(&self, error: &(dyn Error + 'static)) -> Option<(Class, Reach)> {
         self.0.own_errors.iter().find_map(|own| (own.judge)(error))
     }

@@ -1,4 +1,4 @@
-//! The presets, each number with its reason. All share one rule: bounded attempts, always jitter.
+//! The presets, with the reason for each number. All bound the attempts and use jitter.
 
 use super::{Backoff, Methods, RetryPolicy, Rules, Settings};
 use std::sync::Arc;
@@ -107,9 +107,8 @@ impl Preset {
 impl RetryPolicy {
     /// For a call that a person waits for.
     ///
-    /// 2 attempts, base 500 ms, delays up to 2 s, a server's wish up to 2 s, idempotent methods only. One quick second
-    /// try hides most blips; a person would rather see an error than wait for more, and a server that asks for more
-    /// than 2 s is better reported than waited for.
+    /// 2 attempts, base 500 ms, delays up to 2 s, waits for a server up to 2 s, idempotent methods only. One quick
+    /// second try hides most short failures; a person would rather see an error than wait longer.
     #[must_use]
     pub fn user_facing() -> Self {
         Preset::USER_FACING.policy()
@@ -117,11 +116,11 @@ impl RetryPolicy {
 
     /// For jobs that nobody watches; the default.
     ///
-    /// 5 attempts, base 2 s, delays up to 60 s, a server's wish up to 15 min, idempotent methods only. Five attempts
-    /// ride out half a minute of trouble and a restart; a quarter of an hour covers a short maintenance that announces
-    /// itself. The gate is on: after a 429 all callers of the service wait together, each for at most 5 min in all, and no
-    /// refusal costs a token; without it the calls of a batch spend their budget on a rate limit, and most of them fail.
-    /// Quota headers count only after a first 429, so the gate changes nothing at a service that never answers one.
+    /// 5 attempts, base 2 s, delays up to 60 s, waits for a server up to 15 min, idempotent methods only. Five attempts
+    /// last through half a minute of trouble or a restart; 15 min covers a short announced maintenance. It has the
+    /// gate: after a 429 all callers of the service wait together, each for at most 5 min in all, and no refusal costs
+    /// a token. Without the gate the calls of a batch spend their budget on a rate limit, and most of them fail. Quota
+    /// headers count only after a first 429, so the gate changes nothing for a service that never sends one.
     #[must_use]
     pub fn background() -> Self {
         Preset::BACKGROUND.policy()
@@ -129,10 +128,10 @@ impl RetryPolicy {
 
     /// For calls to a large language model.
     ///
-    /// 3 attempts, base 1 s, delays up to 60 s, a server's wish up to 2 min, **all methods**: a completion is a POST
-    /// without an effect but its cost, and its quota windows are mostly a minute long. Do not use it for calls that
-    /// order, pay or send something. The gate is on: after a 429 all callers of the service wait together, each for at
-    /// most 5 min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
+    /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
+    /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
+    /// min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
     #[cfg(not(feature = "llm"))]
     #[must_use]
     pub fn llm() -> Self {
@@ -141,18 +140,18 @@ impl RetryPolicy {
 
     /// For an API with a strict quota.
     ///
-    /// 3 attempts, base 2 s, delays up to 2 min, a server's wish up to 10 min, idempotent methods only. A quota is kept
-    /// by waiting as long as the server says and not by trying more often. The gate is on: after a 429 all callers of the
+    /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 10 min, idempotent methods only. A quota
+    /// needs waits as long as the server says, not more attempts. It has the gate: after a 429 all callers of the
     /// service wait together, each for at most 15 min in all.
     #[must_use]
     pub fn rate_limited() -> Self {
         Preset::RATE_LIMITED.policy()
     }
 
-    /// One attempt: for switching retries off without taking the layer out.
+    /// One attempt: switches retries off without removing the layer.
     ///
-    /// A request that asks for retries all the same ([`RetryOverride`](crate::RetryOverride)) gets them as under
-    /// [`RetryPolicy::background`], but without a gate.
+    /// A request that still asks for retries ([`RetryOverride`](crate::RetryOverride)) gets those of
+    /// [`RetryPolicy::background`], without a gate.
     #[must_use]
     pub fn never() -> Self {
         Preset::NEVER.policy()

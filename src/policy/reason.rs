@@ -1,14 +1,14 @@
-//! Why an LLM call failed, in words that a caller can act on.
+//! Why an LLM call failed, in terms that a caller can act on.
 
 use std::fmt;
 
-/// Why an LLM call failed, as far as its answer tells.
+/// Why an LLM call failed, as far as its answer says.
 ///
-/// The status alone does not say it: a 429 can mean "wait 20 seconds" or "the account is out of money".
+/// The status alone does not say: a 429 can mean "wait 20 seconds" or "the account has no money".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The caller's own rate limit is reached; it opens again by itself.
+    /// The caller's own rate limit is reached; waiting helps.
     RateLimited,
     /// Money, credits, or a quota of a day or longer are used up; waiting for minutes does not help.
     QuotaExhausted,
@@ -22,7 +22,7 @@ pub enum Reason {
     Conflict,
     /// The prompt and the answer do not fit the model's context window.
     ContextLength,
-    /// The request is larger than any one request may be.
+    /// The request is larger than the provider allows for one request.
     RequestTooLarge,
     /// The provider's rules on content refuse the request.
     ContentPolicy,
@@ -38,7 +38,7 @@ pub enum Reason {
     IncompleteStream,
     /// The provider asks for a longer wait than the policy allows.
     ServerDelayExceedsCap,
-    /// The header `x-should-retry: true` asks for a retry that nothing else speaks for.
+    /// Only the header `x-should-retry: true` asks for a retry.
     ServerSaidRetry,
     /// The header `x-should-retry: false` forbids a retry that the status allows.
     ServerSaidNo,

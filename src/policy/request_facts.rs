@@ -1,8 +1,8 @@
-//! What a decision must know of a request.
+//! What a decision needs to know about a request.
 
 use http::{HeaderMap, Method};
 
-/// What a decision must know of the request: whether it may be processed twice, and whether it can be sent twice.
+/// What a decision needs to know about a request: whether it may be processed twice, and whether it can be sent twice.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
@@ -19,9 +19,9 @@ pub struct RequestFacts {
 }
 
 impl RequestFacts {
-    /// What method and headers say; the body counts as one that can be sent again.
+    /// The facts of a method and headers; assumes that the body can be sent again.
     ///
-    /// Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY, and every request with a non-empty
+    /// GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY are idempotent, and so is every request with a non-empty
     /// `idempotency-key` or `x-idempotency-key` header.
     ///
     /// # Source
@@ -37,7 +37,7 @@ impl RequestFacts {
         }
     }
 
-    /// An operation that is not HTTP: not idempotent unless said so.
+    /// An operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says so.
     #[must_use]
     pub fn operation() -> Self {
         Self {
@@ -47,25 +47,25 @@ impl RequestFacts {
         }
     }
 
-    /// The same facts, with the caller's word on whether processing twice does no harm.
+    /// The same facts, but the caller says whether processing twice does no harm.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
     }
 
-    /// The same facts, with whether the body can be sent again.
+    /// The same facts, but the caller says whether the body can be sent again.
     #[must_use]
     pub fn replayable(self, replayable: bool) -> Self {
         Self { replayable, ..self }
     }
 
-    /// Whether processing the request twice does no more than processing it once.
+    /// Whether processing the request twice has the effect of processing it once.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
     }
 
-    /// Whether its method alone says so, and with it every server.
+    /// Whether its method alone makes it idempotent, and so on every server.
     pub(crate) fn is_idempotent_by_method(&self) -> bool {
         self.idempotent && self.by_method
     }

@@ -1,13 +1,13 @@
-//! What one request says for itself.
+//! One request's own settings.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One request's own settings, in front of the policy's; put into the request's extensions.
+/// One request's own settings, which override the policy's; put it into the request's extensions.
 ///
-/// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, the map filled by
-/// `RequestBuilder::with_extension` or handed to `execute_with_extensions`. A bare `reqwest::Request` keeps its
-/// extensions private, so there the policy alone decides.
+/// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
+/// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
+/// private, so there only the policy decides.
 ///
 /// ```
 /// use http_retry::RetryOverride;
@@ -47,7 +47,7 @@ impl RetryOverride {
         }
     }
 
-    /// How many retries may follow the first attempt; 0 means one attempt.
+    /// The most retries after the first attempt; 0 means one attempt.
     #[must_use]
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {
@@ -58,8 +58,8 @@ impl RetryOverride {
 
     /// Whether processing this request twice does no more harm than once, whatever its method.
     ///
-    /// It is a word about the server that is called, as an idempotency key is: a failover to another server, which
-    /// documents know, relies on it only with `same_keys`.
+    /// Like an idempotency key, it is about one server: a document's failover to another server relies on it only with
+    /// `same_keys`.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl RetryOverride {
         }
     }
 
-    /// How long the whole request may take, from the start of its first attempt, waits included. It may be longer than
-    /// the policy's; 0 means that the time is over already: the first attempt is sent with none left, and none follows.
+    /// The longest time for the whole request, from the start of its first attempt, waits included. It may be longer
+    /// than the policy's; with 0 the first attempt is sent with no time left, and none follows.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {
@@ -78,9 +78,10 @@ impl RetryOverride {
         }
     }
 
-    /// The service that this request counts for, instead of its host: it chooses the budget and names the events. With a
-    /// document, it chooses the service there before any match; a name that the document does not have is told in
-    /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service).
+    /// The request's service, instead of its host: it chooses the budget and names the events. With a document, it
+    /// chooses the service there before any match;
+    /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service) tells a name that the document does not
+    /// have.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl RetryOverride {
         }
     }
 
-    /// Retries even inside another retry layer, where attempts multiply.
+    /// Retries even inside another retry layer; attempts then multiply.
     #[must_use]
     pub fn even_if_nested(self) -> Self {
         Self {

@@ -1,13 +1,13 @@
-//! What a classifier says of an outcome.
+//! A classifier's verdict on an outcome.
 
 use super::classify::{Class, Reach};
 use super::outcome::Outcome;
 use super::reason::Reason;
 use std::time::Duration;
 
-/// What a classifier says of an outcome: what it means for a retry, and what it has found out on the way.
+/// A classifier's verdict on an outcome: what it means for a retry, and what else the classifier found.
 ///
-/// A pair of class and reach is a verdict without more.
+/// A pair of class and reach is a verdict with nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -15,12 +15,12 @@ pub struct Verdict {
     pub class: Class,
     /// How far the attempt got.
     pub reach: Reach,
-    /// Why, as far as the caller can act on it.
+    /// The reason, in terms that the caller can act on.
     pub reason: Option<Reason>,
-    /// How long the server asks to wait in the body of its answer; a header that says so comes first.
+    /// The wait that the server asks for in the body of its answer; a header takes precedence.
     pub asked: Option<Duration>,
-    /// Whether a rate limit is one of all calls under the same credential, which then wait together at the gate. Default
-    /// yes; a limit that other customers use up is not.
+    /// Whether a rate limit applies to all calls with the same credential, which then wait together at the gate.
+    /// Default yes; no for a limit that other customers use up.
     pub shared: bool,
 }
 
@@ -62,21 +62,19 @@ impl From<(Class, Reach)> for Verdict {
     }
 }
 
-/// Judges outcomes in front of the standard tables; a policy has at most one.
+/// Judges outcomes before the standard tables; a policy has at most one.
 ///
-/// It is asked once for each attempt, and once more only with new evidence: where a rule of the policy had the body of the
-/// answer read, or the words of the error, and where an attempt that ran out of time could not be cut and ended after
-/// all.
+/// It runs once for each attempt, and again only with new evidence: after a rule of the policy has read the answer's
+/// body or the error's message, and after an attempt that ran out of time could not be cut and has ended.
 ///
-/// A closure is one by [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify).
+/// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) takes a closure instead.
 pub trait Classify: Send + Sync + 'static {
-    /// What the outcome means; `None` leaves it as the standard tables have it. It must not panic.
+    /// What the outcome means; `None` leaves it to the standard tables. It must not panic.
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
 
-    /// Whether it must see the start of the answer's body to judge this outcome. Default no.
+    /// Whether it needs the start of the answer's body to judge this outcome. Default no.
     ///
-    /// Where it must, up to 64 KiB are read, for at most 2 s; whoever gets the answer gets all of it all the same. It judges
-    /// only then.
+    /// If so, the layer first reads up to 64 KiB, for at most 2 s; the caller still gets all of the answer.
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         let _ = outcome;
         false

@@ -1,12 +1,11 @@
-//! Where requests go that have no retries left.
+//! Requests that have no retries left.
 
 use super::RetryReport;
 use http::{HeaderMap, Method};
 
-/// Takes the requests of a policy whose `on_exhausted` is a `dead_letter` of this observer's name.
+/// Receives the requests of a policy whose `on_exhausted` names this observer as its `dead_letter`.
 ///
-/// It is called from the request's own task before the caller gets the last outcome, so it must be quick, and it must
-/// not panic.
+/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic.
 ///
 /// ```
 /// use http_retry::report::{DeadLetter, DeadLetters};
@@ -30,14 +29,14 @@ impl<F: Fn(&DeadLetter<'_>) + Send + Sync + 'static> DeadLetters for F {
     }
 }
 
-/// The head of a request that has no retries left, and its story.
+/// The head of a request that has no retries left, and its report.
 ///
-/// Unlike an event it holds the whole URI and the headers, secrets included, since its purpose is to send the request
-/// again another day.
+/// Unlike an event it holds the whole URI and the headers, secrets included, so that the request can be sent again
+/// later.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct DeadLetter<'a> {
-    /// The service that the request counts for.
+    /// The request's service.
     pub service: &'a str,
     /// The request's method.
     pub method: &'a Method,
@@ -45,11 +44,11 @@ pub struct DeadLetter<'a> {
     pub uri: &'a str,
     /// The request's headers.
     pub headers: &'a HeaderMap,
-    /// What was tried, and why no more was.
+    /// The attempts, and why no more followed.
     pub report: &'a RetryReport,
 }
 
-/// Without what may be secret.
+/// Leaves out possible secrets.
 impl std::fmt::Debug for DeadLetter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DeadLetter")

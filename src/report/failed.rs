@@ -1,4 +1,4 @@
-//! The error of a request whose outcome the policy calls a failure.
+//! The error of a request that ends with a failure by the policy.
 
 use super::RetryReport;
 use std::error::Error;
@@ -7,9 +7,9 @@ use std::fmt;
 /// The policy calls the request's last outcome a failure: by a rule (`do: fail`), or because no retries are left
 /// (`on_exhausted: fail`).
 ///
-/// It is reported where the stack's error type can carry it: by the tower layer after `boxed_errors()`, and on
-/// reqwest-middleware inside `Error::Middleware`. Elsewhere the caller gets the last outcome, whose report says the same.
-/// An outcome that is an error already stays itself.
+/// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`.
+/// Elsewhere the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
+/// it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFailed {
     report: RetryReport,
@@ -20,7 +20,7 @@ impl RequestFailed {
         Self { report }
     }
 
-    /// What was tried, and why no more was.
+    /// The attempts, and why no more followed.
     #[must_use]
     pub fn report(&self) -> &RetryReport {
         &self.report

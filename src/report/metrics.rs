@@ -15,14 +15,14 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
 ///
-/// A service is what [`RetryOverride::service`](crate::RetryOverride::service) names, else host and port: a client that
-/// calls hosts without bound should name its services.
+/// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
+/// client that calls an unbounded number of hosts should name its services.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MetricsObserver;
 
 impl MetricsObserver {
-    /// An observer that reports to the recorder that is installed when an event happens.
+    /// An observer that reports to the recorder installed at the time of each event.
     #[must_use]
     pub fn new() -> Self {
         Self

@@ -1,6 +1,6 @@
-//! What is told of every request: events while it runs, a report when it is over.
+//! Events while a request runs, and a report when it is over.
 //!
-//! None of it holds a query string, user info, a header value or a body.
+//! Neither holds a query string, user info, a header value or a body.
 
 mod dead_letter;
 mod failed;
@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Sees every event of every request; give it to an adapter with `observe`.
 ///
-/// It is called from the request's own task, so it must be quick, and it must not panic.
+/// It runs in the request's own task, so it must be quick, and must not panic.
 ///
 /// ```
 /// use http_retry::report::{Observer, RetryEvent, RetryEventKind};
@@ -63,11 +63,11 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RetryEvent<'a> {
-    /// The service that the request counts for: the name it gave, else host and port; empty if it has neither.
+    /// The request's service: the name it gave, else host and port; empty if it has neither.
     pub service: &'a str,
-    /// The request's method; nothing for an operation that is not HTTP.
+    /// The request's method; `None` for an operation that is not HTTP.
     pub method: Option<&'a Method>,
-    /// When, on the runtime's clock.
+    /// The time on the runtime's clock.
     pub at: Duration,
     /// What happened.
     pub kind: RetryEventKind<'a>,
@@ -83,28 +83,28 @@ pub enum RetryEventKind<'a> {
         /// 1 for the first attempt, 2 for the first retry, and so on.
         number: u32,
     },
-    /// An attempt's response head or error is there.
+    /// An attempt ended with a response head or an error.
     AttemptEnded(&'a AttemptReport),
-    /// A retry is paid for and will be sent after the delay, behind a gate when its turn has come there. Each wait is told
-    /// once: by this event, and what the gate adds by [`WaitedAtGate`](Self::WaitedAtGate).
+    /// A paid retry will be sent after the delay, and with a gate when its turn there has come. This event tells the
+    /// delay; [`WaitedAtGate`](Self::WaitedAtGate) tells only what the gate adds to it.
     #[non_exhaustive]
     RetryScheduled {
         /// 1 for the first retry, 2 for the second, and so on.
         retry: u32,
-        /// How long the request waits by itself from now on.
+        /// The delay of the request itself, from now on.
         delay: Duration,
-        /// When that wait is over, on the runtime's clock.
+        /// The end of that delay, on the runtime's clock.
         due: Duration,
         /// Who set the delay.
         source: DelaySource,
     },
-    /// The request has waited at the gate, together with all callers of the service, and is let through.
+    /// The request has waited at the gate with all callers of the service, and goes on.
     #[non_exhaustive]
     WaitedAtGate {
-        /// How long, in addition to the delay of a retry.
+        /// The wait at the gate, besides the delay of a retry.
         waited: Duration,
     },
-    /// The longest text of the request was cut, since it was too long for the model; the next attempt sends it so.
+    /// The longest text of the request was too long for the model and was cut; the next attempt sends the cut text.
     TextCut(TextCut),
     /// The request is over.
     Stopped(&'a RetryReport),

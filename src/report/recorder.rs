@@ -10,7 +10,7 @@ use http::{Method, Uri};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whom a story is about.
+/// The service of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Subject {
     /// The name that the caller gave, else the authority.
@@ -36,7 +36,7 @@ impl Subject {
     }
 }
 
-/// One request's report in the making, and those who are told of it.
+/// One request's report in the making, and its observers.
 pub(crate) struct ReportRecorder {
     subject: Subject,
     observers: Arc<[Arc<dyn Observer>]>,
@@ -47,7 +47,7 @@ pub(crate) struct ReportRecorder {
     number: u32,
     delay: Duration,
     delay_source: Option<DelaySource>,
-    /// What was cut from the text before the next attempt.
+    /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
     only_success: bool,
     span: AttemptSpan,
@@ -76,7 +76,7 @@ impl ReportRecorder {
         }
     }
 
-    /// The same, with the service that the request named and that the document does not have, if there is one.
+    /// The same, with the name of a service that the document does not have, if the request gave one.
     pub(crate) fn with_unknown_service(mut self, service: Option<Arc<str>>) -> Self {
         self.report.names_unknown(service);
         self
@@ -101,7 +101,7 @@ impl ReportRecorder {
         Arc::clone(&self.subject.service)
     }
 
-    /// From now on the request goes to another service, at this place; gives whom the story was about so far.
+    /// Moves the request to another service, at this place; returns the service so far.
     pub(crate) fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
         let subject = Subject {
             service,
@@ -111,7 +111,7 @@ impl ReportRecorder {
         std::mem::replace(&mut self.subject, subject)
     }
 
-    /// The request was not sent there.
+    /// Takes back a move: the request was not sent there.
     pub(crate) fn goes_back_to(&mut self, subject: Subject) {
         self.subject = subject;
     }
@@ -174,7 +174,7 @@ impl ReportRecorder {
         self.number = self.number.saturating_add(1);
     }
 
-    /// Closes the report, and gives it if it belongs into the response.
+    /// Closes the report, and returns it if it belongs into the response.
     pub(crate) fn stopped(
         mut self,
         stop: StopReason,

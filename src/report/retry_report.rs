@@ -1,4 +1,4 @@
-//! The story of one request's attempts.
+//! The report of one request's attempts.
 
 use crate::policy::{
     Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, ServerDelay, StopReason,
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Why a request was retried, how often, how long it waited, and why it stopped.
 ///
-/// It is found in the extensions of the response once an attempt was not a success (no report there means one attempt,
-/// success), and always in a [`ReportSlot`] that the caller puts into the request's extensions, also when the call fails.
+/// The extensions of the response hold it if an attempt was not a success (no report means one attempt, a success). A
+/// [`ReportSlot`] in the request's extensions always gets it, also if the call fails.
 ///
 /// Printed, it is a timeline. It holds no header, no body and no URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub struct RetryReport {
     unknown_service: Option<Arc<str>>,
 }
 
-/// The attempts that a report keeps; of more, the first ones go.
+/// The most attempts that a report keeps; beyond it drops the first ones.
 const KEPT: usize = 64;
 
-/// As many as the presets make at most.
+/// The most attempts of any preset.
 const USUAL: usize = 5;
 
 impl RetryReport {
@@ -49,25 +49,25 @@ impl RetryReport {
         ReportSlot::default()
     }
 
-    /// The attempts in their order; of more than 64, the last 64.
+    /// The attempts in order; of more than 64, the last 64.
     #[must_use]
     pub fn attempts(&self) -> &[AttemptReport] {
         &self.attempts
     }
 
-    /// How many attempts were made.
+    /// The number of attempts.
     #[must_use]
     pub fn attempt_count(&self) -> u32 {
         self.attempt_count
     }
 
-    /// How many retries were made.
+    /// The number of retries.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.attempt_count.saturating_sub(1)
     }
 
-    /// How long the request waited between its attempts, in all.
+    /// The total wait between the attempts.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
@@ -79,16 +79,16 @@ impl RetryReport {
         self.stop
     }
 
-    /// The tokens in the budget when the request stopped; nothing without a budget.
+    /// The tokens in the budget when the request stopped; `None` without a budget.
     #[must_use]
     pub fn tokens_left(&self) -> Option<Decimal> {
         self.tokens_left
     }
 
-    /// The service that the request named, where the document has none of that name: a slip in
-    /// [`RetryOverride::service`](crate::RetryOverride::service) or [`Runner::service`](crate::run::Runner::service), or a
-    /// service that a newer document has no longer. The request then goes by the service that matches it, else by the
-    /// document's own settings. Nothing without a document, where every name is good.
+    /// The service that the request named, if the document has none of that name: a typo in
+    /// [`RetryOverride::service`](crate::RetryOverride::service) or [`Runner::service`](crate::run::Runner::service),
+    /// or a service that a newer document no longer has. The request then uses the service that matches it, else the
+    /// document's own settings. `None` without a document, where every name is valid.
     #[must_use]
     pub fn unknown_service(&self) -> Option<&str> {
         self.unknown_service.as_deref()
@@ -152,26 +152,25 @@ pub struct AttemptReport {
     pub number: u32,
     /// When it started, counted from the start of the first attempt.
     pub started: Duration,
-    /// How long it took, to the response head or the error.
+    /// The time to the response head or the error.
     pub took: Duration,
-    /// How long the request waited before it.
+    /// The wait before it.
     pub delay: Duration,
-    /// Who set that wait; nothing on the first attempt.
+    /// Who set that wait; `None` on the first attempt.
     pub delay_source: Option<DelaySource>,
-    /// The response's status, where there was a response.
+    /// The response's status, if there was a response.
     pub status: Option<StatusCode>,
-    /// The kind of the error, where there was one.
+    /// The kind of the error, if there was one.
     pub error: Option<ErrorKind>,
-    /// What the outcome meant for a retry.
+    /// What the outcome means for a retry.
     pub class: Class,
     /// How far the attempt got.
     pub reach: Reach,
     /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
     pub asked: ServerDelay,
-    /// The headers of a failure that were passed over because what they ask for is not valid, whether another asked for
-    /// a delay or not.
+    /// The headers of a failure that were skipped as not valid, whether or not another one asked for a delay.
     pub unreadable: UnreadableHeaders,
-    /// Why the outcome is of its class, where the policy's classifier knows that.
+    /// Why the outcome has its class, if the policy's classifier says so.
     pub reason: Option<Reason>,
     /// The rule of a document that judged the outcome, by its name or its place.
     pub rule: Option<Arc<str>>,
@@ -248,7 +247,7 @@ impl fmt::Display for AttemptReport {
     }
 }
 
-/// A duration as seconds with three places, so that a column of them compares at a glance.
+/// A duration as seconds with three places, so that a column is easy to compare.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -259,7 +258,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A place for one request's [`RetryReport`], made by [`RetryReport::slot`] and put into the request's extensions.
+/// A slot for one request's [`RetryReport`]: make it by [`RetryReport::slot`] and put it into the request's extensions.
 ///
 /// ```
 /// use http_retry::RetryReport;
@@ -274,7 +273,7 @@ impl fmt::Display for Seconds {
 pub struct ReportSlot(Arc<Mutex<Option<RetryReport>>>);
 
 impl ReportSlot {
-    /// The report, once the request is over; the slot is empty after it.
+    /// Takes the report out of the slot, once the request is over.
     #[must_use]
     pub fn take(&self) -> Option<RetryReport> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()

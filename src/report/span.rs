@@ -1,4 +1,4 @@
-//! One span per attempt and one log line per retry, where the `tracing` feature is on; nothing else.
+//! One span per attempt and one log line per retry, with the feature `tracing`.
 //!
 //! # Source
 //!

@@ -1,4 +1,4 @@
-//! The middleware, and how the loop sends through what comes after it.
+//! The middleware, and how the loop sends through the middleware after it.
 
 use crate::client::error_chain::words;
 use crate::client::options::{
@@ -43,24 +43,24 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
-/// Until it is told of the client's redirects, by [`redirects_watched`](Self::redirects_watched) or
-/// [`redirects_off`](Self::redirects_off), it repeats no request that is not idempotent.
+/// Without [`redirects_watched`](Self::redirects_watched) or [`redirects_off`](Self::redirects_off), it repeats only
+/// idempotent requests.
 ///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
-/// `RequestBuilder::with_extension` fills and `send` hands over, or into those of `execute_with_extensions`. An attempt
-/// that is cut short is an [`AttemptTimeout`] in `Error::Middleware`; every other error comes back as it was.
+/// `RequestBuilder::with_extension` fills, or into those of `execute_with_extensions`. An attempt that is cut is an
+/// [`AttemptTimeout`] in `Error::Middleware`; every other error is unchanged.
 ///
 /// # Cancel safety
 ///
-/// Dropping the call ends it: nothing more is sent, the token of a retry that was not sent is back in the budget, and no
-/// task or timer stays behind.
+/// Dropping the call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget, and no task or
+/// timer is left.
 #[derive(Debug, Clone)]
 pub struct RetryMiddleware {
     engine: Arc<Engine>,
 }
 
 impl RetryMiddleware {
-    /// A middleware with a policy and a default budget of its own, on tokio's clock.
+    /// A middleware with a policy and its own default budget, on tokio's clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl RetryMiddleware {
         }
     }
 
-    /// A middleware that goes by a document and follows its changes, on tokio's clock. The budgets are the document's,
-    /// and [`RetryMiddleware::budget`] does not change them.
+    /// A middleware that follows a document and its changes, on tokio's clock. The budgets are the document's;
+    /// [`RetryMiddleware::budget`] does not change them.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
@@ -81,15 +81,15 @@ impl RetryMiddleware {
     http_engine_settings!();
 }
 
-/// What the loop needs should the first attempt not be a success.
+/// What the loop needs if the first attempt fails.
 struct Rest {
     wishes: RequestOptions,
     route: Arc<Route>,
     mark: AttemptMark,
     saved: Option<<Request as Resend>::Saved>,
-    /// The facts of a request of which nothing is kept.
+    /// The facts of a request that is not saved.
     unkept: Option<RequestFacts>,
-    /// What the classifier has said of the first attempt.
+    /// The classifier's verdict on the first attempt.
     said: Option<Verdict>,
     /// What the extensions held before the first attempt.
     before: Extensions,
@@ -173,7 +173,7 @@ impl Rest {
         }
     }
 
-    /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
+    /// Counts the result if it is a success that needs nothing more; else returns the verdict so far.
     fn succeeds(
         &self,
         engine: &Engine,
@@ -386,7 +386,7 @@ impl Transport for Chain<'_> {
     }
 }
 
-/// Extensions that name the attempt until this is dropped, also when the attempt is cut short.
+/// Extensions that name the attempt until this is dropped, also if the attempt is cut.
 struct MarkedExtensions<'a> {
     extensions: &'a mut Extensions,
     outer: Option<Attempt>,

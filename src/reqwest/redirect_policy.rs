@@ -3,10 +3,10 @@
 use crate::nested::follows_redirect;
 use ::reqwest::redirect::Policy;
 
-/// The same redirect policy, which tells the retry layer above the client of every redirect.
+/// Wraps a redirect policy, and tells the retry layer above the client of every redirect.
 ///
-/// Give it to the client, and say `redirects_watched()` to the retry layer. Then a request that was redirected is known
-/// from one that was not, and only the latter is repeated on the word of an answer or error that it was not processed.
+/// Give it to the client, and set `redirects_watched()` on the retry layer. The layer then knows which requests were
+/// redirected, and trusts an answer or error that says "not processed" only for the others.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -23,8 +23,8 @@ use ::reqwest::redirect::Policy;
 /// # Ok(()) }
 /// ```
 ///
-/// It allows the redirects that `inner` allows. A redirect that `inner` stops or refuses counts as one as well: the server
-/// has answered the request.
+/// It allows the redirects that `inner` allows. A redirect that `inner` stops or refuses counts too: the server has
+/// answered the request.
 #[must_use]
 pub fn redirect_policy(inner: Policy) -> Policy {
     Policy::custom(move |attempt| {

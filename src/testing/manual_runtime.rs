@@ -1,4 +1,4 @@
-//! A runtime whose time moves only when somebody waits for it.
+//! A runtime whose time moves only with its waits.
 
 use crate::policy::{Moment, splitmix64};
 use crate::runtime::{Runtime, Sleep};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// A [`Runtime`] for tests: waits take no real time, and randomness repeats.
 ///
-/// By default a wait moves the clock by its length as soon as it is polled, so a test runs through in one go.
+/// By default the first poll of a wait moves the clock by its length, so a test does not stop.
 /// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock.
 ///
-/// The keys of [`Runtime::key_entropy`] follow from the seed, from which runtime of the process it is, and from which key
-/// of that runtime it is: a test that runs by itself gets the same ones each time, and no two requests share one.
+/// The keys of [`Runtime::key_entropy`] follow from the seed, the number of the runtime in the process and the number
+/// of the key: a test that runs alone gets the same keys each time, and no two requests share one.
 ///
 /// ```
 /// use http_retry::runtime::Runtime;
@@ -35,7 +35,7 @@ struct World {
     now: Duration,
     wall: Duration,
     random: Random,
-    /// How many runtimes the process had before this one.
+    /// The number of runtimes that the process made before.
     number: u64,
     seed: u64,
     keys: u64,
@@ -68,7 +68,7 @@ impl Default for World {
 }
 
 impl ManualRuntime {
-    /// A clock at zero that a wait moves forward, the wall clock at 1970, and randomness from seed 0.
+    /// A clock at zero that waits move forward, the wall clock at 1970, and randomness from seed 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -91,7 +91,7 @@ impl ManualRuntime {
         self
     }
 
-    /// The same runtime with one random number for ever: 0 gives the shortest delays, `u64::MAX` the longest.
+    /// The same runtime with a constant random number: 0 gives the shortest delays, `u64::MAX` the longest.
     #[must_use]
     pub fn with_random(self, random: u64) -> Self {
         self.world().random = Random::Fixed(random);
@@ -105,7 +105,7 @@ impl ManualRuntime {
         self
     }
 
-    /// Moves the clock, and wakes those whose wait is over.
+    /// Moves the clock, and wakes every wait that is over.
     pub fn advance(&self, by: Duration) {
         let mut world = self.world();
         world.pass(by);
@@ -114,7 +114,7 @@ impl ManualRuntime {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// The waits that came to their end, in order.
+    /// The waits that ended, in order.
     #[must_use]
     pub fn sleeps(&self) -> Vec<Duration> {
         self.world().sleeps.clone()
@@ -149,7 +149,7 @@ impl World {
         u128::from(upper) << 64 | u128::from(lower)
     }
 
-    /// Whether a wait of `duration` that ends at `until` is over, now that it is polled.
+    /// Whether a polled wait of `duration` that ends at `until` is over.
     fn poll(&mut self, duration: Duration, until: Duration, waker: &Waker) -> Poll<()> {
         if !self.paused && self.now < until {
             self.pass(until.saturating_sub(self.now));

@@ -6,10 +6,10 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A client that gives the answers it was told to, in order, and then the last one for ever; with none, 200.
+/// A client that gives the answers of a list in order, and then repeats the last one; without a list, 200.
 ///
 /// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
-/// `reqwest`), so that retries can be tested without a network. Clones share the list and the record.
+/// `reqwest`), so tests need no network. Clones share the list and the record.
 ///
 /// ```
 /// use http_retry::testing::Script;
@@ -44,14 +44,14 @@ impl Script {
         Self::default()
     }
 
-    /// Then answers with this status; one that is not a status counts as 500.
+    /// Then answers with this status; an invalid one counts as 500.
     #[must_use]
     pub fn status(self, status: u16) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         self.then(Answer::Response(status, HeaderMap::new(), String::new()))
     }
 
-    /// Adds a header to the answer named last; one that is not a header is left out.
+    /// Adds a header to the last answer; an invalid one is left out.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
         if let Some(Answer::Response(_, headers, _)) = self.tape().answers.back_mut() {
@@ -64,7 +64,7 @@ impl Script {
         self
     }
 
-    /// Gives the answer named last a body.
+    /// Gives the last answer a body.
     #[must_use]
     pub fn body(self, text: &str) -> Self {
         if let Some(Answer::Response(_, _, body)) = self.tape().answers.back_mut() {
@@ -79,7 +79,7 @@ impl Script {
         self.then(Answer::Error(kind))
     }
 
-    /// The requests that came, in order.
+    /// The received requests, in order.
     #[must_use]
     pub fn calls(&self) -> Vec<(Method, Uri)> {
         self.tape().calls.clone()

@@ -1,4 +1,4 @@
-//! The future of one call: the first attempt in place, the loop boxed only if it comes to that.
+//! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
 
 use super::service::{Errors, ServiceTransport};
 use crate::client::options::{Admitted, RequestOptions, facts, give_key};
@@ -22,7 +22,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// Dropping it ends the call: nothing more is sent, and the token of a retry that was not sent is back.
+    /// Dropping it ends the call: nothing more is sent, and the tokens of an unsent retry go back to the budget.
     pub struct RetryFuture<S, Q, X>
     where
         Q: Resend,
@@ -60,13 +60,13 @@ pin_project! {
     }
 }
 
-/// What the loop needs should the first attempt not be a success.
+/// What the loop needs if the first attempt fails.
 struct Rest<S, Q: Resend> {
     admitted: Admitted<Arc<Engine>>,
     route: Arc<Route>,
     service: S,
     saved: Option<Q::Saved>,
-    /// The facts of a request of which nothing is kept.
+    /// The facts of a request that is not saved.
     unkept: Option<RequestFacts>,
     wishes: RequestOptions,
     mark: AttemptMark,
@@ -133,7 +133,7 @@ where
     }
 }
 
-/// The loop, with the request still to be sent.
+/// The loop, before the first attempt.
 #[cold]
 #[inline(never)]
 fn loop_from_the_start<S, Q, X>(
@@ -168,7 +168,7 @@ where
     S: Service<Q> + Clone,
     S::Response: Answer,
 {
-    /// Counts the result if it is a success that needs nothing more; else gives what is said of it so far.
+    /// Counts the result if it is a success that needs nothing more; else returns the verdict so far.
     fn succeeds(&mut self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         self.route.succeeds(response.status(), response.headers())?;
@@ -182,7 +182,7 @@ where
         Ok(())
     }
 
-    /// The loop, with a first attempt that was not a success.
+    /// The loop, after a first attempt that failed.
     #[cold]
     #[inline(never)]
     fn into_loop<X>(

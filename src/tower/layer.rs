@@ -1,4 +1,4 @@
-//! The layer: settings, and a service made of them.
+//! The layer: settings, and the service that they make.
 
 use super::service::{Boxed, Retry, Unchanged};
 use super::strategy::{CloneBody, CopyBody};
@@ -41,7 +41,7 @@ pub struct RetryLayer<X = Unchanged, C = CloneBody> {
 }
 
 impl RetryLayer {
-    /// A layer with a policy and a default budget of its own, on tokio's clock; errors stay as they are.
+    /// A layer with a policy and its own default budget, on tokio's clock; errors stay as they are.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
@@ -54,8 +54,8 @@ impl RetryLayer {
 
 #[cfg(feature = "serde")]
 impl RetryLayer {
-    /// A layer that goes by a document and follows its changes, on tokio's clock; errors stay as they are. The budgets
-    /// are the document's, and [`RetryLayer::budget`] does not change them.
+    /// A layer that follows a document and its changes, on tokio's clock; errors stay as they are. The budgets are the
+    /// document's; [`RetryLayer::budget`] does not change them.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
         Self {
@@ -69,11 +69,11 @@ impl RetryLayer {
 impl<X, C> RetryLayer<X, C> {
     http_engine_settings!();
 
-    /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that an attempt that is cut short can be reported
-    /// as an [`AttemptTimeout`](crate::AttemptTimeout).
+    /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
+    /// [`AttemptTimeout`](crate::AttemptTimeout).
     ///
-    /// Without it errors keep their type, and a time limit cuts an attempt only when a retry follows: the last attempt
-    /// runs to its end, since there would be nothing to return.
+    /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
+    /// runs to its end, since no error could be returned.
     #[must_use]
     pub fn boxed_errors(self) -> RetryLayer<Boxed, C> {
         RetryLayer {
@@ -85,14 +85,13 @@ impl<X, C> RetryLayer<X, C> {
 }
 
 impl<X> RetryLayer<X> {
-    /// Copies request bodies by this function: for a body that can copy itself, perhaps not every time, and for a type
-    /// that is `Clone` and no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
+    /// Copies request bodies by this function: for a body that copies itself, perhaps not every time, and for a type
+    /// that is `Clone` but no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
     ///
-    /// The function is called once before each attempt that is not the last; where it gives none, the request is sent
-    /// once, and a failure comes back with
-    /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). Its word counts: nothing checks that a copy is whole,
-    /// so give `try_clone` and not the `clone` of a body whose clones share what they hold. Default: bodies are copied by
-    /// `Clone` where [`Replay`](crate::Replay) says that they can be.
+    /// The layer calls the function once before each attempt but the last. If it returns `None`, the request is sent
+    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). Nothing checks
+    /// that a copy is whole, so for a body whose clones share their content give `try_clone`, not `clone`. Default:
+    /// copies bodies by `Clone` where [`Replay`](crate::Replay) allows it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;

@@ -26,7 +26,7 @@ use tower_service::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// What becomes of an inner service's errors: [`Unchanged`] or [`Boxed`].
+/// How the layer returns an inner service's errors: [`Unchanged`] or [`Boxed`].
 pub trait Errors<E>: sealed::Sealed {
     /// The error of the outer service.
     type Error;
@@ -34,18 +34,17 @@ pub trait Errors<E>: sealed::Sealed {
     #[doc(hidden)]
     fn from_inner(error: E) -> Self::Error;
 
-    /// An error of this crate, where the outer service's error can be that.
+    /// An error of this crate, if the outer service's error can hold it.
     #[doc(hidden)]
     fn from_own(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
 }
 
-/// Errors are the inner service's own; a timeout cannot be told.
+/// Errors are the inner service's own, and cannot report a timeout.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Unchanged;
 
-/// Errors are boxed, and a timeout is an [`AttemptTimeout`] in the box, a rule's failure a
-/// [`RequestFailed`].
+/// Errors are boxed: a timeout as an [`AttemptTimeout`], a rule's failure as a [`RequestFailed`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Boxed;
@@ -84,8 +83,8 @@ impl<E: Into<BoxError>> Errors<E> for Boxed {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future of a call ends it: nothing more is sent, the token of a retry that was not sent is back in the
-/// budget, and no task or timer stays behind.
+/// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
+/// and no task or timer is left.
 pub struct Retry<S, X = Unchanged, C = CloneBody> {
     inner: S,
     engine: Arc<Engine>,
@@ -254,7 +253,7 @@ where
         http_outcome::<S::Response, _>(policy, result)
     }
 
-    /// The service may be reqwest's client, or stand for one, wherever it shares a type with it.
+    /// The service may be reqwest's client, or wrap one, if it shares a type with it.
     fn trail<'a>(
         policy: &RetryPolicy,
         saved: Option<&'a Q::Saved>,

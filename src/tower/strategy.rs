@@ -1,4 +1,4 @@
-//! How a request is copied for later attempts, and the service below, which never sees the copies' own type.
+//! How a request is copied for later attempts, and the service below, which never sees the type of the copies.
 
 use crate::client::resend::rewrite_bytes;
 use crate::client::{Replay, Resend};
@@ -9,7 +9,7 @@ use tower_service::Service;
 
 /// How the layer copies requests of a type for later attempts: [`CloneBody`] or [`CopyBody`].
 ///
-/// It cannot be implemented outside of this crate.
+/// You cannot implement it outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "the retry layer does not know how to send `{Q}` a second time",
     label = "this request's body is not `Clone + http_body::Body`",
@@ -29,12 +29,12 @@ pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
     fn give_out(request: Self::Request) -> Q;
 }
 
-/// Bodies are copied by `Clone`, where [`Replay`] says that they can be.
+/// Copies bodies by `Clone`, where [`Replay`] allows it.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
 
-/// Bodies are copied by a function, which [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
+/// Copies bodies by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
 pub struct CopyBody<B, F> {
     copy: F,
     body: PhantomData<fn(&B)>,
