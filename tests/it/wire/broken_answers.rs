@@ -2,6 +2,7 @@
 
 use super::http2::{Breaks, Http2Server, Turn, let_all_run};
 use super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::stacks::clock::let_pass;
 use super::table::clients::{
     BoxError, Kit, LIMIT, Limited, Log, hyper_client, policy, reqwest_client,
 };
@@ -174,8 +175,6 @@ async fn let_time_pass(head: &Notify) -> Infallible {
     loop {
         head.notified().await;
         let_all_run().await;
-        tokio::time::pause();
-        tokio::time::advance(LIMIT + Duration::from_secs(1)).await;
-        tokio::time::resume();
+        let_pass(LIMIT + Duration::from_secs(1)).await;
     }
 }

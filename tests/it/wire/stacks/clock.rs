@@ -85,3 +85,25 @@ impl TokioStopped {
         tokio::time::advance(by + Duration::from_millis(2)).await;
     }
 }
+
+/// Lets time pass on tokio's clock, which runs again afterwards, also where nobody waits for the end of this.
+pub(crate) async fn let_pass(by: Duration) {
+    let _running_again = Paused::now();
+    tokio::time::advance(by).await;
+}
+
+/// The clock stands still until this is dropped.
+struct Paused;
+
+impl Paused {
+    fn now() -> Self {
+        tokio::time::pause();
+        Self
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        tokio::time::resume();
+    }
+}

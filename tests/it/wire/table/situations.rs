@@ -4,6 +4,7 @@ use super::clients::{Kit, LIMIT, Limited, Stack};
 use super::orders::Load;
 use crate::wire::http2::{Http2Server, Turn, let_all_run};
 use crate::wire::server::{Act, Answer, FaultServer, IN_VAIN};
+use crate::wire::stacks::clock::let_pass;
 use crate::wire::tls::{self, Authority, Greeting, TlsServer};
 use h2::Reason;
 use std::any::Any;
@@ -112,7 +113,7 @@ impl Situation {
                 loop {
                     seen += 1;
                     server.until(|server| server.received().len() >= seen).await;
-                    pass().await;
+                    let_pass(LIMIT + Duration::from_secs(1)).await;
                 }
             }
             (Server::Tls(server), Limited::Connecting) => {
@@ -120,36 +121,15 @@ impl Situation {
                 loop {
                     seen += 1;
                     server.until_connections(seen).await;
-                    pass().await;
+                    let_pass(LIMIT + Duration::from_secs(1)).await;
                 }
             }
             (Server::Full(_), _) => loop {
                 let_all_run().await;
-                pass().await;
+                let_pass(LIMIT + Duration::from_secs(1)).await;
             },
             _ => std::future::pending().await,
         }
-    }
-}
-
-async fn pass() {
-    let _running_again = Paused::now();
-    tokio::time::advance(LIMIT + Duration::from_secs(1)).await;
-}
-
-/// The clock stands still until this is dropped.
-struct Paused;
-
-impl Paused {
-    fn now() -> Self {
-        tokio::time::pause();
-        Self
-    }
-}
-
-impl Drop for Paused {
-    fn drop(&mut self) {
-        tokio::time::resume();
     }
 }
 
