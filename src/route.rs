@@ -151,16 +151,22 @@ pub(crate) fn public_authority<'a>(
 ) -> Option<Cow<'a, str>> {
     let named = uri.authority().map(Authority::as_str);
     let authority = named.or_else(host)?;
-    let public = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, public)| public);
+    // One pass over a short text: this is done for every call behind a gate.
+    let (mut start, mut upper) = (0, false);
+    for (at, byte) in authority.bytes().enumerate() {
+        upper |= byte.is_ascii_uppercase();
+        if byte == b'@' {
+            (start, upper) = (at.saturating_add(1), false);
+        }
+    }
+    let public = authority.get(start..).unwrap_or_default();
     let default_port = match uri.scheme_str() {
         Some("http") => ":80",
         Some("https") => ":443",
         _ => "",
     };
     let short = public.strip_suffix(default_port).unwrap_or(public);
-    Some(match short.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    Some(match upper {
         true => Cow::Owned(short.to_ascii_lowercase()),
         false => Cow::Borrowed(short),
     })

@@ -41,11 +41,7 @@ impl Resend for Request {
     }
 
     fn authority(&self) -> Option<Cow<'_, str>> {
-        let host = self.url().host_str()?;
-        Some(match self.url().port() {
-            Some(port) => Cow::Owned(format!("{host}:{port}")),
-            None => Cow::Borrowed(host),
-        })
+        authority(self.url()).map(Cow::Borrowed)
     }
 
     fn scheme(&self) -> Option<&str> {
@@ -149,6 +145,19 @@ impl Resend for Request {
         }
         changed
     }
+}
+
+/// Host and port as they stand in a URL, which leaves out the port that goes without saying.
+fn authority(url: &Url) -> Option<&str> {
+    url.host_str()?;
+    let (_, rest) = url.as_str().split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    // An `@` in user info is written otherwise.
+    Some(
+        authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, public)| public),
+    )
 }
 
 /// The way that a request goes, where it is and where it comes to.
