@@ -89,12 +89,17 @@ struct Rest {
     saved: Option<<Request as Resend>::Saved>,
     /// The facts of a request that is not saved.
     unkept: Option<RequestFacts>,
-    /// The classifier's verdict on the first attempt.
-    said: Option<Verdict>,
     /// What the extensions held before the first attempt.
     before: Extensions,
     started: Duration,
-    /// What the loop tells the gate of the first attempt.
+}
+
+/// A first attempt that was not a success.
+struct Ended {
+    result: Result<Response>,
+    /// What the classifier has said of it.
+    said: Option<Verdict>,
+    /// What the loop tells the gate of it.
     admission: Option<Admission>,
 }
 
@@ -142,9 +147,12 @@ impl Middleware for RetryMiddleware {
             let Err(said) = rest.succeeds(engine, &mut admitted, &result) else {
                 return result;
             };
-            rest.said = said;
-            rest.admission = admitted.into_admission(&rest.route);
-            self.later_attempts(next, extensions, rest, result).await
+            let ended = Ended {
+                result,
+                said,
+                admission: admitted.into_admission(&rest.route),
+            };
+            self.later_attempts(next, extensions, rest, ended).await
         })
     }
 }
@@ -166,10 +174,8 @@ impl Rest {
             mark,
             saved: None,
             unkept: None,
-            said: None,
             before,
             started,
-            admission: None,
         }
     }
 
@@ -220,20 +226,22 @@ impl RetryMiddleware {
         next: Next<'a>,
         extensions: &'a mut Extensions,
         rest: Rest,
-        result: Result<Response>,
+        ended: Ended,
     ) -> Boxed<'a> {
         let Rest {
             wishes,
             route,
             saved,
             unkept,
-            said,
             before,
             mark,
             started,
-            admission,
-            ..
         } = rest;
+        let Ended {
+            result,
+            said,
+            admission,
+        } = ended;
         let engine = Arc::clone(&self.engine);
         let request = saved.as_ref().map(Request::head);
         let facts = request.map(facts).or(unkept);
