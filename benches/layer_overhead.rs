@@ -41,12 +41,16 @@ fn main() -> Result<()> {
     table::beside("tower, tower::retry", ours, peer, AtMost(1.05));
     let copy = added("tower/copy", "tower/request")?;
     table::beside("  the copy of the request in it", copy, copy, None);
+    let gated = added("tower/gated", "tower/bare")?;
+    table::beside("  gate on, open; beside gate off", gated, ours, None);
     for (what, case, under) in uncopied("tower") {
         table::beside(what, added(&case, &under)?, peer, None);
     }
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(1.0));
+    let gated = added("reqwest/gated", "reqwest/bare")?;
+    table::beside("  gate on, open; beside gate off", gated, ours, None);
     for (what, case, under) in uncopied("reqwest") {
         table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
     }

@@ -56,7 +56,14 @@ fn response<B>(body: B) -> http::Response<B> {
     response.body(body).unwrap()
 }
 
+/// Three retries, and no gate.
 fn policy() -> RetryPolicy {
+    let policy = gated().to_builder().max_gate_wait(None);
+    policy.build().unwrap()
+}
+
+/// The same behind a gate that stays open.
+fn gated() -> RetryPolicy {
     RetryPolicy::builder().max_retries(3).build().unwrap()
 }
 
