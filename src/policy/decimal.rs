@@ -29,6 +29,8 @@ enum Repr {
 
 const ONE: u64 = 1_000_000;
 const WIDE_ONE: u128 = 1_000_000;
+/// Powers have twelve places.
+const POWER_ONE: u128 = 1_000_000_000_000;
 
 impl Decimal {
     pub(crate) const ZERO: Self = Self(Repr::Micros(0));
@@ -82,20 +84,28 @@ impl Decimal {
         nanos(share / WIDE_ONE)
     }
 
-    /// `whole * self^exponent`, to 63 bits, saturating; by squaring, so that no exponent costs more than 32 steps.
+    /// `whole * self^exponent`, rounded, and at most [`Duration::MAX`]; by squaring, so that no exponent costs more than 32
+    /// steps. What would be longer than 10 billion years may come out shorter, but not shorter than that.
     pub(crate) fn power_of(self, exponent: u32, whole: Duration) -> Duration {
-        let mut square = Scaled::ratio(self.micros());
-        let mut product = Scaled::whole(whole.as_nanos());
+        let mut square = u128::from(self.micros()).saturating_mul(POWER_ONE / WIDE_ONE);
+        let mut product = whole.as_nanos();
         let mut left = exponent;
         while left > 0 {
             if left & 1 == 1 {
-                product = product.times(square);
+                product = times(product, square);
             }
-            square = square.times(square);
+            square = times(square, square);
             left >>= 1;
         }
-        nanos(product.rounded())
+        nanos(product)
     }
+}
+
+/// `value * factor`, where the factor is in units of 1 / [`POWER_ONE`].
+fn times(value: u128, factor: u128) -> u128 {
+    let whole = (factor / POWER_ONE).saturating_mul(value);
+    let part = (factor % POWER_ONE).saturating_mul(value);
+    whole.saturating_add(part.saturating_add(POWER_ONE / 2) / POWER_ONE)
 }
 
 /// The only integer type: with a second one, the type of `capacity(100)` would be ambiguous.
@@ -132,62 +142,6 @@ fn parse(text: &str) -> Option<u64> {
     let places = format!("{places:0<6}").parse::<u64>().ok()?;
     let whole = whole.parse::<u64>().ok()?;
     whole.checked_mul(ONE)?.checked_add(places)
-}
-
-/// `mantissa * 2^exponent`, with the mantissa's top bit set unless it is 0; it has only the arithmetic of a power.
-#[derive(Clone, Copy)]
-struct Scaled {
-    mantissa: u64,
-    exponent: i32,
-}
-
-impl Scaled {
-    fn whole(value: u128) -> Self {
-        let saved = value.leading_zeros().min(127);
-        let top = (value << saved) >> 64;
-        Self {
-            mantissa: u64::try_from(top).unwrap_or(u64::MAX),
-            exponent: 64_i32.saturating_sub_unsigned(saved),
-        }
-    }
-
-    fn ratio(micros: u64) -> Self {
-        let saved = micros.leading_zeros().min(63);
-        let ratio = Self::whole((u128::from(micros << saved) << 64) / WIDE_ONE);
-        Self {
-            exponent: ratio
-                .exponent
-                .saturating_sub(64)
-                .saturating_sub_unsigned(saved),
-            ..ratio
-        }
-    }
-
-    fn times(self, other: Self) -> Self {
-        let product = u128::from(self.mantissa).saturating_mul(u128::from(other.mantissa));
-        let sum = self.exponent.saturating_add(other.exponent);
-        let whole = Self::whole(product);
-        Self {
-            exponent: whole.exponent.saturating_add(sum),
-            ..whole
-        }
-    }
-
-    fn rounded(self) -> u128 {
-        let wide = u128::from(self.mantissa);
-        match u32::try_from(self.exponent) {
-            _ if self.mantissa == 0 => 0,
-            Ok(up) if up <= 64 => wide << up,
-            Ok(_) => u128::MAX,
-            Err(_) => {
-                let down = self.exponent.unsigned_abs();
-                let half = 1_u128
-                    .checked_shl(down.saturating_sub(1))
-                    .unwrap_or(u128::MAX);
-                wide.saturating_add(half).checked_shr(down).unwrap_or(0)
-            }
-        }
-    }
 }
 
 #[cfg(test)]
