@@ -27,7 +27,7 @@ struct Scene {
 }
 
 /// What a dropped call may leave.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     requests: usize,
     /// Connections that wait in the client's pool.
@@ -53,6 +53,11 @@ impl Scene {
 
     fn call(&self) -> Call {
         self.client.call(get(self.server.url("/")))
+    }
+
+    fn has_paid(&self) {
+        let tokens = self.setup.tokens();
+        assert_eq!(tokens, ALL_TOKENS - 1, "the retry is paid for");
     }
 
     /// The client keeps its idle connections and nothing else, and time changes nothing any more; without the client and
@@ -96,39 +101,42 @@ fn stacks() -> impl Iterator<Item = (Stack, bool)> {
         .flat_map(|stack| [(stack, false), (stack, true)])
 }
 
+const fn left(requests: usize, idle: usize, tokens: u64) -> Left {
+    Left {
+        requests,
+        idle,
+        tokens,
+    }
+}
+
+/// On each stack a call is dropped where `until` brings it.
+async fn dropped(acts: fn() -> Vec<Act>, left: Left, until: impl AsyncFn(&Scene, &mut Call)) {
+    for (stack, observed) in stacks() {
+        let scene = Scene::new(stack, observed, acts()).await;
+        let mut call = scene.call();
+        until(&scene, &mut call).await;
+        drop(call);
+        scene.leaves(left).await;
+    }
+}
+
 fn unavailable() -> Act {
     Act::status(503)
 }
 
 #[tokio::test]
 async fn before_it_was_polled_nothing_was_sent() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, []).await;
-        drop(scene.call());
-        let left = Left {
-            requests: 0,
-            idle: 0,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+    dropped(Vec::new, left(0, 0, ALL_TOKENS), async |_, _| {}).await;
 }
 
 #[tokio::test]
 async fn while_a_tls_handshake_is_not_answered() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, []).await;
+    dropped(Vec::new, left(0, 0, ALL_TOKENS), async |scene, call| {
         let url = format!("https://{}/", scene.server.address());
-        let mut call = scene.client.call(get(url));
-        drive(&mut call, || scene.server.open() == 1).await;
-        drop(call);
-        let left = Left {
-            requests: 0,
-            idle: 0,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+        *call = scene.client.call(get(url));
+        drive(call, || scene.server.open() == 1).await;
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -238,97 +246,53 @@ async fn more_connections(listener: &TcpListener) -> Option<TcpStream> {
 
 #[tokio::test]
 async fn while_the_head_is_awaited() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, [Act::StallHead]).await;
-        let mut call = scene.call();
-        drive_to(&mut call, &scene.server, 1).await;
-        drop(call);
-        let left = Left {
-            requests: 1,
-            idle: 0,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+    let acts = || vec![Act::StallHead];
+    dropped(acts, left(1, 0, ALL_TOKENS), async |scene, call| {
+        drive_to(call, &scene.server, 1).await;
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn while_the_head_of_a_retry_is_awaited_whose_token_is_spent() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, [unavailable(), Act::StallHead]).await;
-        let mut call = scene.call();
-        drive(&mut call, || scene.setup.clock.begun().len() == 2).await;
+    let acts = || vec![unavailable(), Act::StallHead];
+    dropped(acts, left(2, 0, ALL_TOKENS - 1), async |scene, call| {
+        drive(call, || scene.setup.clock.begun().len() == 2).await;
         scene.setup.clock.advance(DELAY);
-        drive_to(&mut call, &scene.server, 2).await;
-        drop(call);
-        let left = Left {
-            requests: 2,
-            idle: 0,
-            tokens: ALL_TOKENS - 1,
-        };
-        scene.leaves(left).await;
-    }
+        drive_to(call, &scene.server, 2).await;
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn while_a_stalled_error_body_is_read() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, [Act::StallBody(503)]).await;
-        let mut call = scene.call();
-        drive(&mut call, || scene.setup.clock.begun() == [DRAIN]).await;
-        assert_eq!(
-            scene.setup.tokens(),
-            ALL_TOKENS - 1,
-            "the retry is paid for"
-        );
-        drop(call);
-        let left = Left {
-            requests: 1,
-            idle: 0,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+    let acts = || vec![Act::StallBody(503)];
+    dropped(acts, left(1, 0, ALL_TOKENS), async |scene, call| {
+        drive(call, || scene.setup.clock.begun() == [DRAIN]).await;
+        scene.has_paid();
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn while_it_waits_for_its_time() {
-    for (stack, observed) in stacks() {
-        let scene = Scene::new(stack, observed, [unavailable()]).await;
-        let mut call = scene.call();
-        drive(&mut call, || scene.setup.clock.begun() == [DRAIN, DELAY]).await;
-        assert_eq!(
-            scene.setup.tokens(),
-            ALL_TOKENS - 1,
-            "the retry is paid for"
-        );
+    let acts = || vec![unavailable()];
+    dropped(acts, left(1, 1, ALL_TOKENS), async |scene, call| {
+        drive(call, || scene.setup.clock.begun() == [DRAIN, DELAY]).await;
+        scene.has_paid();
         assert_eq!(scene.setup.clock.alive(), 1);
-        drop(call);
-        let left = Left {
-            requests: 1,
-            idle: 1,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn while_it_waits_for_the_time_that_the_server_asked_for() {
-    for (stack, observed) in stacks() {
-        let asking = Act::Answer(Answer::new(429).header("retry-after", "30"));
-        let scene = Scene::new(stack, observed, [asking]).await;
-        let mut call = scene.call();
+    let acts = || vec![Act::Answer(Answer::new(429).header("retry-after", "30"))];
+    dropped(acts, left(1, 1, ALL_TOKENS), async |scene, call| {
         let latest = || scene.setup.clock.begun().last().copied();
-        drive(&mut call, || latest() >= Some(SECOND * 30)).await;
-        drop(call);
-        let left = Left {
-            requests: 1,
-            idle: 1,
-            tokens: ALL_TOKENS,
-        };
-        scene.leaves(left).await;
-    }
+        drive(call, || latest() >= Some(SECOND * 30)).await;
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -385,11 +349,6 @@ async fn while_the_callers_own_stream_has_nothing_to_send() {
     let mut call = Box::pin(client.put(scene.server.url("/")).body(body).send());
     drive(&mut call, || scene.server.received().len() == 1).await;
     drop(call);
-    let left = Left {
-        requests: 1,
-        idle: 0,
-        tokens: ALL_TOKENS,
-    };
-    scene.leaves(left).await;
+    scene.leaves(left(1, 0, ALL_TOKENS)).await;
     assert_eq!(held.strong_count(), 0, "the stream is still held");
 }
