@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_of_the_same_path_that_it_has_not_seen_may_be_its_own() {
+    fn a_redirect_of_the_same_path_unseen_may_be_its_own() {
         let _alone = alone();
         let [layer, other] = layers();
         let follows_in = |by: Option<LayerId>| {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refill_starts_at_the_first_use_and_not_at_the_clocks_zero() {
+    fn the_refill_starts_at_the_first_use_not_at_zero() {
         let terms = Terms {
             per_second: TOKEN,
             ..terms(10)

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_capacity_does_not_grow_and_bounds_the_default_price_of_a_timeout() {
+    fn a_given_capacity_stays_and_bounds_the_timeout_price() {
         let (terms, initial) = RetryBudget::builder().capacity(1).terms().unwrap();
         assert_eq!(terms.growth, Duration::ZERO);
         assert_eq!((terms.timeout_cost, initial), (1_000_000, 1_000_000));

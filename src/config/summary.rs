@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_costs_after_a_failover_is_counted_where_it_starts() {
+    fn what_follows_a_failover_counts_where_the_request_starts() {
         let all = routes(
             r#"{"version": 1, "retry": {"deadline": "1m"}, "services": {
                 "a": {"retry": {"max_retries": 1, "on_exhausted": {"failover": "b"}},
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn services_that_lead_to_each_other_in_very_many_ways_are_asked_once() {
+    fn services_that_lead_to_each_other_are_asked_once() {
         let service = |n: u32, name: &str| {
             let rule = |status, to: &str| {
                 format!(r#"{{"when": {status}, "failover": "s{:02}{to}"}}"#, n + 1)

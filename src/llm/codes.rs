@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_of_quota_is_one_of_rate_and_the_bare_code_one_of_money() {
+    fn a_quota_problem_is_of_rate_and_the_bare_code_of_money() {
         for problem in [
             "https://iana.org/assignments/http-problem-types#quota-exceeded",
             "https://api.example/problems/quota-exceeded",

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_after_the_jitter_cuts_the_interval_and_does_not_pile_up() {
+    fn a_cap_after_the_jitter_cuts_the_interval() {
         let backoff = Backoff::fixed(SECOND * 4)
             .max_delay(SECOND * 2)
             .cap(Cap::After);

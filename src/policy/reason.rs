@@ -119,7 +119,7 @@ mod tests {
     use super::Reason;
 
     #[test]
-    fn a_name_is_one_word_in_snake_case_and_an_explanation_a_sentence() {
+    fn a_name_is_snake_case_and_an_explanation_a_sentence() {
         for reason in [Reason::RateLimited, Reason::ServerDelayExceedsCap] {
             let name = reason.to_string();
             assert!(name.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()));

@@ -149,7 +149,7 @@ fn a_copy_by_a_function_takes_no_more_than_one_by_clone() {
 }
 
 #[test]
-fn on_reqwest_only_a_copy_allocates_more_than_the_middleware_itself() {
+fn on_reqwest_only_a_copy_allocates_more() {
     let none = Extensions::new;
     let never = RetryMiddleware::new(RetryPolicy::never());
     let retries = || RetryMiddleware::new(RetryPolicy::background());

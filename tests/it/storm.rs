@@ -77,7 +77,7 @@ fn the_goodput_is_back_with_the_server() {
 }
 
 #[test]
-fn a_hundred_clients_with_a_budget_each_leave_the_server_its_room() {
+fn a_hundred_clients_with_budgets_leave_the_server_room() {
     weather("B2");
 }
 

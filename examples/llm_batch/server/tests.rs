@@ -184,7 +184,7 @@ async fn what_is_too_long_or_wrong_is_refused() {
 }
 
 #[test]
-fn trouble_comes_about_as_often_as_it_should_and_for_the_same_calls() {
+fn trouble_comes_as_often_as_it_should_for_the_same_calls() {
     let plan = sometimes(100, 7, Trouble::Overloaded);
     let struck = |plan: &Plan| {
         (1..=10_000)

@@ -84,7 +84,7 @@ fn a_chain_that_never_ends_is_walked_for_a_while() {
 }
 
 #[test]
-fn a_known_error_type_of_ones_own_can_leave_the_verdict_to_its_chain() {
+fn an_own_error_type_can_leave_the_verdict_to_its_chain() {
     let policy = RetryPolicy::builder()
         .classify_error(|_: &Wrapped| None)
         .build()
@@ -97,7 +97,7 @@ fn a_known_error_type_of_ones_own_can_leave_the_verdict_to_its_chain() {
 
 #[cfg(feature = "reqwest")]
 #[test]
-fn what_the_middlewares_error_carries_is_read_wherever_it_stands() {
+fn what_a_middleware_error_carries_is_read_anywhere() {
     let timeout = || AttemptTimeout::new(std::time::Duration::from_secs(1));
     let carried = || reqwest_middleware::Error::middleware(Wrapped(timeout().into()));
     assert_eq!(kind_of(carried()), ErrorKind::Timeout);

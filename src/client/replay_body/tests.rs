@@ -156,7 +156,7 @@ fn what_is_lost_is_never_sent_as_if_it_were_all() {
 }
 
 #[test]
-fn a_stream_that_failed_meanwhile_never_ends_as_if_it_were_complete() {
+fn a_failed_stream_never_ends_as_if_complete() {
     let frames: Chunks = vec![
         Ok(Frame::data(Bytes::from_static(b"a"))),
         Err(io::Error::other("gone")),

@@ -203,7 +203,7 @@ fn a_slot_that_comes_free_goes_to_the_first_at_once() {
 }
 
 #[test]
-fn services_are_kept_in_bounds_and_a_closed_gate_is_not_forgotten() {
+fn services_are_bounded_and_a_closed_gate_is_kept() {
     let scene = Scene::of(Gate::new().max_services(2));
     scene.refuse("a", SECOND);
     for service in 0..5_000 {

@@ -172,7 +172,7 @@ fn every_provider_has_a_sentence_of_its_own() {
 }
 
 #[test]
-fn a_limit_and_what_was_requested_stand_directly_behind_their_words() {
+fn a_limit_and_a_request_stand_behind_their_words() {
     assert_eq!(
         limit_and_requested("Limit: 7,000, Used 0, Requested ~12903."),
         Some((7_000, 12_903))

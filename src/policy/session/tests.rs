@@ -79,7 +79,7 @@ fn the_gates_refuse_in_their_order() {
 }
 
 #[test]
-fn a_request_that_must_be_processed_once_is_repeated_only_if_it_was_not() {
+fn what_must_run_once_is_repeated_only_if_unprocessed() {
     for (kind, repeated) in [
         (ErrorKind::Connect, true),
         (ErrorKind::NotProcessed, true),
@@ -94,7 +94,7 @@ fn a_request_that_must_be_processed_once_is_repeated_only_if_it_was_not() {
 }
 
 #[test]
-fn the_server_is_never_overtaken_and_a_longer_delay_of_ones_own_stands() {
+fn the_longer_of_own_delay_and_server_wish_stands() {
     let headers = asking("10");
     let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
     for random in [0, 1, u64::MAX / 2, u64::MAX] {

@@ -51,7 +51,7 @@ fn wait(delay: Option<Duration>, at_most: Option<u32>, max: Option<Duration>) ->
 }
 
 #[test]
-fn what_a_server_asks_for_is_waited_besides_the_longer_of_the_two() {
+fn what_a_server_asks_for_is_added_to_the_longer_delay() {
     let worst = fixed(2, SECOND * 60).worst_case();
     assert_eq!(
         (worst.attempts, worst.backoff),
@@ -118,7 +118,7 @@ fn what_nothing_bounds_has_no_number() {
 }
 
 #[test]
-fn the_deadline_is_the_longest_of_all_and_none_where_one_is_missing() {
+fn the_deadline_is_the_longest_or_none_if_one_is_missing() {
     let limited = |deadline: u32| {
         let builder = fixed(1, SECOND).to_builder();
         builder.deadline(SECOND * deadline).build().unwrap()
@@ -134,7 +134,7 @@ fn the_deadline_is_the_longest_of_all_and_none_where_one_is_missing() {
 }
 
 #[test]
-fn a_delay_that_builds_on_the_one_before_may_follow_a_longer_one() {
+fn a_delay_built_on_the_last_may_follow_a_longer_one() {
     let decorrelated = Backoff::exponential(SECOND).jitter(Jitter::Decorrelated);
     let policy = RetryPolicy::builder().max_retries(2).backoff(decorrelated);
     let policy = policy.build().unwrap();
@@ -147,7 +147,7 @@ fn a_delay_that_builds_on_the_one_before_may_follow_a_longer_one() {
 }
 
 #[test]
-fn what_follows_a_failover_is_added_and_ends_by_the_same_deadline() {
+fn what_follows_a_failover_is_added_within_the_deadline() {
     let timed = |retries, deadline| {
         let builder = fixed(retries, SECOND).to_builder();
         let builder = builder.attempt_timeout(SECOND * 2);
@@ -169,7 +169,7 @@ fn gated(retries: u32, millis: u64) -> RetryPolicy {
 }
 
 #[test]
-fn the_gate_adds_its_waits_and_a_refusal_for_each_second_of_them() {
+fn the_gate_adds_waits_and_a_refusal_for_each_second() {
     let worst = gated(1, 4_500).worst_case();
     assert_eq!(worst.attempts, Some(2));
     assert_eq!(worst.gate.attempts, 5);
@@ -185,7 +185,7 @@ fn the_gate_adds_its_waits_and_a_refusal_for_each_second_of_them() {
 }
 
 #[test]
-fn a_request_that_is_sent_once_is_not_sent_back_to_the_gate_but_may_wait_there() {
+fn a_request_sent_once_waits_at_the_gate_only_before_it() {
     let worst = gated(0, 5_000).worst_case();
     assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
     let retries = || rule(Action::Retry(fixed(1, SECOND)));

@@ -38,7 +38,7 @@ fn attempts(stack: Stack, text: &str, own: RetryOverride) -> (u32, StopReason) {
 const EXHAUSTED: StopReason = StopReason::AttemptsExhausted;
 
 #[test]
-fn a_request_may_say_everything_where_overrides_are_allowed_and_where_nothing_is_said_of_them() {
+fn a_request_may_say_everything_unless_that_is_denied() {
     let given = ", max_attempts: 3, deadline: 1h";
     for text in [at("", given), overrides("allow", given)] {
         for stack in STACKS {
@@ -60,7 +60,7 @@ fn a_request_may_say_everything_where_overrides_are_allowed_and_where_nothing_is
 }
 
 #[test]
-fn a_request_may_say_nothing_of_its_retries_where_overrides_are_denied() {
+fn a_request_may_say_nothing_where_overrides_are_denied() {
     let text = overrides("deny", ", max_attempts: 3");
     for stack in STACKS {
         for own in [
@@ -134,7 +134,7 @@ fn each_field_is_filled_by_itself() {
 }
 
 #[test]
-fn a_request_says_whether_it_is_idempotent_unless_that_is_denied() {
+fn a_request_says_if_it_is_idempotent_unless_denied() {
     for stack in STACKS {
         for (word, wanted) in [("allow", 3), ("fill_only", 3), ("deny", 1)] {
             let client = Client::new(statuses(&[500]));

@@ -160,7 +160,7 @@ fn an_infinite_number_of_another_reader_is_refused() {
 }
 
 #[test]
-fn what_code_has_named_is_known_and_a_slip_gets_the_nearest_name() {
+fn what_code_named_is_known_and_a_slip_gets_a_hint() {
     let builder = || {
         RetryConfig::builder()
             .dead_letters("letters", |_: &http_retry::report::DeadLetter<'_>| {})
@@ -189,7 +189,7 @@ fn what_code_has_named_is_known_and_a_slip_gets_the_nearest_name() {
 }
 
 #[test]
-fn arguments_that_a_custom_backoff_cannot_read_are_refused_where_they_stand() {
+fn unreadable_arguments_of_a_custom_backoff_are_refused() {
     #[derive(serde::Deserialize)]
     struct Squares {
         unit_ms: u64,

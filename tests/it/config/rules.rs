@@ -37,7 +37,7 @@ otherwise: {word}
 }
 
 #[test]
-fn the_route_is_asked_before_the_service_and_the_service_before_the_document() {
+fn the_route_goes_before_the_service_and_the_document() {
     let rule = |name| format!("[{{name: {name}, when: {{status: 500}}, do: stop}}]");
     let text = |route: bool, service: bool| {
         let of = |given, name| match given {
@@ -180,7 +180,7 @@ fn otherwise_by_outcome_accepts_a_success_and_fails_the_rest() {
 }
 
 #[test]
-fn otherwise_retry_repeats_whatever_is_no_success_by_a_block_of_its_own() {
+fn otherwise_retry_repeats_failures_by_its_own_block() {
     let config = otherwise("{retry: {max_retries: 2, base: 3s}}");
     for stack in STACKS {
         assert_eq!(get_on(stack, &config, &[200]).attempts(), 1);
@@ -243,7 +243,7 @@ fn a_rule_retries_by_its_own_limit_and_schedule() {
 }
 
 #[test]
-fn a_limit_counts_the_retries_of_the_request_unless_it_is_the_rules_own() {
+fn a_limit_counts_the_request_unless_it_is_the_rules_own() {
     let rules = |counter: &str| {
         with_rules(&format!(
             "

@@ -48,7 +48,7 @@ fn a_report_names_the_service_that_is_unknown() {
 }
 
 #[test]
-fn a_success_names_it_too_and_so_does_a_request_that_may_say_nothing() {
+fn a_success_names_it_and_so_does_a_silenced_request() {
     let text = DOCUMENT.replace("{match", "{request_overrides: deny, match");
     for text in [DOCUMENT, &text] {
         for stack in STACKS {

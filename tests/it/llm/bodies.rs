@@ -57,7 +57,7 @@ fn llm() -> RetryPolicy {
 }
 
 #[test]
-fn an_error_body_is_the_callers_byte_for_byte_with_its_head_and_trailers() {
+fn an_error_body_comes_back_byte_for_byte_with_trailers() {
     let trailers = || {
         let mut trailers = HeaderMap::new();
         trailers.insert("checksum", HeaderValue::from_static("9"));
@@ -89,7 +89,7 @@ fn an_error_body_is_the_callers_byte_for_byte_with_its_head_and_trailers() {
 }
 
 #[test]
-fn an_error_body_that_never_ends_costs_its_two_seconds_and_no_more() {
+fn an_endless_error_body_costs_two_seconds_and_no_more() {
     let make = || body(vec![data(r#"{"error": {"code": "invalid_api_key""#)], false);
     let (mut answer, attempts) = answer(llm(), StatusCode::UNAUTHORIZED, "application/json", make);
     assert_eq!(attempts, 1);
@@ -116,7 +116,7 @@ fn an_error_body_without_bounds_is_read_up_to_the_cap() {
 }
 
 #[test]
-fn a_stream_is_handed_on_whole_from_its_first_byte_once_output_has_come() {
+fn a_stream_is_handed_on_whole_once_output_has_come() {
     let hold = HoldStreams::new();
     let policy = llm().to_builder().hold_streams(hold).build().unwrap();
     let make = || {

@@ -77,7 +77,7 @@ async fn calls(gate: Gate, keys: &[&'static str]) -> (Server, Vec<Option<DelaySo
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_first_refusal_nobody_is_sent_until_the_pause_is_over_and_no_token_is_spent() {
+async fn after_a_refusal_nobody_goes_before_the_pause_is_over() {
     let (server, sources) = calls(Gate::new(), &["one"; 20]).await;
     let came = server.came.lock().unwrap();
     let refused = came.iter().filter(|(_, refused)| *refused).count();
@@ -87,7 +87,7 @@ async fn after_the_first_refusal_nobody_is_sent_until_the_pause_is_over_and_no_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_credential_has_a_gate_of_its_own_where_that_is_wanted() {
+async fn another_credential_has_its_own_gate_where_wanted() {
     let keys = ["one", "other", "one", "other"];
     let (server, _) = calls(Gate::new().per_credential(), &keys).await;
     let before = |server: &Server| {

@@ -90,7 +90,7 @@ fn by_middleware(retries: RetryMiddleware, key: Option<&'static str>) -> Vec<Opt
 }
 
 #[test]
-fn a_cut_request_that_lost_its_key_is_not_sent_after_a_failure_that_may_have_processed_it() {
+fn a_cut_request_without_its_key_is_not_sent_after_doubt() {
     let layer = RetryLayer::new(policy()).runtime(ManualRuntime::new());
     let retries = RetryMiddleware::new(policy()).runtime(ManualRuntime::new());
     let first_and_cut = [Some("mine".to_owned()), None];

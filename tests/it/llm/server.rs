@@ -75,7 +75,7 @@ fn reasons(report: &RetryReport) -> Vec<Option<Reason>> {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_waited_for_at_the_gate_whose_word_stands_in_the_prose() {
+async fn a_rate_limit_named_in_prose_is_waited_for_at_the_gate() {
     let rules = || Rules {
         hint: Hint::Prose,
         trouble: chosen([(1, Trouble::RateLimited(Duration::from_millis(60)))]),

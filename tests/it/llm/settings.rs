@@ -47,7 +47,7 @@ fn keys(headers: &[HeaderMap]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn every_attempt_of_a_request_has_the_same_key_and_no_two_requests_do() {
+fn every_attempt_has_the_same_key_and_no_two_requests_do() {
     let layer = layer().idempotency_keys();
     let one = keys(&sent(&layer, post(String::new()).0));
     assert_eq!(one.len(), 3);

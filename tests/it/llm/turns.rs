@@ -99,7 +99,7 @@ fn layer(document: Value) -> RetryLayer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_after_the_last_retry_waits_at_the_gate_like_any_other() {
+async fn a_refusal_after_the_last_retry_waits_at_the_gate_too() {
     let server = Server::new([(503, &[][..]), (503, &[]), ASKS_FOR_5_S]);
     let client = RetryLayer::new(RetryPolicy::llm()).layer(server.clone());
     let answer = client.oneshot(call("a")).await.unwrap();
@@ -138,7 +138,7 @@ async fn another_service_is_asked_at_once_and_its_gate_is_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_that_retries_by_a_preset_with_a_gate_waits_as_asked_where_the_service_has_none() {
+async fn a_rule_with_a_gated_preset_waits_without_a_gate() {
     let layer = layer(json!({
         "version": 1,
         "gate": "off",
@@ -202,7 +202,7 @@ async fn nobody_who_waits_at_the_gate_holds_a_place_of_the_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quota_that_counts_down_to_what_nobody_would_sit_out_closes_no_gate() {
+async fn a_quota_whose_reset_is_too_far_closes_no_gate() {
     const fn left(left: &'static str) -> [(&'static str, &'static str); 2] {
         [
             ("x-ratelimit-remaining-requests", left),
@@ -223,7 +223,7 @@ async fn a_quota_that_counts_down_to_what_nobody_would_sit_out_closes_no_gate() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn newcomers_behind_a_limit_of_the_client_are_not_let_in_before_their_turn() {
+async fn newcomers_behind_a_client_limit_wait_for_their_turn() {
     let server = Server::new([ASKS_FOR_5_S, ASKS_FOR_5_S]);
     let inner = ConcurrencyLimit::new(server.clone(), 2);
     let client = RetryLayer::new(RetryPolicy::llm()).layer(inner);

@@ -80,7 +80,7 @@ fn a_delay_that_the_server_asked_for_is_told_as_its_own() {
 }
 
 #[test]
-fn several_observers_see_the_same_in_the_order_in_which_they_were_added() {
+fn several_observers_see_the_same_in_order() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let observer = |name: &'static str| {
         let order = Arc::clone(&order);
@@ -130,7 +130,7 @@ fn each_event_names_the_service_and_the_method() {
 }
 
 #[test]
-fn a_retry_after_that_is_not_valid_is_seen_in_the_event_and_in_the_report() {
+fn an_invalid_retry_after_is_in_the_event_and_the_report() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&asked);
     let observer = move |event: &RetryEvent<'_>| match event.kind {

@@ -93,7 +93,7 @@ fn listening_to_spans_changes_nothing_of_the_report() {
 }
 
 #[test]
-fn what_is_logged_further_in_stands_inside_the_span_of_its_attempt() {
+fn what_is_logged_further_in_is_inside_its_attempts_span() {
     let inner = tower::service_fn(|_: http::Request<String>| {
         tracing::info!(target: "inner", "sent");
         std::future::ready(Ok::<_, Infallible>(http::Response::new(String::new())))

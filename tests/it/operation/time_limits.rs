@@ -4,7 +4,7 @@ use super::*;
 use std::future::pending;
 
 #[test]
-fn an_attempt_that_would_start_after_the_deadline_is_not_waited_for() {
+fn an_attempt_after_the_deadline_is_not_waited_for() {
     let runtime = ManualRuntime::new();
     let policy = policy().deadline(DELAY * 3 / 2).build().unwrap();
     let slot = RetryReport::slot();
@@ -66,7 +66,7 @@ fn the_last_attempt_runs_to_its_end() {
 }
 
 #[test]
-fn an_attempt_that_may_have_been_processed_is_not_cut_short_for_another() {
+fn an_ambiguous_attempt_is_not_cut_short_for_another() {
     let runtime = ManualRuntime::paused();
     let policy = policy().attempt_timeout(SECOND).build().unwrap();
     let runner = Runner::on(runtime.clone(), policy);
@@ -82,7 +82,7 @@ fn an_attempt_that_may_have_been_processed_is_not_cut_short_for_another() {
 }
 
 #[test]
-fn a_sleep_that_took_longer_than_planned_ends_with_the_last_error() {
+fn a_sleep_that_took_too_long_ends_with_the_last_error() {
     let runtime = ManualRuntime::paused();
     let policy = policy().deadline(SECOND * 3).build().unwrap();
     let slot = RetryReport::slot();

@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn a_request_never_waits_longer_than_its_policys_cap_unless_it_is_asked_to(
+    fn a_request_waits_beyond_its_cap_only_when_asked(
         (backoff, most) in capped_backoff(),
         randoms in prop::collection::vec(integer(), 1..30),
     ) {

@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(a_thousand_cases())]
 
     #[test]
-    fn a_budget_that_is_looked_at_after_every_step_holds_what_it_should(
+    fn a_budget_holds_what_it_should_after_every_step(
         terms in terms(),
         ops in vec(op(), 1..60),
     ) {

@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn settings_of_any_kind_make_a_policy_or_an_error_that_names_a_field(builder in builder()) {
+    fn any_settings_make_a_policy_or_name_a_bad_field(builder in builder()) {
         match builder.build() {
             Ok(policy) => prop_assert!(policy.explain().contains("attempt")),
             Err(error) => {
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_is_refused_at_the_gate_as_often_as_the_worst_case_says(
+    fn refusals_at_the_gate_are_within_the_worst_case(
         at_gate in 1_u64..30_000,
         retries in 1_u32..4,
     ) {

@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn no_retry_is_sent_before_or_long_after_the_time_that_its_response_names(
+    fn every_retry_is_sent_at_the_time_its_response_names(
         backoff in backoff(),
         attempts in vec((seen(), moment()), 1..10),
     ) {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn a_request_stops_rather_than_wait_for_longer_than_its_policy_allows(
+    fn a_request_stops_rather_than_wait_too_long(
         headers in headers(),
         most in (0_u64..100_000).prop_map(Duration::from_millis),
         moment in moment(),

@@ -9,7 +9,7 @@ use reqwest::Method;
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn two_failures_and_a_success_are_a_success_with_the_story_of_three_attempts() {
+async fn two_failures_and_a_success_report_three_attempts() {
     let server = answering_statuses([503, 503, 200]).await;
     let response = client(retries(4)).get(server.uri()).send().await.unwrap();
 
@@ -73,7 +73,7 @@ async fn the_server_is_not_asked_again_before_the_time_it_names() {
 }
 
 #[tokio::test]
-async fn a_date_in_retry_after_is_measured_against_the_date_of_its_response() {
+async fn a_retry_after_date_is_measured_by_its_response() {
     let busy = ResponseTemplate::new(503)
         .insert_header("date", "Fri, 31 Dec 1999 23:59:00 GMT")
         .insert_header("retry-after", "Fri, 31 Dec 1999 23:59:30 GMT");
@@ -123,7 +123,7 @@ async fn posts(policy: RetryPolicy, key: Option<&str>, answer: ResponseTemplate)
 }
 
 #[tokio::test]
-async fn a_post_is_repeated_only_where_the_server_has_not_processed_it() {
+async fn a_post_is_repeated_only_where_it_was_not_processed() {
     let status = ResponseTemplate::new;
     assert_eq!(posts(every_second(2), None, status(500)).await, 1);
     assert_eq!(posts(every_second(2), None, status(503)).await, 1);
@@ -230,7 +230,7 @@ impl Runtime for SlowTimer {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_read_before_the_time_ran_out_comes_back_whole() {
+async fn an_answer_read_before_time_ran_out_comes_back_whole() {
     let server = answering([sorry()]).await;
     let url = format!("{}/a?b=c", server.uri());
     let wanted = whole(plain_client().get(&url).send().await.unwrap()).await;

@@ -48,7 +48,7 @@ async fn four_attempts_with_long_error_pages_share_one_connection() {
 }
 
 #[tokio::test]
-async fn an_error_page_over_the_limit_costs_its_connection_and_not_the_retry() {
+async fn a_long_error_page_costs_its_connection_not_the_retry() {
     let page = "x".repeat(4 * 1024 * 1024);
     let mut server = Server::start([Reply::with_body(503, &page)]).await;
     let last = patient(1024).get(&server.url).send().await.unwrap();
@@ -58,7 +58,7 @@ async fn an_error_page_over_the_limit_costs_its_connection_and_not_the_retry() {
 }
 
 #[tokio::test]
-async fn an_error_page_that_never_ends_costs_its_connection_and_not_the_retry() {
+async fn an_endless_error_page_costs_its_connection_only() {
     let endless = "HTTP/1.1 503 So\r\ncontent-length: 9\r\n\r\nsorry";
     let mut server = Server::start([Reply::Answer(endless.into()), Reply::status(200)]).await;
     let runtime = ManualRuntime::new();

@@ -82,7 +82,7 @@ async fn a_request_that_cannot_be_sent_is_tried_once() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_cut_is_a_retry_for_a_get_and_the_end_for_a_post() {
+async fn a_cut_connection_retries_a_get_and_ends_a_post() {
     let mut server = Server::start([Reply::Cut, Reply::Cut, Reply::status(200)]).await;
     let client = client(retries(4));
     let error = client
@@ -191,7 +191,7 @@ async fn attempts_without_ticket(policy: RetryPolicy) -> u32 {
 }
 
 #[tokio::test]
-async fn an_error_of_another_middleware_means_what_the_policy_was_taught() {
+async fn an_error_of_another_middleware_means_what_was_taught() {
     assert_eq!(attempts_without_ticket(every_second(2)).await, 1);
     let taught = every_second(2).to_builder();
     let taught = taught.classify_error(|error: &NoTicket| match error.0 {

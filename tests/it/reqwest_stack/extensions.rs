@@ -62,7 +62,7 @@ fn get(server: &MockServer) -> Sent {
 }
 
 #[tokio::test]
-async fn an_inner_middleware_starts_each_attempt_with_what_the_caller_gave() {
+async fn an_inner_middleware_starts_with_what_the_caller_gave() {
     let server = answering_statuses([503, 503, 200]).await;
     let clerk = Clerk::default();
     let client = stack(retries(4)).with(clerk.clone()).build();
@@ -154,7 +154,7 @@ async fn attempts_with(own: RetryOverride, method: Method, status: u16) -> [(u32
 }
 
 #[tokio::test]
-async fn a_request_goes_before_the_policy_by_either_way_of_giving_its_settings() {
+async fn a_requests_settings_go_before_the_policy_either_way() {
     let own = RetryOverride::new;
     let off = attempts_with(RetryOverride::off(), Method::GET, 503).await;
     assert_eq!(off, [(1, StopReason::Disabled); 2]);

@@ -91,7 +91,7 @@ async fn other_errors_are_no_attempt_timeouts() {
 }
 
 #[tokio::test]
-async fn a_post_that_was_cut_may_have_been_processed_and_is_not_repeated() {
+async fn a_post_that_was_cut_is_not_repeated() {
     let mut server = Server::start([Reply::Silence]).await;
     let clock = ManualRuntime::paused();
     let slot = ReportSlot::default();
@@ -153,7 +153,7 @@ async fn cancel(call: Answered) {
 }
 
 #[tokio::test]
-async fn a_call_dropped_in_its_sleep_gives_the_token_back_and_sends_nothing_more() {
+async fn a_call_dropped_in_its_sleep_gives_the_token_back() {
     let mut server = Server::start([Reply::status(503)]).await;
     let (clock, budget) = (ManualRuntime::paused(), RetryBudget::default());
     let retries = retries(4).runtime(clock.clone()).budget(budget.clone());

@@ -49,7 +49,7 @@ async fn order_with_receipt(policy: RetryPolicy, page: ResponseTemplate) -> (Ret
 }
 
 #[tokio::test]
-async fn no_classifier_takes_back_that_a_redirected_post_was_processed() {
+async fn no_classifier_takes_back_a_redirected_posts_processing() {
     let llm = RetryPolicy::llm().to_builder().methods(Methods::Idempotent);
     let llm = llm.hold_streams(HoldStreams::new()).build().unwrap();
     let own = RetryPolicy::builder().max_retries(2);

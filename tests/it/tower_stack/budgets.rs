@@ -59,7 +59,7 @@ fn a_success_deposits_at_once_and_after_a_retry() {
 }
 
 #[test]
-fn a_token_is_held_while_the_retry_waits_and_spent_when_it_is_sent() {
+fn a_token_is_held_in_the_wait_and_spent_when_sent() {
     let mut stack = Stack::new(policy());
     let mut call = stack.start(get());
     assert_eq!(stack.tokens(), TOKENS);

@@ -41,7 +41,7 @@ fn a_call_that_is_dropped_in_its_first_attempt_costs_nothing() {
 }
 
 #[test]
-fn a_call_that_is_dropped_while_it_reads_a_failed_body_gives_its_token_back() {
+fn dropped_in_a_failed_body_a_call_gives_its_token_back() {
     for request in [get(), with_slot(get()).0] {
         let mut stack = Stack::new(policy());
         let (response, body) = endless(503);
@@ -67,7 +67,7 @@ fn a_call_that_is_dropped_while_it_sleeps_gives_its_token_back() {
 }
 
 #[test]
-fn a_call_that_is_dropped_while_it_waits_for_readiness_gives_its_token_back() {
+fn dropped_before_readiness_a_call_gives_its_token_back() {
     let mut stack = Stack::new(policy());
     let mut call = stack.answered(get(), status(503));
     stack.server.allow(0);
@@ -79,7 +79,7 @@ fn a_call_that_is_dropped_while_it_waits_for_readiness_gives_its_token_back() {
 }
 
 #[test]
-fn a_call_that_is_dropped_after_its_retry_was_sent_has_paid_for_it() {
+fn dropped_after_its_retry_was_sent_a_call_has_paid() {
     let mut stack = Stack::new(policy());
     let mut call = stack.answered(get(), status(503));
     stack.next_retry(&mut call);
@@ -90,7 +90,7 @@ fn a_call_that_is_dropped_after_its_retry_was_sent_has_paid_for_it() {
 }
 
 #[test]
-fn a_token_of_a_later_retry_is_given_back_and_that_of_an_earlier_one_is_not() {
+fn only_the_token_of_the_unsent_retry_is_given_back() {
     let mut stack = Stack::new(policy());
     let mut call = stack.answered(get(), status(503));
     stack.next_retry(&mut call);

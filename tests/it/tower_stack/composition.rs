@@ -19,7 +19,7 @@ use wiremock::matchers::{body_string, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 #[test]
-fn a_concurrency_limit_inside_holds_no_permit_while_a_retry_waits() {
+fn a_limit_inside_holds_no_permit_while_a_retry_waits() {
     for request in [get(), with_slot(get()).0] {
         let runtime = ManualRuntime::paused();
         let (mock, mut server) = tower_test::mock::pair::<Request, Response>();
@@ -65,7 +65,7 @@ fn a_retry_takes_its_turn_at_a_concurrency_limit_inside() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_layer_inside_bounds_an_attempt_once_the_policy_knows_its_error() {
+async fn a_timeout_inside_bounds_an_attempt_once_it_is_known() {
     let policy = policy().classify_error(|_: &Elapsed| (Class::Transient, Reach::Ambiguous));
     let attempts = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&attempts);

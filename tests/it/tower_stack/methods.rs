@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 #[test]
-fn a_post_is_not_repeated_after_the_server_may_have_processed_it() {
+fn a_post_is_not_repeated_if_it_may_be_processed() {
     for status in [500, 502, 503, 504, 529] {
         let client = Script::new().status(status);
         assert_eq!(attempts(&client, post()), 1, "{status}");

@@ -61,7 +61,7 @@ fn a_retry_waits_for_readiness_and_sends_nothing_before_it() {
 }
 
 #[test]
-fn without_readiness_for_a_retry_the_last_response_comes_back_whole() {
+fn without_readiness_the_last_response_comes_back_whole() {
     let mut stack = Stack::new(policy());
     let mut call = stack.answered(get(), asking(503, "2"));
     assert!(call.is_pending());
@@ -107,7 +107,7 @@ fn where_the_body_was_cut_off_the_readiness_error_comes_back() {
 }
 
 #[test]
-fn where_a_body_takes_too_long_to_read_the_readiness_error_comes_back() {
+fn after_a_slow_body_the_readiness_error_comes_back() {
     let mut stack = Stack::layered(policy(), |layer| layer.drain_limit(1_024, SECOND));
     let (response, body) = endless(503);
     let mut call = stack.answered(get(), response);
@@ -120,7 +120,7 @@ fn where_a_body_takes_too_long_to_read_the_readiness_error_comes_back() {
 }
 
 #[test]
-fn without_readiness_after_an_attempt_that_was_cut_short_the_readiness_error_comes_back() {
+fn after_a_cut_attempt_the_readiness_error_comes_back() {
     let mut stack = Stack::new(policy().attempt_timeout(SECOND));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND);

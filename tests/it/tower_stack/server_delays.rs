@@ -10,7 +10,7 @@ use std::time::Duration;
 use tower::{Layer, ServiceExt};
 
 #[test]
-fn a_server_is_left_alone_as_long_as_it_asks_and_at_most_a_fifth_longer() {
+fn a_server_is_left_alone_as_asked_or_a_fifth_longer() {
     let sleeps: Vec<Duration> = (0..100).map(|seed| sleep_asked_for(7, seed)).collect();
     for sleep in &sleeps {
         assert!((SECOND * 7..=SECOND * 42 / 5).contains(sleep), "{sleep:?}");
@@ -83,7 +83,7 @@ fn a_server_that_asks_for_as_much_as_is_allowed_is_waited_for() {
 }
 
 #[test]
-fn a_server_that_asks_for_more_than_the_deadline_leaves_is_not_waited_for() {
+fn a_wish_beyond_the_deadline_is_not_waited_for() {
     let mut stack = Stack::new(policy().deadline(SECOND * 10));
     let call = stack.answered(get(), asking(503, "10"));
     let response = call.end().unwrap();

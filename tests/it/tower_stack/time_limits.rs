@@ -17,7 +17,7 @@ use tower::{Layer, ServiceExt, service_fn};
 const DEADLINE: Duration = Duration::from_secs(3);
 
 #[test]
-fn a_retry_that_would_start_after_the_deadline_is_not_waited_for() {
+fn a_retry_after_the_deadline_is_not_waited_for() {
     let mut stack = Stack::new(policy().deadline(DELAY));
     let call = stack.answered(get(), text(503, "sorry"));
     let response = call.end().unwrap();
@@ -52,7 +52,7 @@ fn every_attempt_gets_what_is_left_of_the_deadline() {
 }
 
 #[test]
-fn a_delay_that_took_longer_than_planned_ends_with_the_last_response() {
+fn a_delay_that_took_too_long_ends_with_the_last_answer() {
     let mut stack = Stack::new(policy().deadline(DEADLINE));
     let mut call = stack.answered(get(), text(503, "sorry"));
     assert!(call.is_pending());
@@ -90,7 +90,7 @@ fn a_failed_body_is_read_no_longer_than_the_deadline() {
 }
 
 #[test]
-fn with_nothing_to_give_back_the_last_attempt_still_waits_for_readiness() {
+fn with_nothing_kept_the_last_attempt_waits_for_readiness() {
     let policy = policy().deadline(DEADLINE);
     let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
@@ -105,7 +105,7 @@ fn with_nothing_to_give_back_the_last_attempt_still_waits_for_readiness() {
 }
 
 #[test]
-fn with_nothing_to_give_back_a_late_retry_asks_for_readiness_first() {
+fn with_nothing_kept_a_late_retry_asks_for_readiness() {
     let policy = policy().deadline(DEADLINE);
     let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
@@ -202,7 +202,7 @@ fn with_unchanged_errors_the_last_attempt_runs_to_its_end() {
 }
 
 #[test]
-fn with_unchanged_errors_the_last_attempt_may_outlive_the_deadline() {
+fn with_plain_errors_the_last_attempt_may_be_late() {
     let mut stack = Stack::new(policy().deadline(DEADLINE));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND * 60);
@@ -271,7 +271,7 @@ fn boxed_errors_are_the_inner_ones() {
 }
 
 #[test]
-fn a_post_that_was_cut_short_may_have_been_processed_and_is_not_repeated() {
+fn a_post_that_was_cut_short_is_not_repeated() {
     let policy = policy().attempt_timeout(SECOND);
     let mut stack = Stack::layered(policy, RetryLayer::boxed_errors);
     let (request, slot) = with_slot(post());
@@ -294,7 +294,7 @@ fn with_unchanged_errors_such_a_post_runs_to_its_end() {
 }
 
 #[test]
-fn without_a_token_for_a_retry_after_a_timeout_the_attempt_runs_to_its_end() {
+fn without_a_token_a_timed_out_attempt_runs_to_its_end() {
     let budget = http_retry::RetryBudget::builder().capacity(2).initial(1);
     let budget = budget.build().unwrap();
     let policy = policy().attempt_timeout(SECOND);

@@ -68,7 +68,7 @@ async fn four_attempts_against_error_bodies_use_one_connection() {
 }
 
 #[tokio::test]
-async fn a_body_within_the_limit_keeps_its_connection_and_a_long_one_does_not() {
+async fn only_a_body_within_the_limit_keeps_its_connection() {
     for (stack, length, connections) in STACKS
         .into_iter()
         .flat_map(|stack| [(stack, 64 * KIB, 1), (stack, 2 * KIB * KIB, 2)])

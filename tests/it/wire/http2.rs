@@ -353,7 +353,7 @@ async fn a_post_that_was_refused_is_sent_again_on_the_same_connection() {
 }
 
 #[tokio::test]
-async fn a_post_that_a_goaway_leaves_out_is_sent_again_on_a_new_connection() {
+async fn a_post_left_out_by_a_goaway_is_sent_again() {
     for stack in WITHOUT_REDIRECTS {
         let away = Turn::GoAwayWithout(Reason::NO_ERROR);
         let (status, got) = post([away, Turn::Answer(201)], stack).await;

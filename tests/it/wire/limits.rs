@@ -214,7 +214,7 @@ async fn middlewares_further_in_see_what_remains_after_the_wait() {
 }
 
 #[tokio::test]
-async fn a_delay_that_would_overshoot_fails_at_once_with_the_answer_in_hand() {
+async fn a_delay_too_long_ends_at_once_with_the_answer() {
     let sorry = || Answer::new(503).header("x-why", "busy").body("sorry");
     let asking = sorry().header("retry-after", "4");
     for stack in STACKS {
@@ -236,7 +236,7 @@ async fn a_delay_that_would_overshoot_fails_at_once_with_the_answer_in_hand() {
 }
 
 #[tokio::test]
-async fn a_delay_that_would_overshoot_fails_at_once_with_the_error_in_hand() {
+async fn a_delay_too_long_ends_at_once_with_the_error() {
     for stack in STACKS {
         let server = FaultServer::start([Act::CloseAfterRequest]).await;
         let setup = Setup::new(fixed(2, SECOND * 4).deadline(SECOND * 4));
@@ -267,7 +267,7 @@ async fn a_deadline_of_the_requests_own_comes_first() {
 }
 
 #[tokio::test]
-async fn time_that_ran_out_during_the_wait_leaves_the_last_answer_whole() {
+async fn time_that_ran_out_in_the_wait_leaves_the_answer_whole() {
     for stack in STACKS {
         let sorry = Answer::new(503).body("sorry");
         let server = FaultServer::start([Act::Answer(sorry)]).await;
@@ -288,7 +288,7 @@ async fn time_that_ran_out_during_the_wait_leaves_the_last_answer_whole() {
 }
 
 #[tokio::test]
-async fn time_that_ran_out_over_a_stalled_error_body_is_told_as_a_timeout() {
+async fn time_that_ran_out_in_an_error_body_is_a_timeout() {
     for stack in TELLING {
         let server = FaultServer::start([Act::StallBody(503)]).await;
         let setup = Setup::new(fixed(2, Duration::ZERO).deadline(SECOND / 2));
@@ -303,7 +303,7 @@ async fn time_that_ran_out_over_a_stalled_error_body_is_told_as_a_timeout() {
 }
 
 #[tokio::test]
-async fn where_a_timeout_cannot_be_told_a_last_attempt_goes_out_all_the_same() {
+async fn without_a_timeout_error_a_last_attempt_goes_out() {
     let server = FaultServer::start([Act::StallBody(503)]).await;
     let setup = Setup::new(fixed(2, Duration::ZERO).deadline(SECOND / 2));
     let mut call = Client::new(Stack::Tower, &setup).call(get(server.url("/")));
@@ -362,7 +362,7 @@ async fn answer(stream: &mut TcpStream) {
 }
 
 #[tokio::test]
-async fn where_a_timeout_cannot_be_told_the_last_attempt_runs_to_its_end() {
+async fn without_a_timeout_error_the_last_attempt_runs_out() {
     let mut hand = Hand::new().await;
     let setup = Setup::new(fixed(1, Duration::ZERO).attempt_timeout(TIMEOUT));
     let (request, slot) = reported(get(hand.url()));
@@ -394,7 +394,7 @@ async fn where_it_can_be_told_the_last_attempt_is_cut_too() {
 }
 
 #[tokio::test]
-async fn a_request_that_may_have_been_processed_is_not_repeated_after_a_timeout() {
+async fn an_ambiguous_request_is_not_repeated_after_a_timeout() {
     for stack in TELLING {
         let server = FaultServer::start([Act::StallHead]).await;
         let setup = Setup::new(fixed(3, Duration::ZERO).attempt_timeout(TIMEOUT));

@@ -53,7 +53,7 @@ fn with_retries(url: &str, retries: u32) -> Request<String> {
 }
 
 #[test]
-fn a_state_has_its_own_extra_runs_and_target_and_the_types_delays() {
+fn a_state_has_its_own_runs_and_target_and_shared_delays() {
     let (config, letters) = store();
     let client = Script::new().status(500).status(503).status(409);
     let sent = Sent::through(&config, &client, post(CHARGE));
@@ -88,7 +88,7 @@ fn every_kind_of_growth_is_cut_at_its_longest_delay() {
 }
 
 #[test]
-fn a_job_that_has_no_extra_runs_goes_to_its_target_after_the_first() {
+fn a_job_without_extra_runs_goes_to_its_target_at_once() {
     let (config, letters) = store();
     let close = "http://jobs.example.com/checkout/close";
     let sent = Sent::through(&config, &always(500), get(close));
@@ -157,7 +157,7 @@ fn a_change_that_cannot_work_leaves_the_policy_as_it_was() {
 }
 
 #[test]
-fn a_commands_own_limit_stands_above_the_stored_one_where_the_store_allows_it() {
+fn a_commands_limit_goes_before_the_stores_if_allowed() {
     let config = config("job_store");
     let sent = Sent::through(&config, &always(500), with_retries(CHARGE, 3));
     assert_eq!(sent.delays(), all_ms(&[10_000; 3]));

@@ -89,7 +89,7 @@ fn a_documents_editor_line_leads_to_the_schema() {
 }
 
 #[test]
-fn whatever_of_a_changed_document_the_loader_takes_the_schema_takes() {
+fn what_the_loader_takes_the_schema_takes() {
     let others = [
         json!(null),
         json!(true),

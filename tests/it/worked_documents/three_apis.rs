@@ -52,7 +52,7 @@ fn an_account_without_credit_goes_to_the_backup_at_once() {
 }
 
 #[test]
-fn a_window_of_a_minute_is_waited_for_and_a_quota_of_a_day_is_not() {
+fn a_minutes_window_is_waited_for_and_a_days_quota_is_not() {
     let asking = |seconds| always(429).header("retry-after", seconds).status(200);
     let minute = asking("60");
     let sent = Sent::through(&program(), &minute, post(CHAT));
@@ -179,7 +179,7 @@ fn a_search_that_fails_twice_has_no_hits() {
 }
 
 #[test]
-fn what_belongs_to_no_service_goes_by_the_documents_own_defaults() {
+fn what_has_no_service_goes_by_the_documents_defaults() {
     let delays = ranges(&program(), "https://elsewhere.example.com/");
     assert_eq!(delays, [2_000, 4_000, 8_000, 16_000].map(|most| (0, most)));
 }

@@ -16,7 +16,7 @@ fn with_retry(retry: &str) -> RetryConfig {
 }
 
 #[test]
-fn the_headers_of_a_rule_are_on_the_next_attempt_and_on_those_after_it() {
+fn the_headers_of_a_rule_are_on_all_later_attempts() {
     let rules = with_rules(
         "
 - when: {status: 400}
@@ -173,7 +173,7 @@ fn a_wish_of_the_server_is_kept_up_to_what_the_document_allows() {
 }
 
 #[test]
-fn a_wish_that_is_too_long_can_be_clamped_and_every_wish_ignored() {
+fn a_long_wish_can_be_clamped_and_every_wish_ignored() {
     for stack in STACKS {
         let sent = |retry| {
             send(

@@ -64,7 +64,7 @@ fn assert_kept(server: &FaultServer, report: &RetryReport, length: usize, again:
 }
 
 #[tokio::test]
-async fn a_stream_of_reqwest_is_sent_once_over_the_limit_and_again_within_it() {
+async fn a_reqwest_stream_is_sent_again_within_the_limit_only() {
     for (limit, length, again) in CASES {
         for act in [Act::CloseAfterRequest, Act::status(503)] {
             let why = format!("{length} of {limit:?} after {act:?}");
@@ -77,7 +77,7 @@ async fn a_stream_of_reqwest_is_sent_once_over_the_limit_and_again_within_it() {
 }
 
 #[tokio::test]
-async fn a_replay_body_is_sent_once_over_its_limit_and_again_within_it() {
+async fn a_replay_body_is_sent_again_within_its_limit_only() {
     for (limit, length, again) in CASES {
         for act in [Act::CloseAfterRequest, Act::status(503)] {
             let why = format!("{length} of {limit:?} after {act:?}");

@@ -74,7 +74,7 @@ async fn a_body_with_a_told_length_is_sent_again_whole() {
 }
 
 #[tokio::test]
-async fn what_was_not_yet_produced_at_the_first_attempt_is_sent_by_the_next() {
+async fn what_the_first_attempt_lacked_the_next_one_sends() {
     for act in [Act::ResetAfterRequestHead, Act::CloseUnread] {
         let why = format!("{act:?}");
         let server = FaultServer::start([act]).await;

@@ -183,7 +183,7 @@ async fn tower_chooses_by_a_whole_uri() {
 }
 
 #[tokio::test]
-async fn tower_chooses_by_the_host_header_of_a_request_that_names_only_its_path() {
+async fn tower_chooses_by_the_host_header_of_a_bare_path() {
     let config = config();
     let server = failing(CASES.len() * 2).await;
     for port in ["", ":8080"] {
@@ -201,7 +201,7 @@ async fn tower_chooses_by_the_host_header_of_a_request_that_names_only_its_path(
 }
 
 #[tokio::test]
-async fn a_request_that_names_only_its_path_may_be_told_its_scheme_by_nobody() {
+async fn nobody_may_name_the_scheme_of_a_bare_path() {
     let server = failing(2).await;
     let mut request = request("GET", "/");
     request

@@ -131,7 +131,7 @@ async fn the_last_answer_comes_whole_and_unchanged() {
 }
 
 #[tokio::test]
-async fn fail_is_an_error_with_the_report_where_the_error_type_can_be_one() {
+async fn fail_is_an_error_with_the_report_where_possible() {
     for (stack, way) in each().filter(|(stack, _)| stack.can_fail()) {
         let (told, _server) = exhausted(stack, way, &Kit::new(document(way, &json!("fail")))).await;
         let error = told.result.unwrap_err();
@@ -144,7 +144,7 @@ async fn fail_is_an_error_with_the_report_where_the_error_type_can_be_one() {
 }
 
 #[tokio::test]
-async fn fail_leaves_the_answer_as_it_is_where_the_error_type_cannot_be_one() {
+async fn fail_leaves_the_answer_where_no_error_can_tell() {
     for (stack, way) in each().filter(|(stack, _)| !stack.can_fail()) {
         let why = format!("{stack:?} {way:?}");
         let (told, server) = exhausted(stack, way, &Kit::new(document(way, &json!("fail")))).await;
@@ -285,7 +285,7 @@ fn assert_letter(letters: &Mutex<Vec<Letter>>, service: &str, uri: &str, way: Wa
 }
 
 #[tokio::test]
-async fn a_dead_letter_has_the_requests_head_and_the_caller_the_last_answer() {
+async fn a_dead_letter_has_the_head_and_the_caller_the_answer() {
     for (stack, way) in each() {
         let why = format!("{stack:?} {way:?}");
         let (kit, letters) = with_letters(document(way, &json!({"dead_letter": "outbox"})));

@@ -217,7 +217,7 @@ impl AddAssign for Seen {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_must_be_processed_once_is_whatever_the_rules_say() {
+async fn what_must_run_once_does_whatever_the_rules_say() {
     let Some(seen) = play_all::<Seen, _>(SCHEDULES, play).await else {
         return;
     };

@@ -184,7 +184,7 @@ async fn no_longer_than_the_deadline_either() {
 }
 
 #[tokio::test]
-async fn after_two_seconds_a_retry_goes_out_on_a_connection_of_its_own() {
+async fn after_two_seconds_a_retry_has_its_own_connection() {
     for stack in STACKS {
         let server = FaultServer::start([Act::StallBody(503)]).await;
         let kit = looking("retry");
@@ -312,7 +312,7 @@ async fn a_call_that_is_dropped_before_its_retry_gets_the_token_back() {
 }
 
 #[tokio::test]
-async fn over_http2_a_dropped_call_resets_its_stream_and_keeps_the_connection() {
+async fn over_http2_a_dropped_call_resets_only_its_stream() {
     for stack in STACKS {
         let server = Http2Server::start([http2_server::Act::StallBody(503)]).await;
         let kit = looking("retry").speaking(Speaks::Http2);

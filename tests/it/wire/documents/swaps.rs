@@ -209,14 +209,14 @@ async fn assert_tokens(kit: &Kit, first: &FaultServer, at_second: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_request_is_judged_by_one_document_and_none_is_lost_or_doubled() {
+async fn every_request_is_judged_once_by_one_document() {
     for stack in STACKS {
         play(stack).await;
     }
 }
 
 #[tokio::test]
-async fn a_request_under_way_keeps_its_document_and_the_next_one_has_the_new() {
+async fn a_request_keeps_its_document_and_the_next_has_the_new() {
     for stack in STACKS {
         let first = FaultServer::start([503, 503].map(Act::status)).await;
         let second = FaultServer::start([502, 502].map(Act::status)).await;

@@ -93,7 +93,7 @@ async fn sent(method: Method, with: io::ErrorKind) -> usize {
 }
 
 #[tokio::test]
-async fn an_order_that_was_sent_is_not_sent_again_when_its_connection_becomes_unreachable() {
+async fn a_sent_order_is_not_repeated_when_its_host_is_lost() {
     for with in [
         io::ErrorKind::ConnectionRefused,
         io::ErrorKind::HostUnreachable,

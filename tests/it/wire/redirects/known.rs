@@ -163,7 +163,7 @@ async fn a_policy_below_decides_what_is_followed() {
 }
 
 #[tokio::test]
-async fn an_outer_middleware_knows_of_the_redirects_below_an_inner_one() {
+async fn an_outer_middleware_knows_of_redirects_further_in() {
     for inner in [RetryPolicy::never(), without_waits(3)] {
         let log = Log::default();
         let outer = middleware(State::Watched, without_waits(3)).observe(listener(&log));

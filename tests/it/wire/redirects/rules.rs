@@ -71,7 +71,7 @@ fn redirected_to_a_busy_page() -> Vec<Act> {
 }
 
 #[tokio::test]
-async fn a_redirected_post_is_sent_once_by_a_rule_for_idempotent_requests() {
+async fn a_redirected_post_is_sent_once_by_an_idempotent_rule() {
     for document in documents("all", "idempotent") {
         for (state, stop) in [
             (State::Watched, StopReason::NotIdempotent),
@@ -87,7 +87,7 @@ async fn a_redirected_post_is_sent_once_by_a_rule_for_idempotent_requests() {
 }
 
 #[tokio::test]
-async fn a_redirected_post_is_repeated_by_a_rule_that_says_twice_is_fine() {
+async fn a_redirected_post_is_repeated_where_twice_is_fine() {
     for document in documents("idempotent", "all") {
         for state in [State::Watched, State::Unknown] {
             for adapter in ADAPTERS {
@@ -101,7 +101,7 @@ async fn a_redirected_post_is_repeated_by_a_rule_that_says_twice_is_fine() {
 }
 
 #[tokio::test]
-async fn a_post_that_was_not_redirected_is_repeated_by_a_rule_where_known() {
+async fn a_post_known_not_redirected_is_repeated_by_a_rule() {
     for document in documents("all", "idempotent") {
         for (state, wanted) in [
             (State::Off, (StopReason::Succeeded, 2)),

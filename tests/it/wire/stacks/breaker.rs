@@ -192,7 +192,7 @@ async fn a_breaker_outside_sees_one_result_for_each_request() {
 }
 
 #[tokio::test]
-async fn a_breaking_middleware_outside_sees_one_result_for_each_request() {
+async fn a_breaker_middleware_outside_sees_one_result_per_request() {
     let server = FaultServer::start(acts()).await;
     let setup = Setup::new(fixed(2, Duration::ZERO));
     let circuit = Circuit::new(&setup.clock);
@@ -208,7 +208,7 @@ async fn a_breaking_middleware_outside_sees_one_result_for_each_request() {
 }
 
 #[tokio::test]
-async fn a_breaker_inside_counts_attempts_and_its_refusal_ends_the_retries() {
+async fn a_breaker_inside_counts_attempts_and_ends_the_retries() {
     let server = FaultServer::start([(); 9].map(|()| Act::status(503))).await;
     let setup = Setup::new(fixed(8, Duration::ZERO));
     let circuit = Circuit::new(&setup.clock);

@@ -42,7 +42,7 @@ async fn a_limit_inside_has_its_permit_back_while_a_retry_waits() {
 }
 
 #[tokio::test]
-async fn a_limit_outside_keeps_its_permit_until_the_last_attempt_is_over() {
+async fn a_limit_outside_keeps_its_permit_to_the_end() {
     let server = FaultServer::start([Act::status(503)]).await;
     let setup = Setup::new(fixed(1, DELAY));
     let limited = ConcurrencyLimitLayer::new(1).layer(setup.layer().layer(hyper()));
@@ -90,7 +90,7 @@ impl Middleware for Limit {
 }
 
 #[tokio::test]
-async fn a_limiting_middleware_inside_has_its_permit_back_while_a_retry_waits() {
+async fn a_limiter_inside_has_its_permit_back_in_the_wait() {
     let server = FaultServer::start([Act::status(503)]).await;
     let setup = Setup::new(fixed(1, DELAY));
     let limit = Limit(Arc::new(Semaphore::new(1)));

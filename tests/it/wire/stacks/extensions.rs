@@ -100,7 +100,7 @@ async fn failing(attempts: usize) -> FaultServer {
 }
 
 #[tokio::test]
-async fn every_request_starts_from_the_callers_and_the_last_response_is_handed_on() {
+async fn each_request_starts_afresh_and_hands_the_last_answer_on() {
     for setup in setups() {
         for failures in 0..=3 {
             let server = failing(failures).await;
@@ -131,7 +131,7 @@ fn traced(setup: &Setup, tracer: &Tracer) -> ClientWithMiddleware {
 }
 
 #[tokio::test]
-async fn every_attempt_starts_from_the_callers_map_and_leaves_the_last_ones() {
+async fn each_attempt_starts_from_the_callers_map() {
     for setup in setups() {
         for failures in 0..=3 {
             let server = failing(failures).await;
@@ -153,7 +153,7 @@ async fn every_attempt_starts_from_the_callers_map_and_leaves_the_last_ones() {
 }
 
 #[tokio::test]
-async fn the_map_has_the_last_attempts_traces_even_if_it_failed_without_an_answer() {
+async fn the_map_has_the_traces_of_a_failed_last_attempt() {
     for setup in setups() {
         let server = FaultServer::start([(); 3].map(|()| Act::ResetAfterRequest)).await;
         let tracer = Tracer::default();

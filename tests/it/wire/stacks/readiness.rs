@@ -110,7 +110,7 @@ async fn the_caller_gets_the_last_error_as_it_was() {
 }
 
 #[tokio::test]
-async fn where_the_answer_was_let_go_the_caller_gets_what_the_service_says() {
+async fn after_a_dropped_answer_the_caller_gets_the_services_word() {
     let server = FaultServer::start([Act::status(503)]).await;
     let setup = Setup::new(fixed(2, Duration::ZERO));
     let layer = setup.layer().drain_limit("answer".len() - 1, SECOND);

@@ -22,7 +22,7 @@ fn request(server: &FaultServer) -> Request<Full<Bytes>> {
 }
 
 #[tokio::test]
-async fn a_timeout_inside_is_retried_once_the_policy_was_taught_its_error() {
+async fn a_timeout_inside_is_retried_once_it_is_taught() {
     let stopped = TokioStopped::new();
     let server = FaultServer::start([Act::StallHead]).await;
     let policy = fixed(1, Duration::ZERO);
@@ -99,7 +99,7 @@ where
 }
 
 #[tokio::test]
-async fn a_timeout_outside_bounds_the_whole_call_and_gives_the_token_back() {
+async fn a_timeout_outside_ends_the_call_and_gives_the_token_back() {
     let stopped = TokioStopped::new();
     let server = FaultServer::start([(); 9].map(|()| Act::status(503))).await;
     let setup = Setup::new(fixed(9, DELAY));

@@ -167,7 +167,7 @@ fn of_services() -> Vec<Value> {
 }
 
 #[test]
-fn a_document_of_the_wrong_shape_is_refused_by_the_schema_and_by_the_loader() {
+fn the_schema_and_the_loader_refuse_a_wrong_shape() {
     let validator = validator();
     let parts = [of_the_document(), of_retry(), of_rules(), of_services()];
     for document in parts.into_iter().flatten() {
@@ -265,7 +265,7 @@ fn of_limits() -> Vec<(Value, &'static str)> {
 }
 
 #[test]
-fn what_only_the_whole_document_shows_is_refused_by_the_loader_alone() {
+fn what_only_the_whole_shows_the_loader_alone_refuses() {
     let validator = validator();
     for (document, why) in of_names().into_iter().chain(of_limits()) {
         let errors = load(&document).unwrap_err();

@@ -29,7 +29,7 @@ async fn the_deadline_goes_on() {
 }
 
 #[tokio::test]
-async fn a_deadline_of_the_other_services_own_begins_there_and_ends_no_later() {
+async fn another_services_deadline_begins_there_ends_no_later() {
     for (own, seconds) in [("1000s 1ms", 2), ("100000s 1ms", 3)] {
         for stack in STACKS {
             let failing = || [(); 9].map(|()| Act::status(503));
