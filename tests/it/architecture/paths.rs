@@ -1,8 +1,10 @@
 //! The paths that a source file names, each with the module in which it stands.
 
-use super::tokens::tokens;
+use super::tokens::{code, words};
+use syn::visit::{self, Visit};
+use syn::{Ident, ItemMod, ItemUse, Macro, QSelf, UseTree};
 
-/// A path of at least two words, such as `crate::policy::Moment`.
+/// A path of at least two words, such as `crate::policy::Moment`, or what is imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
     /// The module in which the path stands, from the crate's root.
@@ -17,134 +19,109 @@ pub(super) struct Source {
     pub(super) paths: Vec<Named>,
     /// The modules that the file declares.
     pub(super) children: Vec<String>,
+    /// The module around the place that is read.
+    inside: Vec<String>,
+    /// The next path begins at a type: `<a::B>::c`.
+    of_type: bool,
 }
 
 impl Source {
     /// `module` is the file's own, such as `policy::session`; empty for the crate's root.
     pub(super) fn read(module: &str, text: &str) -> Self {
-        let module: Vec<String> = match module {
-            "" => Vec::new(),
-            module => module.split("::").map(str::to_owned).collect(),
+        let words = module.split("::").filter(|word| !word.is_empty());
+        let module: Vec<String> = words.map(str::to_owned).collect();
+        let mut source = Self {
+            inside: module.clone(),
+            module,
+            paths: Vec::new(),
+            children: Vec::new(),
+            of_type: false,
         };
-        let tokens = tokens(text);
-        let mut reader = Reader {
-            tokens: &tokens,
-            at: 0,
-            depth: 0,
-            inner: Vec::new(),
-            source: Self {
-                module,
-                paths: Vec::new(),
-                children: Vec::new(),
-            },
-        };
-        while reader.at < tokens.len() {
-            reader.step();
-        }
-        reader.source
-    }
-}
-
-struct Reader<'a> {
-    tokens: &'a [&'a str],
-    at: usize,
-    depth: usize,
-    /// The modules in braces around this place, each with its depth.
-    inner: Vec<(usize, String)>,
-    source: Source,
-}
-
-impl<'a> Reader<'a> {
-    fn token(&self, ahead: usize) -> &'a str {
-        self.tokens.get(self.at + ahead).copied().unwrap_or("")
-    }
-
-    fn step(&mut self) {
-        match self.token(0) {
-            "{" => self.depth += 1,
-            "}" => self.close(),
-            "mod" if is_name(self.token(1)) => self.open_module(),
-            "use" if self.token(1) != "<" => return self.import(),
-            "." => self.at += usize::from(is_name(self.token(1))),
-            ">" if self.token(1) == "::" => self.at += 1 + usize::from(is_name(self.token(2))),
-            token if token == "::" || is_name(token) => return self.path(),
-            _ => {}
-        }
-        self.at += 1;
-    }
-
-    fn close(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-        self.inner.retain(|(depth, _)| *depth <= self.depth);
-    }
-
-    fn open_module(&mut self) {
-        let name = self.token(1).to_owned();
-        self.source.children.push(name.clone());
-        if self.token(2) == "{" {
-            self.depth += 1;
-            self.inner.push((self.depth, name));
-        }
-        self.at += 2;
-    }
-
-    fn import(&mut self) {
-        self.at += 1;
-        self.tree(&[]);
-    }
-
-    /// One branch of what is imported, with the words that lead to it.
-    fn tree(&mut self, before: &[String]) {
-        let mut words = before.to_vec();
-        loop {
-            match self.token(0) {
-                "{" => return self.group(&words),
-                "::" if words.is_empty() => words.push(String::new()),
-                "::" => {}
-                "as" => self.at += 1,
-                "," | "}" | ";" | "" => break,
-                word => words.push(word.to_owned()),
-            }
-            self.at += 1;
-        }
-        self.name(words);
-    }
-
-    fn group(&mut self, before: &[String]) {
-        self.at += 1;
-        while !matches!(self.token(0), "}" | "") {
-            match self.token(0) {
-                "," => self.at += 1,
-                _ => self.tree(before),
-            }
-        }
-        self.at += 1;
-    }
-
-    /// A path in an expression or a type.
-    fn path(&mut self) {
-        let mut words = match self.token(0) {
-            "::" => vec![String::new()],
-            _ => Vec::new(),
-        };
-        self.at += usize::from(!words.is_empty());
-        while is_name(self.token(0)) || self.token(0) == "*" {
-            words.push(self.token(0).to_owned());
-            self.at += 1;
-            if self.token(0) != "::" {
-                break;
-            }
-            self.at += 1;
-        }
-        if words.len() > 1 {
-            self.name(words);
-        }
+        source.visit_file(&syn::parse2(code(text)).unwrap());
+        source
     }
 
     fn name(&mut self, words: Vec<String>) {
-        let inner = self.inner.iter().map(|(_, name)| name);
-        let inside = self.source.module.iter().chain(inner).cloned().collect();
-        self.source.paths.push(Named { inside, words });
+        let inside = self.inside.clone();
+        self.paths.push(Named { inside, words });
+    }
+
+    /// One branch of what is imported, with the words that lead to it.
+    fn tree(&mut self, before: &[String], tree: &UseTree) {
+        let with = |name: &Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree),
+            UseTree::Name(name) => self.name(with(&name.ident)),
+            UseTree::Rename(rename) => self.name(with(&rename.ident)),
+            UseTree::Glob(_) => self.name([before, &["*".to_owned()]].concat()),
+            UseTree::Group(group) => group.items.iter().for_each(|item| self.tree(before, item)),
+        }
+    }
+
+    /// A path among the words of a macro, which need not be Rust; gives the place after it.
+    fn scan(&mut self, words: &[String], mut at: usize, before: &[String]) -> usize {
+        let word = |at: usize| words.get(at).map_or("", String::as_str);
+        let mut path = before.to_vec();
+        while is_name(word(at)) || word(at) == "*" {
+            path.push(word(at).to_owned());
+            at += 1;
+            if word(at) != "::" {
+                break;
+            }
+            at += 1;
+            if word(at) == "{" {
+                while !matches!(word(at), "}" | "") {
+                    at = self.scan(words, at + 1, &path);
+                }
+                return at + 1;
+            }
+        }
+        if path.len() > 1 {
+            self.name(path);
+        }
+        at
+    }
+}
+
+impl<'ast> Visit<'ast> for Source {
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        let name = item.ident.to_string();
+        self.children.push(name.clone());
+        self.inside.push(name);
+        visit::visit_item_mod(self, item);
+        self.inside.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let before = Vec::from_iter(item.leading_colon.as_ref().map(|_| String::new()));
+        self.tree(&before, &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let mut words = Vec::from_iter(path.leading_colon.as_ref().map(|_| String::new()));
+        words.extend(
+            path.segments
+                .iter()
+                .map(|segment| segment.ident.to_string()),
+        );
+        if words.len() > 1 && !std::mem::take(&mut self.of_type) {
+            self.name(words);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_qself(&mut self, qualified: &'ast QSelf) {
+        visit::visit_qself(self, qualified);
+        self.of_type = qualified.position == 0;
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        visit::visit_macro(self, call);
+        let words = words(call.tokens.clone());
+        let mut at = 0;
+        while at < words.len() {
+            at = self.scan(&words, at, &[]).max(at + 1);
+        }
     }
 }
 
@@ -196,9 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn a_macro_is_searched_too() {
+        assert_eq!(
+            named("m! { use $crate::{a::B, c::*}; d * e::f; g: h }"),
+            ["own: crate::a::B", "own: crate::c::*", "own: e::f"]
+        );
+    }
+
+    #[test]
     fn the_inner_modules_around_a_path_are_known() {
         assert_eq!(
-            named("mod a { mod b { c::d(); } e::f(); } mod g; fn h() { i::j(); }"),
+            named("mod a { mod b { type C = c::d; } type E = e::f; } mod g; fn h() { i::j(); }"),
             ["own::a::b: c::d", "own::a: e::f", "own: i::j"]
         );
     }
