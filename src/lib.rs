@@ -42,6 +42,7 @@
 //! | you want to | look at |
 //! |---|---|
 //! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
+//! | say what follows from an answer or an error | [`rules`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
@@ -181,6 +182,7 @@ pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub use client::{Answer, Replay, ReplayBody, Resend, RetryBody};
 pub use error::{AttemptTimeout, ConfigError};
+pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Cap, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,

@@ -97,6 +97,7 @@ pub(crate) enum Overrides {
 impl Route {
     pub(crate) fn new(policy: RetryPolicy) -> Self {
         Self {
+            keeps_head: policy.may_respond(),
             policy,
             budget: Budgets::One(RetryBudget::default()),
             service: None,
@@ -105,7 +106,6 @@ impl Route {
             destinations: Arc::default(),
             dead_letters: Arc::default(),
             base: None,
-            keeps_head: false,
         }
     }
 

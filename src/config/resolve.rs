@@ -139,7 +139,7 @@ impl Resolver<'_> {
             _ => 0,
         };
         let builder = RetryPolicy::builder()
-            .rules(name, rules)
+            .of_document(name, rules)
             .never(value(&retry.limit) == Some(Limit::Never))
             .max_retries(limit)
             .backoff(self.backoff(retry))

@@ -68,7 +68,12 @@ fn summary<'a>(
 fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
     let rules = policy.rules();
     let named = rules.list.iter();
-    let named = named.map(|rule| (rule.name.to_string(), rule.action.to_string()));
+    let named = named.map(|rule| {
+        (
+            rule.name().unwrap_or_default().to_owned(),
+            rule.action.to_string(),
+        )
+    });
     let otherwise = match &rules.otherwise {
         Action::Classify => None,
         otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),

@@ -70,6 +70,10 @@ impl Backoff {
         Self::new(Growth::None)
     }
 
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self.growth, Growth::None)
+    }
+
     /// The same ceiling before every retry.
     #[must_use]
     pub fn fixed(delay: Duration) -> Self {

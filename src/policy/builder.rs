@@ -1,5 +1,7 @@
 //! Builds a policy from settings, and refuses settings that cannot work.
 
+mod rules;
+
 use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
 use crate::error::ConfigError;
@@ -15,6 +17,10 @@ pub struct RetryPolicyBuilder {
     settings: Settings,
     max_retries: Option<u32>,
     max_attempts: Option<u32>,
+    /// What a setter could not take.
+    refused: Option<ConfigError>,
+    /// A document has its own words for rules that cannot work.
+    is_of_document: bool,
 }
 
 impl RetryPolicy {
@@ -31,6 +37,8 @@ impl RetryPolicy {
             settings: Settings::clone(&self.0),
             max_retries: None,
             max_attempts: None,
+            refused: None,
+            is_of_document: false,
         }
     }
 }
@@ -185,15 +193,19 @@ impl RetryPolicyBuilder {
     }
 
     #[cfg(feature = "serde")]
-    pub(crate) fn rules(
+    pub(crate) fn of_document(
         self,
         name: impl Into<std::borrow::Cow<'static, str>>,
         rules: super::Rules,
     ) -> Self {
-        self.with(|settings| {
+        let builder = self.with(|settings| {
             settings.name = name.into();
             settings.rules = rules;
-        })
+        });
+        Self {
+            is_of_document: true,
+            ..builder
+        }
     }
 
     /// Builds the policy.
@@ -203,6 +215,9 @@ impl RetryPolicyBuilder {
     /// A [`ConfigError`] that names the first field that cannot work.
     pub fn build(self) -> Result<RetryPolicy, ConfigError> {
         let max_retries = self.limit()?;
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
         let settings = Settings {
             max_retries,
             never: self.settings.never && max_retries == 0,
@@ -211,6 +226,9 @@ impl RetryPolicyBuilder {
             ..self.settings
         };
         settings.check()?;
+        if !self.is_of_document {
+            settings.check_waits()?;
+        }
         Ok(RetryPolicy(Arc::new(settings)))
     }
 

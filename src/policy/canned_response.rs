@@ -5,16 +5,55 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A response that no server has sent.
+///
+/// ```
+/// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+/// use http_retry::RetryPolicy;
+/// use http_retry::rules::{CannedResponse, OnExhausted};
+///
+/// let json = HeaderValue::from_static("application/json");
+/// let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE)
+///     .headers(HeaderMap::from_iter([(http::header::CONTENT_TYPE, json)]))
+///     .body(r#"{"error": "try again later"}"#);
+/// let policy = RetryPolicy::user_facing()
+///     .to_builder()
+///     .on_exhausted(OnExhausted::Respond(later))
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
-#[doc(hidden)]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(unreachable_pub, reason = "a trait of the adapters names it")
-)]
+#[must_use]
 pub struct CannedResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: Arc<HeaderMap>,
     pub(crate) body: Arc<str>,
+}
+
+impl CannedResponse {
+    /// A response of this status, without headers and with an empty body.
+    pub fn new(status: StatusCode) -> Self {
+        Self {
+            status,
+            headers: Arc::default(),
+            body: "".into(),
+        }
+    }
+
+    /// Its headers, in the place of those given before.
+    pub fn headers(self, headers: HeaderMap) -> Self {
+        Self {
+            headers: Arc::new(headers),
+            ..self
+        }
+    }
+
+    /// Its body.
+    pub fn body(self, body: impl Into<Arc<str>>) -> Self {
+        Self {
+            body: body.into(),
+            ..self
+        }
+    }
 }
 
 /// Without headers and body, which may hold a secret.

@@ -1,6 +1,6 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
-use super::rules::{Action, Counter, Rule, ServerDelays, Wait};
+use super::rules::{Action, Counter, ServerDelays, Wait};
 use super::worst_case::{AtGate, WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -72,8 +72,9 @@ impl Settings {
     }
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
-        for Rule { name, action, .. } in self.rules.list.iter() {
-            writeln!(text, "  rule {name}: {action}")?;
+        for rule in self.rules.list.iter() {
+            let name = rule.name().unwrap_or_default();
+            writeln!(text, "  rule {name}: {}", rule.action)?;
         }
         match &self.rules.otherwise {
             Action::Classify => Ok(()),

@@ -22,7 +22,7 @@ mod reason;
 mod request_facts;
 mod request_override;
 mod rewrite;
-mod rules;
+pub mod rules;
 mod session;
 mod verdict;
 mod worst_case;
@@ -190,6 +190,16 @@ impl RetryPolicy {
     /// What holds back the start of streamed answers, if anything does.
     pub(crate) fn streams(&self) -> Option<&dyn HoldStreams> {
         self.0.streams.as_deref()
+    }
+
+    /// Whether a response of its own may take the place of the last outcome.
+    pub(crate) fn may_respond(&self) -> bool {
+        self.0.rules.may_respond()
+    }
+
+    /// Whether anything but the class of an outcome and the lists decides.
+    fn has_rules(&self) -> bool {
+        self.0.rules.speak()
     }
 
     #[cfg(feature = "serde")]

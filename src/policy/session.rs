@@ -201,7 +201,7 @@ impl RetrySession {
 
     /// The name of the rule that judged an outcome, if one did.
     pub(crate) fn rule(&self, by: By) -> Option<&Arc<str>> {
-        self.matched_rule(by).map(|rule| &rule.name)
+        self.matched_rule(by)?.name.as_ref()
     }
 
     /// What becomes of the request at its end.

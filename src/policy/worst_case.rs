@@ -212,6 +212,7 @@ impl<'a> Sources<'a> {
                 Counter::Rule => self.apart.push(&policy.0),
             },
             Action::Wait(wait) => self.waits.push(wait),
+            Action::Classify => self.together.push(self.first),
             _ => {}
         }
     }

@@ -172,7 +172,7 @@ pub struct AttemptReport {
     pub unreadable: UnreadableHeaders,
     /// Why the outcome has its class, if the policy's classifier says so.
     pub reason: Option<Reason>,
-    /// The rule of a document that judged the outcome, by its name or its place.
+    /// The rule that judged the outcome, by its name or its place.
     pub rule: Option<Arc<str>>,
     /// What was cut from the request's text before this attempt.
     pub cut: Option<TextCut>,

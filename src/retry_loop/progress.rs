@@ -64,7 +64,7 @@ pub(super) enum LastWord {
     Outcome,
     Fail(RetryReport),
     /// As if from this URL.
-    Respond(Arc<CannedResponse>, String),
+    Respond(CannedResponse, String),
 }
 
 /// How an attempt that may have a time limit ended.
@@ -421,7 +421,7 @@ impl Progress {
         let last_word = match (on_exhausted, &report, self.head) {
             (OnExhausted::Fail, Some(report), _) => LastWord::Fail(report.clone()),
             (OnExhausted::Respond(canned), _, Some(head)) => LastWord::Respond(canned, head.uri),
-            (OnExhausted::DeadLetter(name), Some(report), Some(head)) => {
+            (OnExhausted::DeadLetter { name }, Some(report), Some(head)) => {
                 if let Some(observer) = self.route.dead_letters.get(&name) {
                     observer.on_dead_letter(&DeadLetter {
                         service: &service,

@@ -21,7 +21,7 @@ impl Resolver<'_> {
             _ => {}
         }
         Rule {
-            name: Arc::clone(&spec.name),
+            name: Some(Arc::clone(&spec.name)),
             when: spec.when.clone(),
             action,
             set: spec.set.clone(),
@@ -104,12 +104,17 @@ impl Resolver<'_> {
             Exhausted::Failover(to, set) => {
                 let from = Arc::clone(&given.from);
                 inside.names.failovers.push((Arc::clone(&to.service), from));
-                OnExhausted::Failover(to.clone(), set.clone())
+                OnExhausted::Failover {
+                    to: to.clone(),
+                    set: set.clone(),
+                }
             }
             Exhausted::DeadLetter(name) => {
                 self.check_dead_letter(given, name);
                 inside.names.dead_letters.insert(Arc::clone(name));
-                OnExhausted::DeadLetter(Arc::clone(name))
+                OnExhausted::DeadLetter {
+                    name: Arc::clone(name),
+                }
             }
             Exhausted::Respond => {
                 let Some(status) = value(&retry.respond_status) else {
@@ -120,11 +125,11 @@ impl Resolver<'_> {
                     return OnExhausted::Last;
                 };
                 inside.names.responds = true;
-                OnExhausted::Respond(Arc::new(CannedResponse {
+                OnExhausted::Respond(CannedResponse {
                     status,
                     headers: value(&retry.respond_headers).unwrap_or_default(),
                     body: value(&retry.respond_body).unwrap_or_default(),
-                }))
+                })
             }
         }
     }

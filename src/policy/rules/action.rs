@@ -6,53 +6,97 @@ use std::time::Duration;
 
 /// What is done about an outcome.
 #[derive(Debug, Clone, Default)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
-pub(crate) enum Action {
-    /// The class of the outcome decides.
+#[non_exhaustive]
+pub enum Action {
+    /// The class of the outcome decides, as where there are no rules. The default.
     #[default]
     Classify,
     /// The caller gets the outcome as it is.
     Accept,
-    /// The caller gets an error.
+    /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer only after
+    /// `boxed_errors()`, and else the outcome, since an error needs a type that holds it.
     Fail,
-    /// Accept a success, fail anything else.
+    /// Accepts a success, fails anything else.
     ByOutcome,
-    /// No more attempts.
+    /// No more attempts; the caller gets the outcome.
     Stop,
-    /// Another attempt, by a policy whose own rules do not count.
+    /// Another attempt, by this policy: its limits, backoff, methods, `retry_on`, `stop_on`, `counter` and
+    /// `on_exhausted` hold, and it has no rules of its own. Outcomes are classified by the request's policy, and the gate
+    /// is that of the request's policy.
     Retry(RetryPolicy),
-    /// Another attempt that counts as no retry.
+    /// Another attempt that counts as no retry and costs no token: polling.
     Wait(Wait),
-    /// The next attempt goes to another service.
+    /// The next attempt goes to another service. A document alone says so, since it alone knows services.
     Failover(Failover),
 }
 
 impl Action {
     /// Whether it may lead to another attempt by its own word.
-    #[cfg(feature = "serde")]
     pub(crate) fn sends_again(&self) -> bool {
         matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
     }
 }
 
-/// How a rule waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wait {
-    /// Before each attempt; else as long as the server asks, else the policy's backoff.
+/// How a rule waits for an answer that is not ready yet: how long before each attempt, how often, and how long in all.
+///
+/// ```
+/// use http_retry::rules::Wait;
+/// use std::time::Duration;
+///
+/// let poll = Wait::new().delay(Duration::from_secs(5)).at_most(60);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Wait {
     pub(crate) delay: Option<Duration>,
-    /// How often.
     pub(crate) at_most: Option<u32>,
-    /// How long in all, from the first such outcome to the last attempt.
     pub(crate) max: Option<Duration>,
+}
+
+impl Wait {
+    /// Waits as long as the server asks, else as long as the policy's backoff says. It needs an end:
+    /// [`at_most`](Self::at_most), [`max`](Self::max) or a deadline of the policy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long to wait before each attempt, above 0; longer where the server asks for more.
+    pub fn delay(self, delay: Duration) -> Self {
+        Self {
+            delay: Some(delay),
+            ..self
+        }
+    }
+
+    /// How often to wait, at least once. Default any number of times.
+    pub fn at_most(self, times: u32) -> Self {
+        Self {
+            at_most: Some(times),
+            ..self
+        }
+    }
+
+    /// How long to wait in all, from the first such outcome to the last attempt. Default any time.
+    pub fn max(self, max: Duration) -> Self {
+        Self {
+            max: Some(max),
+            ..self
+        }
+    }
 }
 
 /// Another service that a request goes on at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failover {
+pub struct Failover {
     pub(crate) service: Arc<str>,
     /// What makes a request the same to one of the two servers makes it the same to the other.
     pub(crate) same_keys: bool,
+}
+
+impl Failover {
+    /// The service's name in the document.
+    #[must_use]
+    pub fn service(&self) -> &str {
+        &self.service
+    }
 }

@@ -1,27 +1,45 @@
-//! Conditions on an outcome: what the rules of a document are made of.
+//! Conditions on an outcome: what rules are made of.
 
-use crate::policy::classify::{Class, ErrorKind};
-use crate::policy::error_body::ErrorBody;
-use crate::policy::outcome::Outcome;
-use http::{HeaderMap, HeaderName, Method};
-use std::ops::RangeInclusive;
+mod holds;
+
+pub(crate) use holds::Seen;
+pub(super) use holds::{all, any};
+
+use crate::error::ConfigError;
+use http::{HeaderName, Method};
+use std::ops::{Bound, Not, RangeBounds, RangeInclusive};
 use std::sync::Arc;
 
-/// All of its tests must hold; with none it always does.
+/// A condition on how an attempt ended: what a [`Rule`](super::Rule) looks at, and `retry_on` and `stop_on`.
+///
+/// Conditions are joined by [`and`](Self::and), [`or`](Self::or) and `!`. One on what a body says makes the layer read
+/// the first 64 KiB of the response where it failed and the rest of the condition holds; the body of a success is never
+/// read, and says nothing.
+///
+/// ```
+/// use http_retry::rules::{Condition, ErrorGroup};
+///
+/// let busy = Condition::status([409, 423])?.and(Condition::message("locked")?);
+/// let lost = Condition::error(ErrorGroup::Reset).and(Condition::attempt(..=2)?);
+/// let either = busy.or(lost);
+/// let other_failures = Condition::status(500..=599)?.and(!Condition::status([501])?);
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Condition(pub(crate) Arc<[Test]>);
+#[must_use]
+pub struct Condition(pub(crate) Arc<[Test]>);
 
 /// One condition. A list means "one of".
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
 pub(crate) enum Test {
     Outcome(ResultKind),
     Status(Vec<RangeInclusive<u16>>),
     Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
+    #[cfg_attr(
+        not(any(feature = "serde", feature = "llm")),
+        expect(dead_code, reason = "only these features read JSON")
+    )]
     Code(Vec<String>),
     /// A part of an error body or of an error's words, in lower case.
     Message(Vec<String>),
@@ -31,34 +49,38 @@ pub(crate) enum Test {
     Retryable(bool),
     Idempotent(bool),
     Any(Vec<Condition>),
+    #[cfg_attr(
+        not(any(feature = "serde", test)),
+        expect(dead_code, reason = "in code the tests of both stand side by side")
+    )]
     All(Vec<Condition>),
     Not(Condition),
 }
 
 /// How an attempt ended, as far as its class goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
 pub(crate) enum ResultKind {
     Ok,
     Error,
 }
 
-/// Kinds of errors under the words that an operator uses.
+/// Kinds of errors, under the words that an operator uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
-pub(crate) enum ErrorGroup {
+#[non_exhaustive]
+pub enum ErrorGroup {
+    /// Any error in place of a response.
     Any,
+    /// No connection came about, by refusal or in time.
     Connect,
+    /// A time limit, of connecting too.
     Timeout,
+    /// The connection broke before the whole response head was there.
     Reset,
+    /// The host's name leads nowhere.
     Dns,
+    /// The TLS handshake or a certificate failed.
     Tls,
+    /// The body broke, or is not what it should be.
     Body,
 }
 
@@ -69,217 +91,163 @@ pub(crate) struct HeaderTest {
     pub(crate) values: Option<Vec<String>>,
 }
 
-/// All that a condition may look at.
-pub(crate) struct Seen<'a> {
-    pub(crate) outcome: &'a Outcome<'a>,
-    /// The attempt that ended: 1, 2, and so on.
-    pub(crate) attempt: u32,
-    pub(crate) method: Option<&'a Method>,
-    pub(crate) idempotent: bool,
-    /// Nothing more will be read: what is not known does not hold.
-    pub(crate) final_word: bool,
-}
-
 impl Condition {
-    /// Whether all tests hold; nothing where that depends on what has not been read yet.
-    pub(crate) fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
-        all(self.0.iter().map(|test| test.holds(seen)))
+    /// Holds for every outcome.
+    pub fn always() -> Self {
+        Self::default()
     }
 
-    pub(crate) fn is_always(&self) -> bool {
-        self.0.is_empty()
+    /// Holds for a success, as the policy classifies it.
+    pub fn success() -> Self {
+        Self::of(Test::Outcome(ResultKind::Ok))
     }
-}
 
-impl Test {
-    fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
-        let outcome = seen.outcome;
-        Some(match self {
-            Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
-            Self::Outcome(ResultKind::Error) => outcome.class() != Class::Success,
-            Self::Status(ranges) => outcome.status().is_some_and(|status| {
-                let status = status.as_u16();
-                ranges.iter().any(|range| range.contains(&status))
-            }),
-            Self::Error(troubles) => outcome
-                .error_kind()
-                .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
-            Self::Code(codes) => {
-                return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
+    /// Holds for all but a success: for errors, and for responses that the policy does not classify as one.
+    pub fn failure() -> Self {
+        Self::of(Test::Outcome(ResultKind::Error))
+    }
+
+    /// Holds for responses of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
+    /// `500..=599`.
+    ///
+    /// # Errors
+    ///
+    /// No status, or one out of bounds.
+    pub fn status(statuses: impl IntoIterator<Item = u16>) -> Result<Self, ConfigError> {
+        let mut ranges: Vec<RangeInclusive<u16>> = Vec::new();
+        for status in statuses {
+            if !(100..=999).contains(&status) {
+                return Err(ConfigError::new("status", status, "must be 100 to 999"));
             }
-            Self::Message(parts) => {
-                return seen.read(|read| parts.iter().any(|part| read.text.contains(part)));
+            match ranges.pop() {
+                Some(last) if last.end().checked_add(1) == Some(status) => {
+                    ranges.push(*last.start()..=status);
+                }
+                last => {
+                    ranges.extend(last);
+                    ranges.push(status..=status);
+                }
             }
-            Self::Header(tests) => outcome
-                .headers()
-                .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
-            Self::Method(methods) => seen.method.is_some_and(|own| methods.contains(own)),
-            Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&seen.attempt)),
-            Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
-            Self::Idempotent(wanted) => seen.idempotent == *wanted,
-            Self::Any(several) => return any(several.iter().map(|when| when.holds(seen))),
-            Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
-            Self::Not(when) => !when.holds(seen)?,
-        })
+        }
+        match ranges.is_empty() {
+            true => Err(ConfigError::new("status", "no status", "give at least one")),
+            false => Ok(Self::of(Test::Status(ranges))),
+        }
+    }
+
+    /// Holds for errors of this group.
+    pub fn error(group: ErrorGroup) -> Self {
+        Self::of(Test::Error(vec![group]))
+    }
+
+    /// Holds where a JSON error body has this token under one of the keys that APIs use for it (`code`, `type`, `status`,
+    /// `reason` and the like), written just so.
+    ///
+    /// # Errors
+    ///
+    /// An empty token.
+    #[cfg(any(feature = "serde", feature = "llm"))]
+    pub fn code(code: impl Into<String>) -> Result<Self, ConfigError> {
+        let code = not_empty("code", code.into())?;
+        Ok(Self::of(Test::Code(vec![code])))
+    }
+
+    /// Holds where the start of an error body, or an error's words, contain this text; case does not matter.
+    ///
+    /// # Errors
+    ///
+    /// An empty text.
+    pub fn message(part: impl AsRef<str>) -> Result<Self, ConfigError> {
+        let part = not_empty("message", part.as_ref().to_lowercase())?;
+        Ok(Self::of(Test::Message(vec![part])))
+    }
+
+    /// Holds for responses with this header, whatever its value.
+    pub fn header(name: HeaderName) -> Self {
+        Self::of(Test::Header(vec![HeaderTest { name, values: None }]))
+    }
+
+    /// Holds for responses where this header has this value; case does not matter.
+    pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
+        let values = Some(vec![value.into()]);
+        Self::of(Test::Header(vec![HeaderTest { name, values }]))
+    }
+
+    /// Holds for requests of this method.
+    pub fn method(method: Method) -> Self {
+        Self::of(Test::Method(vec![method]))
+    }
+
+    /// Holds after these attempts; the first is 1. `..3` is the first two.
+    ///
+    /// # Errors
+    ///
+    /// A range that holds no attempt, or one that starts at 0.
+    pub fn attempt(attempts: impl RangeBounds<u32>) -> Result<Self, ConfigError> {
+        let first = match attempts.start_bound() {
+            Bound::Included(first) => *first,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 1,
+        };
+        let last = match attempts.end_bound() {
+            Bound::Included(last) => *last,
+            Bound::Excluded(end) => end.saturating_sub(1),
+            Bound::Unbounded => u32::MAX,
+        };
+        if first == 0 || first > last {
+            let given = format!("{first} to {last}");
+            let allowed = "must hold at least one attempt, the first being 1";
+            return Err(ConfigError::new("attempt", given, allowed));
+        }
+        Ok(Self::of(Test::Attempt(vec![first..=last])))
+    }
+
+    /// Holds for outcomes that repeating may help, as the policy classifies them: transient or throttled.
+    pub fn retryable() -> Self {
+        Self::of(Test::Retryable(true))
+    }
+
+    /// Holds for requests that do no more twice than once: by their method, an idempotency key, their own word or the
+    /// policy's [`Methods`](crate::Methods).
+    pub fn idempotent() -> Self {
+        Self::of(Test::Idempotent(true))
+    }
+
+    /// Holds where both do.
+    pub fn and(self, other: Self) -> Self {
+        let both = [self, other];
+        Self(both.iter().flat_map(|one| one.0.iter().cloned()).collect())
+    }
+
+    /// Holds where one of the two does.
+    pub fn or(self, other: Self) -> Self {
+        Self::of(Test::Any(vec![self, other]))
+    }
+
+    fn of(test: Test) -> Self {
+        Self([test].into())
     }
 }
 
-impl Seen<'_> {
-    /// Only what failed is read: the body of a success belongs to the caller alone.
-    fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
-        if self.outcome.class() == Class::Success {
-            return Some(false);
-        }
-        match self.outcome.error_body() {
-            Some(body) => Some(holds(body)),
-            None => self.final_word.then_some(false),
-        }
+impl Not for Condition {
+    type Output = Self;
+
+    /// Holds where the condition does not.
+    fn not(self) -> Self {
+        Self::of(Test::Not(self))
     }
 }
 
-impl ErrorGroup {
-    fn covers(self, kind: ErrorKind) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Connect => matches!(kind, ErrorKind::Connect | ErrorKind::ConnectTimeout),
-            Self::Timeout => kind.is_timeout(),
-            Self::Reset => matches!(
-                kind,
-                ErrorKind::Reset
-                    | ErrorKind::Incomplete
-                    | ErrorKind::Http2
-                    | ErrorKind::NotProcessed
-            ),
-            Self::Dns => kind == ErrorKind::Dns,
-            Self::Tls => matches!(kind, ErrorKind::Tls | ErrorKind::Certificate),
-            Self::Body => matches!(kind, ErrorKind::Body | ErrorKind::Decode),
-        }
+fn not_empty(field: &'static str, text: String) -> Result<String, ConfigError> {
+    match text.is_empty() {
+        true => Err(ConfigError::new(
+            field,
+            "an empty text",
+            "give something to look for",
+        )),
+        false => Ok(text),
     }
-}
-
-impl HeaderTest {
-    fn holds(&self, headers: &HeaderMap) -> bool {
-        let mut found = headers.get_all(&self.name).iter();
-        match &self.values {
-            None => found.next().is_some(),
-            Some(wanted) => found.any(|value| {
-                let value = value.as_bytes().trim_ascii();
-                wanted
-                    .iter()
-                    .any(|wanted| value.eq_ignore_ascii_case(wanted.as_bytes()))
-            }),
-        }
-    }
-}
-
-fn is_retryable(outcome: &Outcome<'_>) -> bool {
-    matches!(outcome.class(), Class::Transient | Class::Throttled)
-}
-
-/// False beats unknown, and unknown beats true.
-pub(super) fn all(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut known = true;
-    for test in tests {
-        match test {
-            Some(false) => return Some(false),
-            Some(true) => {}
-            None => known = false,
-        }
-    }
-    known.then_some(true)
-}
-
-/// True beats unknown, and unknown beats false.
-pub(super) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use http::StatusCode;
-
-    fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
-        Condition([test].into()).holds(&Seen {
-            outcome,
-            attempt: 1,
-            method: Some(&Method::GET),
-            idempotent: true,
-            final_word,
-        })
-    }
-
-    fn message() -> Test {
-        Test::Message(vec!["slow down".into()])
-    }
-
-    fn status(range: RangeInclusive<u16>) -> Test {
-        Test::Status(vec![range])
-    }
-
-    #[test]
-    fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
-        let headers = HeaderMap::new();
-        let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-        assert_eq!(holds(message(), &failed, false), None);
-        assert_eq!(holds(message(), &failed, true), Some(false));
-        let body = ErrorBody {
-            text: "please slow down now".into(),
-            ..ErrorBody::default()
-        };
-        let read = failed.with_error_body(&body);
-        assert_eq!(holds(message(), &read, false), Some(true));
-    }
-
-    #[test]
-    fn a_test_of_the_head_that_fails_makes_reading_needless() {
-        let headers = HeaderMap::new();
-        let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-        let when = |first| {
-            Test::All(vec![
-                Condition([message()].into()),
-                Condition([first].into()),
-            ])
-        };
-        assert_eq!(holds(when(status(500..=599)), &failed, false), Some(false));
-        assert_eq!(holds(when(status(400..=499)), &failed, false), None);
-        let either = |second| {
-            Test::Any(vec![
-                Condition([message()].into()),
-                Condition([second].into()),
-            ])
-        };
-        assert_eq!(holds(either(status(400..=499)), &failed, false), Some(true));
-        assert_eq!(
-            holds(Test::Not(Condition([message()].into())), &failed, false),
-            None
-        );
-    }
-
-    #[test]
-    fn the_body_of_a_success_is_never_needed() {
-        let headers = HeaderMap::new();
-        let fine = Outcome::response(StatusCode::OK, &headers);
-        assert_eq!(holds(message(), &fine, false), Some(false));
-    }
-
-    #[test]
-    fn a_header_is_there_or_has_one_of_the_values() {
-        let mut headers = HeaderMap::new();
-        headers.append("x-reason", http::HeaderValue::from_static(" Busy "));
-        let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-        let test = |name: &'static str, values: Option<&str>| {
-            let values = values.map(|value| vec![value.to_owned()]);
-            let name = HeaderName::from_static(name);
-            holds(
-                Test::Header(vec![HeaderTest { name, values }]),
-                &outcome,
-                true,
-            )
-        };
-        assert_eq!(test("x-reason", None), Some(true));
-        assert_eq!(test("x-reason", Some("busy")), Some(true));
-        assert_eq!(test("x-reason", Some("bus")), Some(false));
-        assert_eq!(test("x-other", None), Some(false));
-    }
-}
+mod tests;

@@ -1,20 +1,66 @@
-//! Rules and their verdicts, and what becomes of a request that has no retries left.
+//! Rules: what follows from an outcome where a condition holds, said in code as a document says it.
+//!
+//! A [`Rule`] has a [`Condition`] and an [`Action`]. A policy asks its rules in their order, and the first that holds
+//! decides; where none does, the class of the outcome decides ([`RetryPolicyBuilder::otherwise`] says something else).
+//! The limits stay: the deadline, the budget, bodies that cannot be sent twice, and requests that do harm twice.
+//!
+//! ```
+//! # #[cfg(all(feature = "tower", feature = "testing"))] {
+//! use http::{Request, StatusCode};
+//! use http_retry::rules::{Condition, Rule, Wait};
+//! use http_retry::testing::{ManualRuntime, Script};
+//! use http_retry::tower::RetryLayer;
+//! use http_retry::{RetryPolicy, RetryReport};
+//! use std::time::Duration;
+//! use tower::{ServiceBuilder, ServiceExt};
+//!
+//! # async fn poll() -> Result<(), Box<dyn std::error::Error>> {
+//! // A job that is not done yet answers 202: ask every 5 s, for at most a minute.
+//! let poll = Wait::new().delay(Duration::from_secs(5)).at_most(12);
+//! let policy = RetryPolicy::builder()
+//!     .rule(Rule::when(Condition::status([202])?).named("not yet").wait(poll))
+//!     .build()?;
+//!
+//! let clock = ManualRuntime::new();
+//! let server = Script::new().status(202).status(202).status(200);
+//! let client = ServiceBuilder::new()
+//!     .layer(RetryLayer::new(policy).runtime(clock.clone()))
+//!     .service(server);
+//! let response = client.oneshot(Request::get("http://jobs.example/7").body(String::new())?).await?;
+//!
+//! assert_eq!(response.status(), StatusCode::OK);
+//! assert_eq!(clock.sleeps(), [Duration::from_secs(5), Duration::from_secs(5)]);
+//! let report = response.extensions().get::<RetryReport>().unwrap();
+//! assert_eq!(report.attempts()[0].rule.as_deref(), Some("not yet"));
+//! # Ok(()) }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(poll()).unwrap();
+//! # }
+//! ```
+//!
+//! What needs a name for another service, a budget or an observer, a document alone says: failover, a budget of a rule's
+//! own, dead letters.
+//!
+//! [`RetryPolicyBuilder::otherwise`]: crate::RetryPolicyBuilder::otherwise
 
 mod action;
 mod condition;
+mod exhausted;
 mod rule;
 
-pub(crate) use action::{Action, Failover, Wait};
+pub use crate::policy::canned_response::CannedResponse;
+pub use action::{Action, Failover, Wait};
+pub(crate) use condition::Seen;
 #[cfg(any(feature = "serde", test))]
 pub(crate) use condition::Test;
-pub(crate) use condition::{Condition, Seen};
+pub use condition::{Condition, ErrorGroup};
 #[cfg(feature = "serde")]
-pub(crate) use condition::{ErrorGroup, HeaderTest, ResultKind};
-pub(crate) use rule::Rule;
+pub(crate) use condition::{HeaderTest, ResultKind};
+pub use exhausted::OnExhausted;
+pub use rule::{Rule, RuleBuilder};
 
-use super::{CannedResponse, Class, RetryPolicy};
+use super::{Class, RetryPolicy};
 use condition::{all, any};
-use http::{HeaderMap, HeaderName};
+use http::HeaderName;
 use std::sync::Arc;
 
 /// All that a policy says beyond numbers; by default nothing.
@@ -38,53 +84,28 @@ pub(crate) struct Rules {
     pub(crate) origins: Arc<[Origin]>,
 }
 
-/// What a limit of retries counts.
+/// What a limit of retries counts, in the policy that a rule retries by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
-pub(crate) enum Counter {
-    /// All retries of the request.
+#[non_exhaustive]
+pub enum Counter {
+    /// All retries of the request. The default.
     #[default]
     Request,
-    /// The retries of the rule.
+    /// The retries by the rule.
     Rule,
 }
 
-/// What is made of a server's wish.
+/// What is made of a wait that a server asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
-pub(crate) enum ServerDelays {
-    /// Kept; a longer one than the policy allows stops the request.
+#[non_exhaustive]
+pub enum ServerDelays {
+    /// It is kept; a longer one than the policy allows stops the request. The default.
     #[default]
     Respect,
-    /// Kept up to what the policy allows, and no longer waited for.
+    /// It is kept up to what the policy allows, and no longer waited for.
     Clamp,
+    /// The backoff alone decides.
     Ignore,
-}
-
-/// What becomes of a request that has no retries left.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents make it")
-)]
-pub(crate) enum OnExhausted {
-    /// The caller gets the last outcome.
-    #[default]
-    Last,
-    /// The caller gets an error.
-    Fail,
-    /// The caller gets this response.
-    Respond(Arc<CannedResponse>),
-    /// The request goes to another service, with these headers there.
-    Failover(Failover, Option<Arc<HeaderMap>>),
-    /// An observer gets the request's head and the report, and the caller the last outcome.
-    DeadLetter(Arc<str>),
 }
 
 /// Where an effective field came from.
@@ -113,45 +134,60 @@ pub(in crate::policy) struct Ruling<'a> {
     pub(in crate::policy) by: By,
 }
 
-impl Ruling<'_> {
+impl<'a> Ruling<'a> {
     /// The word of a policy without rules.
     pub(in crate::policy) const BY_CLASS: Self = Self {
         action: &Action::Classify,
         by: By::Policy,
     };
+
+    /// Who leaves it to the class says nothing.
+    fn of(action: &'a Action, by: By) -> Self {
+        match action {
+            Action::Classify => Self::BY_CLASS,
+            _ => Self { action, by },
+        }
+    }
 }
 
 impl Rules {
+    /// Whether anything but the class of an outcome and the lists decides.
+    pub(in crate::policy) fn speak(&self) -> bool {
+        !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)
+    }
+
+    /// Whether a response may take the place of the last outcome.
+    pub(in crate::policy) fn may_respond(&self) -> bool {
+        let actions = self.list.iter().map(|rule| &rule.action);
+        let mut actions = actions.chain([&self.otherwise]);
+        matches!(self.on_exhausted, OnExhausted::Respond(_))
+            || actions.any(|action| match action {
+                Action::Retry(policy) => policy.may_respond(),
+                _ => false,
+            })
+    }
+
     /// Whether a request may be sent again when its limit of retries is reached.
     pub(in crate::policy) fn resend_beyond_the_limit(&self) -> bool {
         !self.list.is_empty()
             || matches!(self.otherwise, Action::Retry(_))
-            || matches!(self.on_exhausted, OnExhausted::Failover(..))
+            || matches!(self.on_exhausted, OnExhausted::Failover { .. })
     }
 
     /// The first rule's word; nothing where that depends on what has not been read yet.
     pub(in crate::policy) fn verdict(&self, seen: &Seen<'_>) -> Option<Ruling<'_>> {
         for (index, rule) in self.list.iter().enumerate() {
             if rule.when.holds(seen)? {
-                return Some(Ruling {
-                    action: &rule.action,
-                    by: By::Rule(index),
-                });
+                return Some(Ruling::of(&rule.action, By::Rule(index)));
             }
         }
         let success = seen.outcome.class() == Class::Success;
-        Some(match &self.otherwise {
-            Action::Classify => Ruling::BY_CLASS,
+        let action = match &self.otherwise {
             // What no rule speaks of is retried where it failed, and only there.
-            Action::Retry(_) if success => Ruling {
-                action: &Action::Accept,
-                by: By::Otherwise,
-            },
-            action => Ruling {
-                action,
-                by: By::Otherwise,
-            },
-        })
+            Action::Retry(_) if success => &Action::Accept,
+            action => action,
+        };
+        Some(Ruling::of(action, By::Otherwise))
     }
 
     /// The policy that a rule retries by, if it has one of its own.

@@ -1,16 +1,158 @@
 //! One rule: a condition, and what follows from it.
 
-use super::action::Action;
+use super::action::{Action, Wait};
 use super::condition::Condition;
+use crate::error::ConfigError;
+use crate::policy::RetryPolicy;
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// A condition and what follows from it; the first rule that holds decides.
+/// The most bytes of a name.
+const LONGEST_NAME: usize = 128;
+
+/// A condition and what follows from it; the first rule of a policy that holds decides.
+///
+/// ```
+/// use http_retry::rules::{Condition, Rule};
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let soon = RetryPolicy::builder()
+///     .max_retries(2)
+///     .backoff(Backoff::fixed(Duration::from_millis(50)))
+///     .build()?;
+/// let locked = Condition::status([409])?.and(Condition::message("locked")?);
+/// let policy = RetryPolicy::builder()
+///     .rule(Rule::when(locked).named("locked").retry(soon))
+///     .rule(Rule::when(Condition::status([410])?).stop())
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
-    pub(crate) name: Arc<str>,
+#[must_use]
+pub struct Rule {
+    /// In a policy it has one: its own, or its place.
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) when: Condition,
     pub(crate) action: Action,
     /// Headers of the next attempt and of those after it.
     pub(crate) set: Option<Arc<HeaderMap>>,
+}
+
+/// A rule whose action is still to be said.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct RuleBuilder(Rule);
+
+impl Rule {
+    /// A rule for the outcomes that this condition holds for.
+    pub fn when(condition: Condition) -> RuleBuilder {
+        RuleBuilder(Self {
+            name: None,
+            when: condition,
+            action: Action::default(),
+            set: None,
+        })
+    }
+
+    /// The name that reports call it by; without one it is its place in the policy, such as `rules[0]`.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// When it holds.
+    pub fn condition(&self) -> &Condition {
+        &self.when
+    }
+
+    /// What follows then.
+    #[must_use]
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+
+    /// The rule after these others; refused where it cannot do what it says.
+    pub(crate) fn after(self, others: &[Self]) -> Result<Self, ConfigError> {
+        let place = format!("rules[{}]", others.len());
+        let name = self.name.clone().unwrap_or_else(|| place.as_str().into());
+        let wrong = |field: &str, given: &str, allowed| {
+            Err(ConfigError::new(format!("{place}{field}"), given, allowed))
+        };
+        if name.is_empty() || name.len() > LONGEST_NAME || name.contains(char::is_control) {
+            let allowed = "must have 1 to 128 bytes and no control character";
+            return wrong(".name", "this name", allowed);
+        }
+        if others.iter().any(|other| other.when.is_always()) {
+            let allowed = "is never reached: a rule before it takes every outcome";
+            return wrong("", &name, allowed);
+        }
+        if self.set.as_ref().is_some_and(|set| set.is_empty()) {
+            return wrong(".set_headers", "an empty map", "give at least one header");
+        }
+        if self.set.is_some() && !self.action.sends_again() {
+            return wrong(".set_headers", "a header", "this rule sends nothing again");
+        }
+        if let Action::Retry(policy) = &self.action {
+            if policy.has_rules() {
+                let allowed = "must have no rules of its own";
+                return wrong(".retry", "this policy", allowed);
+            }
+        }
+        Ok(Self {
+            name: Some(name),
+            ..self
+        })
+    }
+}
+
+impl RuleBuilder {
+    /// The name that reports call the rule by, 1 to 128 bytes and no control character. Default its place, such as
+    /// `rules[0]`.
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        Self(Rule {
+            name: Some(name.into()),
+            ..self.0
+        })
+    }
+
+    /// Headers that the next attempt and those after it have, in the place of the request's own of the same names. At least
+    /// one, and only for a rule that retries or waits.
+    pub fn set_headers(self, headers: HeaderMap) -> Self {
+        Self(Rule {
+            set: Some(Arc::new(headers)),
+            ..self.0
+        })
+    }
+
+    /// The caller gets the outcome as it is.
+    pub fn accept(self) -> Rule {
+        self.then(Action::Accept)
+    }
+
+    /// The caller gets an error ([`Action::Fail`] says where).
+    pub fn fail(self) -> Rule {
+        self.then(Action::Fail)
+    }
+
+    /// No more attempts; the caller gets the outcome.
+    pub fn stop(self) -> Rule {
+        self.then(Action::Stop)
+    }
+
+    /// Another attempt, by this policy ([`Action::Retry`] says what of it holds), whatever the outcome's class. A request
+    /// that may have been processed is still sent again only where twice does no harm.
+    pub fn retry(self, policy: RetryPolicy) -> Rule {
+        self.then(Action::Retry(policy))
+    }
+
+    /// Another attempt that counts as no retry and costs no token.
+    pub fn wait(self, wait: Wait) -> Rule {
+        self.then(Action::Wait(wait))
+    }
+
+    /// The action as a value: [`Action::Classify`] leaves the outcome to its class and takes it from the rules below.
+    pub fn then(self, action: Action) -> Rule {
+        Rule { action, ..self.0 }
+    }
 }

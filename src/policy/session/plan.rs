@@ -84,7 +84,7 @@ impl RetrySession {
     ) -> Result<RetryPlan, Stop> {
         match self.on_exhausted(stop) {
             // What a rule sets is for the attempt that it asked for.
-            OnExhausted::Failover(to, set) => {
+            OnExhausted::Failover { to, set } => {
                 let case = self.case(stop.by, outcome, moment);
                 let plan = self.plan_failover(to, set.as_ref(), &case);
                 plan.map_err(|_| stop)

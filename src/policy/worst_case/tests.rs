@@ -14,12 +14,12 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
 
 fn with(policy: &RetryPolicy, rules: Rules) -> RetryPolicy {
     let builder = policy.to_builder();
-    builder.rules("test", rules).build().unwrap()
+    builder.of_document("test", rules).build().unwrap()
 }
 
 fn rule(action: Action) -> Rule {
     Rule {
-        name: "rule".into(),
+        name: Some("rule".into()),
         when: Condition([Test::Retryable(true)].into()),
         action,
         set: None,

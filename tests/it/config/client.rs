@@ -9,7 +9,7 @@ use http_retry::report::RequestFailed;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryOverride, RetryReport, StopReason};
+use http_retry::{RetryOverride, RetryPolicy, RetryReport, StopReason};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use std::error::Error;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -154,17 +154,43 @@ pub(super) fn on_tower(config: &RetryConfig, script: Script) -> Ended {
     send(Stack::Tower, config, &Client::new(script), get())
 }
 
+/// What a layer and a middleware are made of.
+pub(super) trait Decides {
+    fn layer(&self) -> RetryLayer;
+    fn middleware(&self) -> RetryMiddleware;
+}
+
+impl Decides for RetryConfig {
+    fn layer(&self) -> RetryLayer {
+        RetryLayer::from_config(self)
+    }
+
+    fn middleware(&self) -> RetryMiddleware {
+        RetryMiddleware::from_config(self)
+    }
+}
+
+impl Decides for RetryPolicy {
+    fn layer(&self) -> RetryLayer {
+        RetryLayer::new(self.clone())
+    }
+
+    fn middleware(&self) -> RetryMiddleware {
+        RetryMiddleware::new(self.clone())
+    }
+}
+
 pub(super) fn send(
     stack: Stack,
-    config: &RetryConfig,
+    decides: &impl Decides,
     client: &Client,
     mut request: Request<String>,
 ) -> Ended {
     let slot = RetryReport::slot();
     request.extensions_mut().insert(slot.clone());
     let result = match stack {
-        Stack::Tower => by_tower(config, client, request),
-        Stack::Reqwest => by_reqwest(config, client, request),
+        Stack::Tower => by_tower(decides.layer(), client, request),
+        Stack::Reqwest => by_reqwest(decides.middleware(), client, request),
     };
     let report = slot.take().expect("a report");
     match result {
@@ -193,8 +219,8 @@ static PLAIN: LazyLock<reqwest::Client> = LazyLock::new(|| {
 
 type Answered = Result<(http::response::Parts, String), BoxError>;
 
-fn by_tower(config: &RetryConfig, client: &Client, request: Request<String>) -> Answered {
-    let layer = RetryLayer::from_config(config).runtime(ManualRuntime::new());
+fn by_tower(layer: RetryLayer, client: &Client, request: Request<String>) -> Answered {
+    let layer = layer.runtime(ManualRuntime::new());
     let service = layer.boxed_errors().layer(client.clone());
     let sent = service.oneshot(request).now_or_never();
     let (head, body) = sent.expect("the call is over")?.into_parts();
@@ -202,9 +228,9 @@ fn by_tower(config: &RetryConfig, client: &Client, request: Request<String>) -> 
     Ok((head, text(&whole.to_bytes())))
 }
 
-fn by_reqwest(config: &RetryConfig, client: &Client, mut request: Request<String>) -> Answered {
+fn by_reqwest(retries: RetryMiddleware, client: &Client, mut request: Request<String>) -> Answered {
     let mut extensions = std::mem::take(request.extensions_mut());
-    let retries = RetryMiddleware::from_config(config).runtime(ManualRuntime::new());
+    let retries = retries.runtime(ManualRuntime::new());
     let client = ClientBuilder::new(PLAIN.clone())
         .with(retries)
         .with(client.clone())

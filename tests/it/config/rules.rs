@@ -2,6 +2,7 @@
 
 mod conditions;
 mod elsewhere;
+mod in_code;
 mod resend;
 mod waits;
 

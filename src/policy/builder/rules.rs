@@ -1,0 +1,121 @@
+//! What a builder takes of rules, and what it refuses.
+
+use super::RetryPolicyBuilder;
+use crate::error::ConfigError;
+use crate::policy::Settings;
+use crate::policy::rules::{Action, Condition, Counter, OnExhausted, Rule, ServerDelays, Wait};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl RetryPolicyBuilder {
+    /// A rule after those that the policy has already ([`rules`](crate::rules) shows some).
+    ///
+    /// `build` refuses a rule that is never reached, a name that is none, headers that no attempt would have, a policy to
+    /// retry by with rules of its own, and a wait without an end or a delay.
+    pub fn rule(mut self, rule: Rule) -> Self {
+        let others = &self.settings.rules.list;
+        match rule.after(others) {
+            Ok(rule) => {
+                let all = others.iter().cloned().chain([rule]).collect();
+                self.settings.rules.list = all;
+                self
+            }
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// What decides where no rule holds. Default [`Action::Classify`]. [`Action::Retry`] accepts a success;
+    /// [`Action::Wait`] is refused, since a wait needs a condition.
+    pub fn otherwise(self, action: Action) -> Self {
+        let wrong = |allowed| ConfigError::new("otherwise", "this action", allowed);
+        match &action {
+            Action::Wait(_) | Action::Failover(_) => {
+                let error = wrong("a rule alone waits or fails over: give it a condition");
+                self.refuse(error)
+            }
+            Action::Retry(policy) if policy.has_rules() => {
+                let error = wrong("the policy to retry by must have no rules of its own");
+                self.refuse(error)
+            }
+            _ => self.with(|settings| settings.rules.otherwise = action),
+        }
+    }
+
+    /// Retries only these outcomes where no rule holds, whatever their class; at least one. Default those that the class
+    /// says.
+    pub fn retry_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        let list: Arc<[Condition]> = conditions.into_iter().collect();
+        match list.is_empty() {
+            true => self.refuse(empty("retry_on")),
+            false => self.with(|settings| settings.rules.retry_on = Some(list)),
+        }
+    }
+
+    /// Never retries these outcomes where no rule holds, in the place of those said before; at least one. Default none.
+    pub fn stop_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        let list: Arc<[Condition]> = conditions.into_iter().collect();
+        match list.is_empty() {
+            true => self.refuse(empty("stop_on")),
+            false => self.with(|settings| settings.rules.stop_on = list),
+        }
+    }
+
+    /// What becomes of a request that was worth another attempt, and has none left. Default [`OnExhausted::Last`].
+    pub fn on_exhausted(self, then: OnExhausted) -> Self {
+        self.with(|settings| settings.rules.on_exhausted = then)
+    }
+
+    /// What the limit of retries counts, where a rule retries by this policy. Default [`Counter::Request`].
+    pub fn counter(self, counter: Counter) -> Self {
+        self.with(|settings| settings.rules.counter = counter)
+    }
+
+    /// What is made of a wait that a server asks for. Default [`ServerDelays::Respect`].
+    pub fn server_delays(self, server_delays: ServerDelays) -> Self {
+        self.with(|settings| settings.rules.server_delays = server_delays)
+    }
+
+    /// The first thing that a setter could not take is what `build` tells.
+    fn refuse(self, error: ConfigError) -> Self {
+        Self {
+            refused: self.refused.or(Some(error)),
+            ..self
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn check_waits(&self) -> Result<(), ConfigError> {
+        let rules = self.rules.list.iter();
+        let waits = rules.filter_map(|rule| match &rule.action {
+            Action::Wait(wait) => Some((rule.name().unwrap_or_default(), wait)),
+            _ => None,
+        });
+        for (name, wait) in waits {
+            self.check_wait(wait).map_err(|allowed| {
+                let what = format!("the wait of the rule {name}");
+                ConfigError::new("rule", what, allowed)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_wait(&self, wait: &Wait) -> Result<(), &'static str> {
+        let ends = wait.at_most.is_some() || wait.max.is_some() || self.deadline.is_some();
+        if wait.delay == Some(Duration::ZERO) {
+            Err("its delay must be above 0, since a wait asks again and again")
+        } else if wait.at_most == Some(0) {
+            Err("at_most must be at least 1")
+        } else if wait.delay.is_none() && self.backoff.is_none() {
+            Err("it has no delay, and the backoff is none: give a delay")
+        } else if !ends {
+            Err("it never ends: give at_most, max or a deadline")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn empty(field: &'static str) -> ConfigError {
+    ConfigError::new(field, "an empty list", "give at least one condition")
+}

@@ -1,0 +1,132 @@
+//! Whether a condition holds, as far as an outcome has been read.
+
+use super::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
+use crate::policy::classify::{Class, ErrorKind};
+use crate::policy::error_body::ErrorBody;
+use crate::policy::outcome::Outcome;
+use http::{HeaderMap, Method};
+
+/// All that a condition may look at.
+pub(crate) struct Seen<'a> {
+    pub(crate) outcome: &'a Outcome<'a>,
+    /// The attempt that ended: 1, 2, and so on.
+    pub(crate) attempt: u32,
+    pub(crate) method: Option<&'a Method>,
+    pub(crate) idempotent: bool,
+    /// Nothing more will be read: what is not known does not hold.
+    pub(crate) final_word: bool,
+}
+
+impl Condition {
+    /// Whether all tests hold; nothing where that depends on what has not been read yet.
+    pub(crate) fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
+        all(self.0.iter().map(|test| test.holds(seen)))
+    }
+
+    pub(crate) fn is_always(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Test {
+    fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
+        let outcome = seen.outcome;
+        Some(match self {
+            Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
+            Self::Outcome(ResultKind::Error) => outcome.class() != Class::Success,
+            Self::Status(ranges) => outcome.status().is_some_and(|status| {
+                let status = status.as_u16();
+                ranges.iter().any(|range| range.contains(&status))
+            }),
+            Self::Error(troubles) => outcome
+                .error_kind()
+                .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
+            Self::Code(codes) => {
+                return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
+            }
+            Self::Message(parts) => {
+                return seen.read(|read| parts.iter().any(|part| read.text.contains(part)));
+            }
+            Self::Header(tests) => outcome
+                .headers()
+                .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
+            Self::Method(methods) => seen.method.is_some_and(|own| methods.contains(own)),
+            Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&seen.attempt)),
+            Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
+            Self::Idempotent(wanted) => seen.idempotent == *wanted,
+            Self::Any(several) => return any(several.iter().map(|when| when.holds(seen))),
+            Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
+            Self::Not(when) => !when.holds(seen)?,
+        })
+    }
+}
+
+impl Seen<'_> {
+    /// Only what failed is read: the body of a success belongs to the caller alone.
+    fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
+        if self.outcome.class() == Class::Success {
+            return Some(false);
+        }
+        match self.outcome.error_body() {
+            Some(body) => Some(holds(body)),
+            None => self.final_word.then_some(false),
+        }
+    }
+}
+
+impl ErrorGroup {
+    fn covers(self, kind: ErrorKind) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Connect => matches!(kind, ErrorKind::Connect | ErrorKind::ConnectTimeout),
+            Self::Timeout => kind.is_timeout(),
+            Self::Reset => matches!(
+                kind,
+                ErrorKind::Reset
+                    | ErrorKind::Incomplete
+                    | ErrorKind::Http2
+                    | ErrorKind::NotProcessed
+            ),
+            Self::Dns => kind == ErrorKind::Dns,
+            Self::Tls => matches!(kind, ErrorKind::Tls | ErrorKind::Certificate),
+            Self::Body => matches!(kind, ErrorKind::Body | ErrorKind::Decode),
+        }
+    }
+}
+
+impl HeaderTest {
+    fn holds(&self, headers: &HeaderMap) -> bool {
+        let mut found = headers.get_all(&self.name).iter();
+        match &self.values {
+            None => found.next().is_some(),
+            Some(wanted) => found.any(|value| {
+                let value = value.as_bytes().trim_ascii();
+                wanted
+                    .iter()
+                    .any(|wanted| value.eq_ignore_ascii_case(wanted.as_bytes()))
+            }),
+        }
+    }
+}
+
+fn is_retryable(outcome: &Outcome<'_>) -> bool {
+    matches!(outcome.class(), Class::Transient | Class::Throttled)
+}
+
+/// False beats unknown, and unknown beats true.
+pub(in crate::policy::rules) fn all(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut known = true;
+    for test in tests {
+        match test {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => known = false,
+        }
+    }
+    known.then_some(true)
+}
+
+/// True beats unknown, and unknown beats false.
+pub(in crate::policy::rules) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
+}

@@ -1,0 +1,88 @@
+use super::*;
+use crate::policy::error_body::ErrorBody;
+use crate::policy::outcome::Outcome;
+use http::{HeaderMap, StatusCode};
+
+fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
+    Condition([test].into()).holds(&Seen {
+        outcome,
+        attempt: 1,
+        method: Some(&Method::GET),
+        idempotent: true,
+        final_word,
+    })
+}
+
+fn message() -> Test {
+    Test::Message(vec!["slow down".into()])
+}
+
+fn status(range: RangeInclusive<u16>) -> Test {
+    Test::Status(vec![range])
+}
+
+#[test]
+fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
+    let headers = HeaderMap::new();
+    let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+    assert_eq!(holds(message(), &failed, false), None);
+    assert_eq!(holds(message(), &failed, true), Some(false));
+    let body = ErrorBody {
+        text: "please slow down now".into(),
+        ..ErrorBody::default()
+    };
+    let read = failed.with_error_body(&body);
+    assert_eq!(holds(message(), &read, false), Some(true));
+}
+
+#[test]
+fn a_test_of_the_head_that_fails_makes_reading_needless() {
+    let headers = HeaderMap::new();
+    let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+    let when = |first| {
+        Test::All(vec![
+            Condition([message()].into()),
+            Condition([first].into()),
+        ])
+    };
+    assert_eq!(holds(when(status(500..=599)), &failed, false), Some(false));
+    assert_eq!(holds(when(status(400..=499)), &failed, false), None);
+    let either = |second| {
+        Test::Any(vec![
+            Condition([message()].into()),
+            Condition([second].into()),
+        ])
+    };
+    assert_eq!(holds(either(status(400..=499)), &failed, false), Some(true));
+    assert_eq!(
+        holds(Test::Not(Condition([message()].into())), &failed, false),
+        None
+    );
+}
+
+#[test]
+fn the_body_of_a_success_is_never_needed() {
+    let headers = HeaderMap::new();
+    let fine = Outcome::response(StatusCode::OK, &headers);
+    assert_eq!(holds(message(), &fine, false), Some(false));
+}
+
+#[test]
+fn a_header_is_there_or_has_one_of_the_values() {
+    let mut headers = HeaderMap::new();
+    headers.append("x-reason", http::HeaderValue::from_static(" Busy "));
+    let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+    let test = |name: &'static str, values: Option<&str>| {
+        let values = values.map(|value| vec![value.to_owned()]);
+        let name = HeaderName::from_static(name);
+        holds(
+            Test::Header(vec![HeaderTest { name, values }]),
+            &outcome,
+            true,
+        )
+    };
+    assert_eq!(test("x-reason", None), Some(true));
+    assert_eq!(test("x-reason", Some("busy")), Some(true));
+    assert_eq!(test("x-reason", Some("bus")), Some(false));
+    assert_eq!(test("x-other", None), Some(false));
+}
