@@ -231,14 +231,14 @@ macro_rules! engine_settings {
             self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
         }
 
-        /// Waits at this gate, where the policy has one; clone it into every client that shares a rate limit. Default: one
-        /// of its own.
+        /// Waits at this gate if the policy has one; clone it into every client that shares a rate limit. Default: its
+        /// own gate.
         #[must_use]
         pub fn gate(self, gate: crate::gate::Gate) -> Self {
             self.with(|engine| engine.gate = gate)
         }
 
-        /// Tells an observer of every event; several may be added.
+        /// Adds an observer, which sees every event.
         #[must_use]
         pub fn observe(self, observer: impl crate::report::Observer) -> Self {
             self.with(|engine| engine.observe(observer))
@@ -266,37 +266,36 @@ macro_rules! http_engine_settings {
             self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
         }
 
-        /// How much of a failed HTTP/1 response is read, and for how long, so that its connection can serve the retry.
-        /// Default 128 KiB and 1 s; past either, the connection is closed instead. With 0 of either, only a response
-        /// that is at its end already leaves its connection open.
+        /// Reads at most this much of a failed HTTP/1 response, for at most this time, so that its connection can serve
+        /// the retry. Default 128 KiB and 1 s; past either, the connection is closed. With 0 for either, only a
+        /// response that has already ended keeps its connection open.
         #[must_use]
         pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
         }
 
-        /// How many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a stream in it) are
-        /// recorded while it is sent, so that it can be sent again. Default 64 KiB; a longer one is sent once, and with
-        /// 0 every one is. With tower, a body's own [`ReplayBody`](crate::ReplayBody) has this limit.
+        /// Records at most this many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a
+        /// stream) while it is sent, so that it can be sent again. Default 64 KiB; a longer body is sent once, and with
+        /// 0 every body. With tower, a body's own [`ReplayBody`](crate::ReplayBody) has this limit.
         #[must_use]
         pub fn replay_limit(self, bytes: usize) -> Self {
             self.with(|engine| engine.recorded = bytes)
         }
 
-        /// Marks the first attempts of requests in their extensions, as retries always are, so that a retry layer
-        /// further in that runs in another task (behind a `tower::buffer`, say) notices this one. Default off, since a
-        /// layer in the same task is noticed without it.
+        /// Marks first attempts in the request's extensions, as retries always are, so that a retry layer below in
+        /// another task (behind a `tower::buffer`, say) notices this one. Default off: a layer in the same task notices
+        /// it anyway.
         #[must_use]
         pub fn across_tasks(self) -> Self {
             self.with(|engine| engine.across_tasks = true)
         }
 
-        /// Gives every request that is not idempotent, and has no such header yet, an `idempotency-key` of its own: a
-        /// random UUID, the same on every attempt (a request that `truncate` has cut is another one, with a key of its own).
-        /// Its bits come from [`Runtime::key_entropy`](crate::runtime::Runtime::key_entropy), which is the operating
-        /// system's randomness whatever else the runtime draws.
-        /// Such a request counts as idempotent from then on, so switch it on only where the server keeps the promise.
-        /// A request with so many headers that it takes no more (about 24,000) gets none, and is not repeated by it.
-        /// Default off.
+        /// Gives every request that is not idempotent and has no key its own `idempotency-key`: a random UUID, the same
+        /// on every attempt (a request that `truncate` has cut gets a new key). Its bits come from
+        /// [`Runtime::key_entropy`](crate::runtime::Runtime::key_entropy), by default the operating system's
+        /// randomness. Such a request counts as idempotent, so switch this on only if the server honours keys. A
+        /// request with no room for another header (about 24,000) gets no key and does not count as idempotent. Default
+        /// off.
         ///
         /// # Source
         ///
@@ -306,8 +305,8 @@ macro_rules! http_engine_settings {
             self.with(|engine| engine.idempotency_keys = true)
         }
 
-        /// Tells the server which attempt it sees, in this header: 1 on the first, 2 on the first retry, and so on.
-        /// A request with so many headers that it takes no more (about 24,000) goes without. Default none.
+        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. A request
+        /// with no room for another header (about 24,000) goes without it. Default none.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
             self.with(|engine| engine.attempt_header = Some(name))
@@ -320,22 +319,22 @@ macro_rules! http_engine_settings {
 /// What an adapter is told of the redirects that a reqwest client below it follows.
 macro_rules! redirect_settings {
     () => {
-        /// Says that the reqwest client below marks every redirect that it follows: its policy is a
+        /// Tells the layer that the reqwest client below marks every redirect that it follows: the client's policy is a
         /// [`redirect_policy`](crate::reqwest::redirect_policy()).
         ///
-        /// A followed redirect hides behind what came after it: a POST that was answered 303, and whose GET was
-        /// answered 429 or could not connect, looks as if the POST had not been processed. With this word such a
-        /// request is not sent again, and one that followed no redirect is. Without this word and
-        /// [`redirects_off`](Self::redirects_off), which is the default, the two look alike: no request that is not
-        /// idempotent is repeated, and the report says
+        /// The client's result does not show a followed redirect: if a POST is answered 303, and the GET that follows
+        /// is answered 429 or cannot connect, the POST looks as if it had not been processed. With this setting the
+        /// layer does not repeat such a request, but repeats one without a redirect. With neither this nor
+        /// [`redirects_off`](Self::redirects_off), the default, it cannot tell them apart: it repeats only idempotent
+        /// requests, and the report of another says
         /// [`StopReason::RedirectsUnknown`](crate::StopReason::RedirectsUnknown).
         ///
-        /// An attempt that goes on in another task loses the mark. A redirect there counts as one of every attempt for
-        /// the same path that is under way at that moment, and so does one of a request without a retry layer.
+        /// An attempt that continues in another task loses the mark. A redirect there, or of a request without a retry
+        /// layer, counts for every attempt on the same path at that moment.
         ///
-        /// With another policy on the client this is wrong, and redirects back to the same URL are not noticed. Once an
-        /// answer comes from another URL than the request's without a mark, the layer behaves as if it had been told
-        /// nothing; so does a middleware below that sends requests to other URLs.
+        /// With another policy on the client this setting is wrong, and the layer does not notice redirects back to the
+        /// same URL. Once an answer comes from another URL than the request's without a mark (a middleware below can
+        /// cause that too), the layer behaves as if it had neither setting.
         ///
         /// # Source
         ///
@@ -347,12 +346,11 @@ macro_rules! redirect_settings {
             self.with(|engine| engine.redirects = watched)
         }
 
-        /// Says that the reqwest client below follows no redirects: its policy is
+        /// Tells the layer that the reqwest client below follows no redirects: the client's policy is
         /// [`Policy::none`](::reqwest::redirect::Policy::none).
         ///
-        /// Then every answer and every error is about the request itself, and a request that is not idempotent is
-        /// repeated wherever these say that it was not processed. Default: nothing is known, see
-        /// [`redirects_watched`](Self::redirects_watched).
+        /// Then every answer and error is about the request itself, and a request that is not idempotent is repeated if
+        /// they say that it was not processed. Default: unknown, see [`redirects_watched`](Self::redirects_watched).
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {

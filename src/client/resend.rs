@@ -16,11 +16,11 @@ use std::borrow::Cow;
 ///
 /// A clone may share its content with the original, and then lacks what the first attempt has sent. So the layer sends
 /// a clone only if it has the exact length (by [`size_hint`](http_body::Body::size_hint)) and the end state that the
-/// body had before the first attempt. It does not send another clone, or one of unknown length such as a stream: the
-/// last outcome comes back, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The layer
-/// checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the shared
-/// content after the last check, or at any time if no last outcome is left to come back; so for a body that shares its
-/// content and can copy itself, use `copy_body`.
+/// body had before the first attempt. It does not send a clone that differs, or one of unknown length such as a stream:
+/// the last outcome comes back, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The
+/// layer checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the
+/// shared content after the last check, or at any time if no last outcome is left to come back; so for a body that
+/// shares its content and can copy itself, use `copy_body`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent a second time",
     label = "this body is not `Clone + http_body::Body`",

@@ -6,16 +6,17 @@ use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
 ///
-/// Of an error body up to 64 KiB are read, for at most 2 s; whoever gets the answer gets all of it, unchanged. Known are
-/// the error codes of OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter, DeepSeek,
-/// xAI and those that speak like them; a body that says nothing leaves it to the status. The delay of a retry may stand
-/// in a header, in the body or in its prose.
+/// It reads up to 64 KiB of an error body, for at most 2 s; the caller still gets all of the answer, unchanged. It
+/// knows the error codes of OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter,
+/// DeepSeek, xAI and compatible APIs; if the body says nothing, the status decides. It finds the delay of a retry in a
+/// header, in the body or in its prose.
 ///
-/// In this order: `x-should-retry: false`; codes that are permanent at any status (quota and billing, context length,
-/// content policy), and a throttle that names a limit of a day or longer, or money, in a code, in `limit_source` or in its
-/// message (unless the message itself says when to try again); `Limit N, Requested M` with M above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and
-/// 5xx but 501 and 505; throttling codes at 400; `x-should-retry: true`. A problem type that ends in `quota-exceeded`
-/// (RateLimit draft) is a rate limit, unlike the code `quota_exceeded`.
+/// It checks in this order: `x-should-retry: false`; codes that are permanent at any status (quota and billing, context
+/// length, content policy), and a throttle that names a limit of a day or longer, or money, in a code, in
+/// `limit_source` or in its message (unless the message itself says when to try again); `Limit N, Requested M` with M
+/// above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and 5xx but 501 and 505; throttling codes at 400;
+/// `x-should-retry: true`. A problem type that ends in `quota-exceeded` (RateLimit draft) is a rate limit, unlike the
+/// code `quota_exceeded`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LlmClassifier {
     inspect_success: bool,
@@ -28,8 +29,8 @@ impl LlmClassifier {
         Self::default()
     }
 
-    /// Looks into the JSON bodies of successes as well, since some APIs answer 200 where they fail. Default off: up to
-    /// 64 KiB of every such answer are then read before the caller gets it.
+    /// Also reads the JSON bodies of successes, since some APIs answer 200 for a failure. Default off: it reads up to
+    /// 64 KiB of every such answer before the caller gets it.
     #[must_use]
     pub fn inspect_success(self, inspect_success: bool) -> Self {
         Self { inspect_success }

@@ -1,4 +1,4 @@
-//! Streamed answers that are held back until their first output.
+//! Holds back streamed answers until their first output.
 
 use super::judge::judge_event;
 use super::stream::{Peek, Seen};
@@ -7,22 +7,22 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// How streamed answers (server-sent events) are held back: at most 64 KiB of them, until the first frame with output, so
-/// that an error before it is an outcome like any other. After the first byte of output nothing is retried: the caller has
-/// the answer, and a failure behind that byte is the stream's own, of which the report does not tell.
+/// Holds back at most 64 KiB of a streamed answer (server-sent events), until the first frame with output, so that an
+/// error before it can be retried. After the first byte of output nothing is retried: the caller has the answer, and
+/// the report does not show a later failure of the stream.
 ///
-/// A stream is held for no longer than [`HoldStreams::first_event_timeout`], the policy's
-/// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout) counted from the start of the attempt, and the deadline
-/// allow. One that has shown no output by then has timed out: it is let go and the request is sent again where a retry is
-/// allowed, and else it is the caller's, every byte of it. Then the report says so, and the caller waits for the output.
+/// The hold ends by [`HoldStreams::first_event_timeout`], by the policy's
+/// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout) from the start of the attempt, and by the deadline.
+/// A stream without output by then has timed out: the layer drops it and sends the request again if a retry is allowed;
+/// else the caller gets every byte of the stream and waits for the output itself, and the report says so.
 ///
-/// Encoded streams (`content-encoding`) are not looked into.
+/// It does not read encoded streams (`content-encoding`).
 #[derive(Debug, Clone, Copy)]
 pub struct HoldStreams {
     first_event_timeout: Option<Duration>,
 }
 
-/// What a stream is held for at most, unless said otherwise.
+/// The default limit for a held stream.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 
 impl Default for HoldStreams {
@@ -34,21 +34,21 @@ impl Default for HoldStreams {
 }
 
 impl HoldStreams {
-    /// Held back for at most 10 min.
+    /// Holds a stream back for at most 10 min.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How long the first event with output may take from the head of the answer on; above 0, `None` for any time. Comments,
-    /// pings and beginnings (`message_start`, `response.created`) do not stop its clock: a server can send those and no more.
-    /// Default 10 min. It serves retries only: an answer that none can follow, as of the last attempt, is the caller's from
-    /// its head on.
+    /// The longest time from the head of the answer to the first event with output; above 0, `None` for any time.
+    /// Comments, pings and first events (`message_start`, `response.created`) do not count as output: a server can send
+    /// those and nothing else. Default 10 min. It serves retries only: if no retry can follow, as for the last attempt,
+    /// the caller gets the answer at its head.
     ///
-    /// A held stream gives up nothing but latency, while one that is given up too early is paid for twice: some models
-    /// think for minutes before they say anything, and a server with a queue may keep a stream waiting as long. So the
-    /// default is what the clients of the large providers give a request before they send it again. A shorter time suits
-    /// models that answer at once.
+    /// A held stream costs only latency; a stream that is dropped too early is paid for twice: some models think for
+    /// minutes before their first output, and a server with a queue may keep a stream waiting as long. So the default
+    /// is the time after which the clients of the large providers send a request again. A shorter time suits models
+    /// that answer at once.
     ///
     /// # Source
     ///

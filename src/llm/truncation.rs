@@ -1,4 +1,4 @@
-//! What is done about a request that is too long for the model.
+//! Cuts a request that is too long for the model.
 
 use super::counts::{Counts, context_counts, limit_and_requested};
 use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
@@ -6,13 +6,13 @@ use crate::policy::{
     Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut,
 };
 
-/// Cuts the longest text of a request that is too long for the model: to what fits where the error states the counts
-/// (limit / actual x 0.9), else to three quarters.
+/// Cuts the longest text of a request that is too long for the model: to limit / actual x 0.9 if the error states these
+/// counts, else to three quarters.
 ///
-/// Cut are chat completions, responses, messages, Gemini and Bedrock requests and plain prompts, at a character boundary,
-/// in place; every other byte of the JSON stays as it is. Never cut are system and developer texts, the arguments of tool
-/// calls, thinking, images, and the assistant's turn at the end. An idempotency key sent with the first body is not sent
-/// with another one: without it the request counts as idempotent no longer, unless the layer gives keys of its own.
+/// It cuts chat completions, responses, messages, Gemini and Bedrock requests and plain prompts, at a character
+/// boundary, in place; every other byte of the JSON stays as it is. It never cuts system and developer texts, the
+/// arguments of tool calls, thinking, images, and the assistant's turn at the end. An idempotency key of the first body
+/// is not sent with a cut body: the request then no longer counts as idempotent, unless the layer makes keys.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Truncation {
     keep: Keep,
@@ -26,8 +26,8 @@ impl Truncation {
         Self { keep, share: None }
     }
 
-    /// Keeps this share of the text's characters, above 0 and below 1, whatever the error states; any other number leaves
-    /// it at three quarters.
+    /// Keeps this share of the text's characters, above 0 and below 1, whatever the error states; any other number
+    /// means three quarters.
     #[must_use]
     pub fn share(self, share: impl Into<Decimal>) -> Self {
         let millionths = u32::try_from(share.into().micros()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What one attempt produced, and what is known of the request.
+//! What one attempt produced.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
@@ -177,7 +177,7 @@ impl<'a> Outcome<'a> {
         self.asked
     }
 
-    /// Why it is of its class, where a classifier knows that.
+    /// Why it has its class, if a classifier says so.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.reason
@@ -246,7 +246,8 @@ impl<'a> Outcome<'a> {
         self.class
     }
 
-    /// How far the attempt got. A later request's outcome says nothing of the first one, which was answered at least.
+    /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
+    /// answered.
     #[must_use]
     pub fn reach(&self) -> Reach {
         let known = [Redirected::No, Redirected::Unknown { harmless: true }];
@@ -259,7 +260,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The response's status, where there was a response, or an error was made of one.
+    /// The response's status, if there was a response or the error was made from one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self.what {
@@ -268,7 +269,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The response's headers, where there was a response.
+    /// The response's headers, if there was a response.
     #[must_use]
     pub fn headers(&self) -> Option<&'a HeaderMap> {
         match self.what {
@@ -277,7 +278,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The kind of the error, where there was one that no status tells.
+    /// The kind of the error, if there was one without a status.
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.what {
@@ -294,8 +295,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// What the response's head says about coming back, success or not; dates are measured against the wall clock
-    /// where they have to be. Nothing where there was no response.
+    /// What the response's head says about coming back, success or not; a date counts from the wall clock if the
+    /// response has no valid `date`. Empty without a response.
     #[must_use]
     pub fn server_hints(&self, wall: Duration) -> ServerHints {
         match (self.hints, self.what) {
@@ -318,7 +319,7 @@ impl<'a> Outcome<'a> {
         silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 
-    /// What the server asks for, measured against the wall clock where it has to be; nothing on a success.
+    /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {
         match self.what {

@@ -20,14 +20,13 @@ use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The state of one request: how many retries there were, and until when it may go on.
+/// The state of one request: its retries so far, and its deadline.
 ///
-/// A session asks nobody for the time or for randomness: both come with each call, so the same calls give the same
-/// decisions. Three steps make a retry:
+/// Time and randomness come with each call, so the same calls give the same decisions. Three steps make a retry:
 ///
 /// 1. [`RetrySession::plan`] judges an outcome. It changes nothing.
-/// 2. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and gives its delay.
-/// 3. [`RetrySession::apply`] counts what was paid for. A plan that is refused or dropped was never there.
+/// 2. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and reveals its delay.
+/// 3. [`RetrySession::apply`] counts the paid retry. A refused or dropped plan leaves no trace.
 ///
 /// ```
 /// use http::{HeaderMap, Method, StatusCode};
@@ -87,7 +86,7 @@ impl RetrySession {
         }
     }
 
-    /// The same session, with what the request itself says in front of what the policy says.
+    /// The same session, in which the request's own settings override the policy's.
     #[must_use]
     pub fn with_override(self, own: &RetryOverride) -> Self {
         let before = self.own;
@@ -145,7 +144,7 @@ impl RetrySession {
         &self.policy
     }
 
-    /// Whether a retry can follow the next attempt at all; if not, nothing need be kept for one.
+    /// Whether a retry can follow the next attempt at all; if not, the request need not be kept.
     #[must_use]
     pub fn may_retry(&self) -> bool {
         let at_the_gate = || self.repeats() && self.gate_wait_left() > Some(Duration::ZERO);
@@ -158,7 +157,7 @@ impl RetrySession {
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
-    /// Whether processing the request twice counts as no more than once.
+    /// Whether processing the request twice counts as harmless.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
@@ -169,13 +168,13 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
-    /// How many retries were paid for and counted so far.
+    /// The number of retries counted so far.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.counts.retries
     }
 
-    /// When the whole request must be over, on the clock of [`Moment::now`], if it must.
+    /// The time at which the whole request must be over, on the clock of [`Moment::now`], if there is a deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_by(self.policy_by(self.by))
@@ -229,7 +228,7 @@ impl RetrySession {
         self.standing_aside.is_none() && ever
     }
 
-    /// How long an attempt that starts at `now` may take: the attempt timeout, or what is left of the deadline.
+    /// The time limit of an attempt that starts at `now`: the attempt timeout, or what is left of the deadline.
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
@@ -274,13 +273,13 @@ impl RetrySession {
         }
     }
 
-    /// What follows from an outcome that the policy has classified: a retry that is still to be paid for. It changes
-    /// nothing: the same call gives the same plan.
+    /// Plans the retry that follows a classified outcome; a budget must still pay for it. It changes nothing: the same
+    /// call gives the same plan.
     ///
     /// # Errors
     ///
-    /// Why there is no further attempt. The gates, the first that refuses being the reason: limit, class, body,
-    /// idempotence, server delay, deadline. The budget comes last and is asked with the plan.
+    /// Why there is no further attempt. The first of these checks that refuses is the reason: limit, class, body,
+    /// idempotence, server delay, deadline. The budget comes last, with the plan.
     pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
         self.judge(outcome, moment).map_err(|stop| stop.why)
     }

@@ -12,11 +12,10 @@ use std::time::Duration;
 /// The delays that are added up one by one; the rest count as long as the last of them.
 const ADDED: u32 = 1_000;
 
-/// The most that one request can cost by a policy: what it asks of the server, and of its caller's patience.
+/// The most that one request can cost by a policy: attempts for the server, and time for the caller.
 ///
-/// It is an upper bound: whatever the outcomes are, a request does not exceed it, unless it sets limits of its own. A
-/// part that nothing bounds but the deadline, if there is one, is `None`. What the gate may add stands apart, in
-/// [`WorstCase::gate`].
+/// It is an upper bound: no request exceeds it, unless it sets its own limits. A part that only the deadline bounds, or
+/// nothing, is `None`. [`WorstCase::gate`] holds what the gate may add.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -30,26 +29,26 @@ const ADDED: u32 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorstCase {
-    /// All attempts, the first one included: how often one request can reach a server that keeps failing. Those that are
-    /// refused at the gate do not count.
+    /// All attempts, the first one included: how often one request can reach a failing server. Attempts that return to
+    /// the gate do not count.
     pub attempts: Option<u64>,
-    /// All waits, where no server asks for any.
+    /// All waits, if no server asks for any.
     pub backoff: Option<Duration>,
-    /// All waits, where the server asks each time for the longest one that the policy keeps.
+    /// All waits, if the server asks each time for the longest that the policy allows.
     pub waits: Option<Duration>,
     /// All attempts together, each up to its response head.
     pub sending: Option<Duration>,
-    /// The deadline: with it no request lasts longer, whatever the other numbers are.
+    /// The deadline, which no request exceeds, whatever the other numbers are.
     pub deadline: Option<Duration>,
-    /// What the gate may add to all that.
+    /// What the gate may add.
     pub gate: AtGate,
 }
 
-/// What the gate may add to a [`WorstCase`], where the policy has a
+/// What the gate may add to a [`WorstCase`] if the policy has a
 /// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait); else nothing.
 ///
-/// It takes a server that refuses every call to come to it: each refusal takes at least a second of the time that a call
-/// may wait at the gate.
+/// Only a server that refuses every call reaches it: each refusal uses at least a second of the time that a call may
+/// wait at the gate.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -63,17 +62,17 @@ pub struct WorstCase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AtGate {
-    /// The attempts that a 429 sends back to the gate, which count as none.
+    /// The attempts that a 429 sends back to the gate, which do not count as attempts.
     pub attempts: u64,
-    /// All waits there, but for the seconds over which calls are spread that have waited so long.
+    /// All waits there, without the seconds over which calls spread after the longest wait.
     pub waits: Duration,
     /// Those attempts together, each up to its response head.
     pub sending: Option<Duration>,
 }
 
 impl RetryPolicy {
-    /// The longest delay of the policy's own accord before retry n = 1, 2, and so on, jitter and cap included; 0 counts as
-    /// 1. A server may ask for a longer one.
+    /// The policy's own longest delay before retry n = 1, 2, and so on, jitter and cap included; 0 counts as 1. A
+    /// server may ask for a longer one.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -86,14 +85,14 @@ impl RetryPolicy {
         self.0.backoff.longest(retry.max(1))
     }
 
-    /// What part of a ceiling is waited.
+    /// The random part of a ceiling.
     #[must_use]
     pub fn jitter(&self) -> Jitter {
         self.0.backoff.spread()
     }
 
-    /// The most that one request can cost: every rule that retries or waits counts with its own limit, but not what
-    /// follows a failover to another service.
+    /// The most that one request can cost: each rule that retries or waits counts with its own limit; what follows a
+    /// failover to another service does not count.
     #[must_use]
     pub fn worst_case(&self) -> WorstCase {
         self.0.worst_case()
@@ -107,7 +106,7 @@ impl Settings {
 }
 
 impl WorstCase {
-    /// The longest that a request can take up to its response head, if there is a bound.
+    /// The longest time of a request up to its response head, if there is a bound.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         let besides = sum(Some(self.gate.waits), self.gate.sending);

@@ -25,7 +25,7 @@ pub struct RetryReport {
     unknown_service: Option<Arc<str>>,
 }
 
-/// The most attempts that a report keeps; beyond it drops the first ones.
+/// The most attempts that a report keeps; of more, it drops the first ones.
 const KEPT: usize = 64;
 
 /// The most attempts of any preset.

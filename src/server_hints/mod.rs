@@ -1,12 +1,11 @@
-//! What a response's head says about coming back, read once per attempt: the delay that it asks for, the quota, and
-//! which headers are there but cannot be read.
+//! Reads a response's head once per attempt: the delay that it asks for, the quota, and the headers that cannot be
+//! read.
 //!
-//! Everybody who needs one of these takes it from the same [`ServerHints`], so that a delay, the gate and the report
-//! never disagree about one header.
+//! The delay, the gate and the report use the same [`ServerHints`], so they never disagree about a header.
 //!
-//! A head is read in one pass over its names. Of each header at most 64 lines count, of all headers that name one quota
-//! of several together 64, of a line 1,024 bytes, of a list 64 items, of an item 16 parameters; a line or a name that is
-//! longer is not readable. So the work is bounded, whatever a server sends.
+//! It reads a head in one pass over its names: at most 64 lines of each header (64 in all of those that each name one
+//! of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item; a longer line or name
+//! is not readable. So the work is bounded, whatever a server sends.
 
 mod date;
 mod duration;
@@ -38,28 +37,27 @@ use std::time::Duration;
 
 /// What a response's head says about coming back.
 ///
-/// The delay is what the first of these headers asks for that can be read:
+/// The first readable one of these headers sets the delay:
 ///
 /// 1. `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`: milliseconds, rounded up to a whole one.
 /// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), or an HTTP-date. Of several lines
 ///    the latest counts.
-/// 3. Where a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`,
-///    `x-ratelimit-reset`, `x-ratelimit-reset-tokens` and their kin. Of several spent quotas the latest reset counts. A
-///    quota is spent when nothing remains of it; on a 429 that names no spent quota, also when the head does not say
-///    what remains.
+/// 3. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
+///    `x-ratelimit-reset-tokens` and similar. Of several spent quotas the latest reset counts. A quota is spent if
+///    nothing remains of it; on a 429 that names no spent quota, also if the head does not say what remains.
 ///
 /// A reset is a number of seconds (a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
 /// duration with units (`1m30s`), a date of RFC 3339 or an HTTP-date; `t` of `ratelimit` is never a Unix time. A spent
 /// quota without a reset is back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no
-/// window: it counts only by a `t` of its own.
+/// window: it counts only by its own `t`.
 ///
-/// What is there but cannot be read is passed over and found in [`ServerHints::unreadable`]. A time in the past asks for
-/// nothing. Dates are measured against the response's own `date` where that is valid, else against the wall clock.
+/// A header that cannot be read is skipped and listed in [`ServerHints::unreadable`]. A time in the past asks for no
+/// wait. Dates count from the response's own `date` if that is valid, else from the wall clock.
 ///
 /// # Source
 ///
 /// RFC 9110 section 10.2.3 for `retry-after` and 5.6.7 for dates; draft-ietf-httpapi-ratelimit-headers for the quota
-/// headers, and that `retry-after` goes before them; Azure, AWS and OpenAI for the millisecond forms.
+/// headers, and for the precedence of `retry-after`; Azure, AWS and OpenAI for the millisecond forms.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -111,8 +109,8 @@ impl ServerHints {
         self.asked().or(self.reset())
     }
 
-    /// The name of the header that [`ServerHints::delay`] is from; where it names one quota of several and is none of
-    /// the usual ones, how it begins (`x-ratelimit-*`).
+    /// The name of the header that sets [`ServerHints::delay`]; of an unusual header that names one of several quotas,
+    /// only its start (`x-ratelimit-*`).
     #[must_use]
     pub fn header(&self) -> Option<&'static str> {
         let asked = self.asked.or(self.spent);
@@ -131,17 +129,17 @@ impl ServerHints {
         self.spent.map(|spent| spent.delay)
     }
 
-    /// What is left of the quota of requests; of several, the one with the least left. A quota of requests or tokens of
-    /// which nothing is left leaves nothing, until the latest reset of the spent ones.
+    /// What is left of the quota of requests; of several, the one with the least left. A spent quota of requests or
+    /// tokens leaves nothing, until the latest reset of the spent ones.
     ///
-    /// Nothing where no header gives both what remains and when that changes. On a refusal the reset is no later than
-    /// what [`ServerHints::asked`] says.
+    /// `None` if no header gives both what remains and when that changes. On a refusal the reset is no later than
+    /// [`ServerHints::asked`].
     #[must_use]
     pub fn quota(&self) -> Option<Quota> {
         self.quota
     }
 
-    /// The headers that were passed over because they cannot be read.
+    /// The headers that were skipped because they cannot be read.
     #[must_use]
     pub fn unreadable(&self) -> UnreadableHeaders {
         self.unreadable
