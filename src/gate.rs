@@ -4,7 +4,7 @@
 //! Then the calls go on in order, as fast as they succeeded before, and at twice the rate after each round of one to
 //! five seconds, until nobody waits. A call that was sent later than the refused one and succeeds contradicts the
 //! pause: with twice as many of them as refusals, the pause ends, and the next few refusals delay only their own calls.
-//! If the gate closes again without a success, the pause doubles, up to a minute or what the server asked for. Where
+//! If the gate closes again without a success, the pause doubles, up to 20 s or what the server asked for. Where
 //! answers carry the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
 //! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
