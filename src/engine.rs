@@ -21,10 +21,6 @@ pub(crate) struct Engine {
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
     /// How many bytes of a streaming body are recorded for later attempts.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone record bodies")
-    )]
     pub(crate) recorded: usize,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,

@@ -3,119 +3,26 @@
 mod progress;
 mod reading;
 mod room;
+mod transport;
 
 pub(crate) use progress::Progress;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use progress::RequestHead;
+pub(crate) use transport::{Repeat, Saved, Transport};
 
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::{AttemptMark, LayerId};
-use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Outcome, RetryPlan, RetryPolicy, RewriteWith, Stop,
-    StopReason, Verdict,
-};
-use crate::policy::{Inspect, Inspected};
-use crate::redirects::Trail;
-use crate::report::{RequestFailed, RetryReport};
-use crate::route::Rebase;
-use crate::runtime::{Sleep, within};
-use http::{Extensions, HeaderMap, StatusCode};
+use crate::policy::{Attempt, RetryPlan, Stop, StopReason, Verdict};
+use crate::report::RequestFailed;
+use crate::runtime::within;
 use progress::{LastWord, Place, Planned, Sent, Step};
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What the loop must be able to do with a client.
-pub(crate) trait Transport: Send {
-    type Request: Send;
-    /// What later attempts are made of.
-    type Saved: Send;
-    /// A response in the form in which the caller gets it.
-    type Response: Send;
-    type Error: Send;
-
-    /// Gives up the place that the client keeps for a request, if it keeps one.
-    fn release_readiness(&mut self) -> bool;
-
-    /// The client can take a request.
-    fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
-
-    /// The request, and what later attempts are made of, if there can be any.
-    fn save(&self, request: Self::Request) -> (Self::Request, Option<Self::Saved>);
-
-    /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(saved: Self::Saved, last: bool) -> (Self::Request, Option<Self::Saved>);
-
-    /// Whether the request is still whole after an attempt that ended with an answer, or without one.
-    fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
-
-    /// A retry will be made of this saved request, and attempts before it are over.
-    fn next_in_turn(saved: &mut Self::Saved);
-
-    /// Shows the headers of the request, and its extensions where they are public; nothing of an operation that is not
-    /// HTTP.
-    fn show_head(saved: &Self::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>));
-
-    /// The same request with other headers, or for another place.
-    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>);
-
-    /// The same request with another body, as a function of its headers and its body; false if there is none.
-    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
-
-    fn send(
-        &mut self,
-        request: Self::Request,
-        attempt: Attempt,
-    ) -> impl Future<Output = Result<Self::Response, Self::Error>> + Send;
-
-    /// What a result means by itself.
-    fn outcome<'a>(
-        &self,
-        policy: &RetryPolicy,
-        result: &'a Result<Self::Response, Self::Error>,
-    ) -> Outcome<'a>;
-
-    /// What an attempt that gave this, or nothing in time, shows of redirects.
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        saved: Option<&'a Self::Saved>,
-        result: Option<&'a Result<Self::Response, Self::Error>>,
-    ) -> Trail<'a>;
-
-    /// The response with its body read, if that is worth it and ends within so many bytes.
-    fn drain(
-        response: Self::Response,
-        bytes: usize,
-    ) -> impl Future<Output = Option<Self::Response>> + Send;
-
-    /// The response as it was, after a look at its body.
-    fn look(
-        response: Self::Response,
-        look: &mut dyn Inspect,
-        time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Inspected)> + Send;
-
-    /// The head of a response, where there is one.
-    fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)>;
-
-    /// What an error of this kind says.
-    fn words(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String;
-
-    fn attach(response: &mut Self::Response, report: RetryReport);
-
-    /// A response that no server has sent, as if from this URL.
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Response>;
-
-    /// The error of an attempt that was cut short, where the client's error type can say that.
-    fn cut(timeout: AttemptTimeout) -> Option<Self::Error>;
-
-    /// The error of a request that the policy calls a failure, where the client's error type can say that.
-    fn failed(failed: RequestFailed) -> Option<Self::Error>;
-}
 
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
@@ -129,14 +36,14 @@ pub(crate) struct FirstAttempt<T: Transport> {
     pub(crate) result: Outcomes<T>,
     /// What the policy's own classifier has said of it.
     pub(crate) said: Option<Verdict>,
-    pub(crate) saved: Option<T::Saved>,
+    pub(crate) saved: Option<Saved<T>>,
     pub(crate) mark: AttemptMark,
     pub(crate) started: Duration,
 }
 
 /// What came of the wait before a retry.
 enum Waited<T: Transport> {
-    Send(T::Request, Option<T::Saved>),
+    Send(T::Request, Option<Saved<T>>),
     GiveBack(Outcomes<T>, StopReason),
 }
 
@@ -180,7 +87,7 @@ impl<T: Transport> Call<T> {
 
     async fn send(&mut self, request: T::Request) -> (Outcomes<T>, Stop) {
         let (request, saved) = match self.progress.session.may_retry() {
-            true => self.transport.save(request),
+            true => request.save(self.progress.engine.recorded),
             false => (request, None),
         };
         let step = Box::pin(self.attempt(request, saved)).await;
@@ -237,7 +144,7 @@ impl<T: Transport> Call<T> {
         ready.map_err(|error| (Err(error), StopReason::NotReady))
     }
 
-    async fn attempt(&mut self, request: T::Request, saved: Option<T::Saved>) -> Step<T> {
+    async fn attempt(&mut self, request: T::Request, saved: Option<Saved<T>>) -> Step<T> {
         let Self {
             transport,
             progress,
@@ -266,7 +173,7 @@ impl<T: Transport> Call<T> {
     async fn judge(
         &mut self,
         (result, said): (Outcomes<T>, Option<Verdict>),
-        saved: Option<T::Saved>,
+        saved: Option<Saved<T>>,
         until: Option<Duration>,
     ) -> Step<T> {
         let Self {
@@ -288,7 +195,7 @@ impl<T: Transport> Call<T> {
         &mut self,
         planned: Planned,
         last: Option<Outcomes<T>>,
-        mut saved: T::Saved,
+        mut saved: Saved<T>,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
@@ -315,7 +222,7 @@ impl<T: Transport> Call<T> {
                 Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady)
             }
             // What shares its body with earlier attempts may have lost it to them by now.
-            Ok(()) => match kept.filter(|_| !T::can_resend(&saved, false)) {
+            Ok(()) => match kept.filter(|_| !T::Request::can_resend(&saved, false)) {
                 Some(last) => {
                     self.progress.stays_at(before);
                     Waited::GiveBack(last, StopReason::BodyNotReplayable)
@@ -328,23 +235,23 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    fn next_attempt(&mut self, saved: T::Saved) -> Waited<T> {
+    fn next_attempt(&mut self, saved: Saved<T>) -> Waited<T> {
         self.progress.recorder.retry_sent();
         let last = !self.progress.session.may_retry();
-        let (request, saved) = T::again(saved, last);
+        let (request, saved) = T::Request::again(saved, last);
         Waited::Send(request, saved)
     }
 
     /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another
     /// service, which has a gate of its own: it has moved when that has let it through.
-    fn change(&mut self, plan: &RetryPlan, saved: &mut T::Saved) -> Option<Place> {
+    fn change(&mut self, plan: &RetryPlan, saved: &mut Saved<T>) -> Option<Place> {
         let moved = self.progress.moves_to(plan);
         let way = moved.as_ref().map(|(way, _)| way);
-        T::amend(saved, plan.set.as_deref(), way);
+        T::Request::amend(saved, plan.set.as_deref(), way);
         let (_, before) = moved?;
-        T::show_head(saved, |headers, extensions| {
+        if let Some((headers, extensions)) = T::Request::head(saved) {
             self.progress.comes_to_the_gate(headers, extensions);
-        });
+        }
         Some(before)
     }
 

@@ -2,19 +2,16 @@
 
 use crate::client::error_chain::{outcome_of, trail_of};
 use crate::engine::{Engine, engine_settings, redirect_settings};
-use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
 use crate::policy::{
-    Attempt, CannedResponse, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy,
-    RewriteWith, StopReason,
+    Attempt, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy, RewriteWith, StopReason,
 };
-use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
-use crate::report::{ReportRecorder, ReportSlot, RequestFailed, RetryReport, Subject};
-use crate::retry_loop::{Call, Progress, Transport};
+use crate::report::{ReportRecorder, ReportSlot, Subject};
+use crate::retry_loop::{Call, Progress, Repeat, Transport};
 use crate::route::{Head, Rebase};
-use crate::runtime::{Runtime, Sleep};
-use http::{Extensions, HeaderMap, StatusCode};
+use crate::runtime::Runtime;
+use http::{Extensions, HeaderMap};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -255,7 +252,36 @@ impl<E: 'static> Judge<E> for ByPolicy {
     }
 }
 
-/// An operation as the loop sees it: its request is `()`, which can always be sent twice.
+/// The request of an operation is `()`, which can always be sent twice.
+impl Repeat for () {
+    type Saved = ();
+
+    fn save(self, _: usize) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn again((): (), _: bool) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn can_resend((): &(), _: bool) -> bool {
+        true
+    }
+
+    fn next_in_turn((): &mut ()) {}
+
+    fn head((): &()) -> Option<(&HeaderMap, Option<&Extensions>)> {
+        None
+    }
+
+    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Rebase>) {}
+
+    fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
+        false
+    }
+}
+
+/// An operation as the loop sees it.
 struct Operation<J, O, T, E> {
     judge: J,
     operation: O,
@@ -271,39 +297,8 @@ where
     E: Send,
 {
     type Request = ();
-    type Saved = ();
     type Response = T;
     type Error = E;
-
-    fn release_readiness(&mut self) -> bool {
-        false
-    }
-
-    async fn ready(&mut self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn save(&self, (): ()) -> ((), Option<()>) {
-        ((), Some(()))
-    }
-
-    fn again((): (), _: bool) -> ((), Option<()>) {
-        ((), Some(()))
-    }
-
-    fn can_resend((): &(), _: bool) -> bool {
-        true
-    }
-
-    fn next_in_turn((): &mut ()) {}
-
-    fn show_head((): &(), _: impl FnOnce(&HeaderMap, Option<&Extensions>)) {}
-
-    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Rebase>) {}
-
-    fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
-        false
-    }
 
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
         (self.operation)(attempt)
@@ -323,35 +318,5 @@ where
     ) -> Trail<'a> {
         let error = result.and_then(|result| result.as_ref().err());
         error.map_or(Trail::default(), |error| J::trail(policy, error))
-    }
-
-    async fn drain(response: T, _: usize) -> Option<T> {
-        Some(response)
-    }
-
-    async fn look(response: T, _: &mut dyn Inspect, _: Sleep) -> (T, Inspected) {
-        (response, Inspected::AtTheEnd)
-    }
-
-    fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {
-        None
-    }
-
-    fn words(_: &RetryPolicy, _: &E, _: Option<ErrorKind>) -> String {
-        String::new()
-    }
-
-    fn attach(_: &mut T, _: RetryReport) {}
-
-    fn canned(_: &CannedResponse, _: &str) -> Option<T> {
-        None
-    }
-
-    fn cut(_: AttemptTimeout) -> Option<E> {
-        None
-    }
-
-    fn failed(_: RequestFailed) -> Option<E> {
-        None
     }
 }

@@ -5,6 +5,8 @@
 mod answer;
 pub(crate) mod error_chain;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod first_attempt;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod measure;
 #[cfg(feature = "tower")]
 mod of_reqwest;

@@ -95,7 +95,7 @@ impl RequestOptions {
         route: &Route,
         request: &Q,
         now: Duration,
-    ) -> Result<Admitted<E>, (E, NotIdle)> {
+    ) -> Result<Admitted<E>, E> {
         let aside = self.nested || self.own.as_ref().is_some_and(|own| own.off);
         if aside || route.policy.max_gate_wait().is_none() {
             return Ok(Admitted {
@@ -107,7 +107,7 @@ impl RequestOptions {
         let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
         match engine.gate.enter(key, now) {
             Ok(place) => Ok(Admitted { engine, place }),
-            Err(busy) => Err((engine, busy)),
+            Err(NotIdle) => Err(engine),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::measure::Measure;
 use super::replay_body::ReplayBody;
 use crate::policy::RewriteWith;
+use crate::retry_loop::Repeat;
 use crate::route::Rebase;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
@@ -223,6 +224,39 @@ pub trait Resend: Sized + sealed::Sealed {
     /// The same request with another body, as a function of its headers and its body; false if there is none.
     #[doc(hidden)]
     fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
+}
+
+impl<Q: Resend + Send + 'static> Repeat for Q {
+    type Saved = Q::Saved;
+
+    fn save(self, recorded: usize) -> (Self, Option<Q::Saved>) {
+        Resend::save(self, recorded)
+    }
+
+    fn again(saved: Q::Saved, last: bool) -> (Self, Option<Q::Saved>) {
+        Resend::again(saved, last)
+    }
+
+    fn can_resend(saved: &Q::Saved, answered: bool) -> bool {
+        <Q as Resend>::can_resend(saved, answered)
+    }
+
+    fn next_in_turn(saved: &mut Q::Saved) {
+        <Q as Resend>::next_in_turn(saved);
+    }
+
+    fn head(saved: &Q::Saved) -> Option<(&HeaderMap, Option<&Extensions>)> {
+        let head = <Q as Resend>::head(saved);
+        Some((head.headers(), head.extensions()))
+    }
+
+    fn amend(saved: &mut Q::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
+        <Q as Resend>::amend(saved, headers, way);
+    }
+
+    fn rewrite(saved: &mut Q::Saved, with: &mut RewriteWith<'_>) -> bool {
+        <Q as Resend>::rewrite(saved, with)
+    }
 }
 
 mod sealed {

@@ -1,22 +1,17 @@
 //! The middleware, and how the loop sends through the middleware after it.
 
 use crate::client::error_chain::words;
-use crate::client::options::{
-    Admitted, RequestOptions, facts, give_key, http_outcome, http_trail, number,
-};
+use crate::client::first_attempt::StartedRequest;
+use crate::client::options::{RequestOptions, http_outcome, http_trail, number};
 use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
-use crate::gate::{Admission, NotIdle};
-use crate::nested::AttemptMark;
-use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, Verdict,
-};
+use crate::gate::Admission;
+use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, Verdict};
 use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
-use crate::retry_loop::{Call, FirstAttempt, Transport};
-use crate::route::{Rebase, Route};
+use crate::retry_loop::Transport;
 use crate::runtime::{Sleep, TokioRuntime};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
@@ -24,7 +19,6 @@ use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -81,28 +75,6 @@ impl RetryMiddleware {
     http_engine_settings!();
 }
 
-/// What the loop needs if the first attempt fails.
-struct Rest {
-    wishes: RequestOptions,
-    route: Arc<Route>,
-    mark: AttemptMark,
-    saved: Option<<Request as Resend>::Saved>,
-    /// The facts of a request that is not saved.
-    unkept: Option<RequestFacts>,
-    /// What the extensions held before the first attempt.
-    before: Extensions,
-    started: Duration,
-}
-
-/// A first attempt that was not a success.
-struct Ended {
-    result: Result<Response>,
-    /// What the classifier has said of it.
-    said: Option<Verdict>,
-    /// What the loop tells the gate of it.
-    admission: Option<Admission>,
-}
-
 type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
 
 impl Middleware for RetryMiddleware {
@@ -121,81 +93,29 @@ impl Middleware for RetryMiddleware {
     {
         Box::pin(async move {
             let engine = &*self.engine;
-            let mut rest = Rest::of(engine, &mut request, extensions);
-            let quiet = rest.wishes.is_plain() && engine.is_silent(&rest.route);
-            let entered = match quiet {
-                true => rest
-                    .wishes
-                    .enter(engine, &rest.route, &request, rest.started),
-                false => Err((engine, NotIdle)),
+            let options = RequestOptions::of(Some(extensions));
+            let mut started = StartedRequest::new(engine, &mut request, options);
+            let before = match started.mark.repeats() {
+                true => extensions.clone(),
+                false => Extensions::new(),
             };
-            let Ok(mut admitted) = entered else {
-                let attempts = self.every_attempt(next, extensions, rest, request);
-                return attempts.await;
+            let Ok(mut admitted) = started.enter(engine, &mut request) else {
+                let chain = self.chain(next, extensions, before);
+                return self.every_attempt(chain, started, request).await;
             };
-            if rest.mark.repeats() {
-                rest.saved = request.save_in_place(engine.recorded);
-            }
-            if rest.saved.is_none() {
-                rest.unkept = Some(facts(&request));
-            }
             let result = {
-                let (mark, layer) = (&rest.mark, engine.id());
+                let (mark, layer) = (&started.mark, engine.id());
                 let mut attempt = mark.around(layer, || next.clone().run(request, extensions));
                 poll_fn(|cx| mark.around(layer, || attempt.as_mut().poll(cx))).await
             };
-            let Err(said) = rest.succeeds(engine, &mut admitted, &result) else {
+            let Err(said) = started.succeeds(&mut admitted, result.as_ref().ok()) else {
                 return result;
             };
-            let ended = Ended {
-                result,
-                said,
-                admission: admitted.into_admission(&rest.route),
-            };
-            self.later_attempts(next, extensions, rest, ended).await
+            let admission = admitted.into_admission(&started.route);
+            let chain = self.chain(next, extensions, before);
+            let attempts = self.later_attempts(chain, started, admission, (result, said));
+            attempts.await
         })
-    }
-}
-
-impl Rest {
-    fn of(engine: &Engine, request: &mut Request, extensions: &Extensions) -> Self {
-        let mut wishes = RequestOptions::of(Some(extensions));
-        let route = wishes.route(engine, request);
-        let started = engine.runtime.now();
-        give_key(engine, request);
-        let mark = AttemptMark::new(wishes.may_retry(&route));
-        let before = match mark.repeats() {
-            true => extensions.clone(),
-            false => Extensions::new(),
-        };
-        Self {
-            wishes,
-            route,
-            mark,
-            saved: None,
-            unkept: None,
-            before,
-            started,
-        }
-    }
-
-    /// Counts the result if it is a success that needs nothing more; else returns the verdict so far.
-    fn succeeds(
-        &self,
-        engine: &Engine,
-        admitted: &mut Admitted<&Engine>,
-        result: &Result<Response>,
-    ) -> std::result::Result<(), Option<Verdict>> {
-        let response = result.as_ref().map_err(|_| None)?;
-        self.route.succeeds(response.status(), response.headers())?;
-        if self.mark.repeats() {
-            self.route.deposit(self.started);
-            let asked = self.saved.as_ref().map(Request::head);
-            let urls = asked.and_then(Resend::url).zip(Answer::url(response));
-            engine.redirects.check(&self.mark, urls);
-        }
-        admitted.succeeded(&self.route, response.headers());
-        Ok(())
     }
 }
 
@@ -203,62 +123,22 @@ impl RetryMiddleware {
     #[cold]
     fn every_attempt<'a>(
         &self,
-        next: Next<'a>,
-        extensions: &'a mut Extensions,
-        rest: Rest,
+        chain: Chain<'a>,
+        started: StartedRequest<Request>,
         request: Request,
     ) -> Boxed<'a> {
-        let engine = Arc::clone(&self.engine);
-        let facts = facts(&request);
-        let progress =
-            rest.wishes
-                .progress((engine, rest.route), Some(&request), facts, rest.started);
-        let call = Call {
-            transport: self.chain(next, extensions, rest.before),
-            progress,
-        };
-        Box::pin(call.run(request))
+        Box::pin(started.run(Arc::clone(&self.engine), chain, request))
     }
 
     #[cold]
     fn later_attempts<'a>(
         &self,
-        next: Next<'a>,
-        extensions: &'a mut Extensions,
-        rest: Rest,
-        ended: Ended,
+        chain: Chain<'a>,
+        started: StartedRequest<Request>,
+        admission: Option<Admission>,
+        ended: (Result<Response>, Option<Verdict>),
     ) -> Boxed<'a> {
-        let Rest {
-            wishes,
-            route,
-            saved,
-            unkept,
-            before,
-            mark,
-            started,
-        } = rest;
-        let Ended {
-            result,
-            said,
-            admission,
-        } = ended;
-        let engine = Arc::clone(&self.engine);
-        let request = saved.as_ref().map(Request::head);
-        let facts = request.map(facts).or(unkept);
-        let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let mut progress = wishes.progress((engine, route), request, facts, started);
-        progress.admission = admission;
-        let call = Call {
-            transport: self.chain(next, extensions, before),
-            progress,
-        };
-        Box::pin(call.go_on(FirstAttempt {
-            result,
-            said,
-            saved,
-            mark,
-            started,
-        }))
+        Box::pin(started.go_on(Arc::clone(&self.engine), chain, admission, ended))
     }
 
     fn chain<'a>(
@@ -272,7 +152,6 @@ impl RetryMiddleware {
             extensions,
             before,
             across_tasks: self.engine.across_tasks,
-            recorded: self.engine.recorded,
             attempt_header: self.engine.attempt_header.clone(),
         }
     }
@@ -285,52 +164,13 @@ struct Chain<'a> {
     /// What the extensions held before the first attempt, and hold again before each.
     before: Extensions,
     across_tasks: bool,
-    recorded: usize,
     attempt_header: Option<HeaderName>,
 }
 
 impl Transport for Chain<'_> {
     type Request = Request;
-    type Saved = <Request as Resend>::Saved;
     type Response = Response;
     type Error = Error;
-
-    fn release_readiness(&mut self) -> bool {
-        false
-    }
-
-    async fn ready(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn save(&self, request: Request) -> (Request, Option<Self::Saved>) {
-        request.save(self.recorded)
-    }
-
-    fn again(saved: Self::Saved, last: bool) -> (Request, Option<Self::Saved>) {
-        Resend::again(saved, last)
-    }
-
-    fn can_resend(saved: &Self::Saved, answered: bool) -> bool {
-        <Request as Resend>::can_resend(saved, answered)
-    }
-
-    fn next_in_turn(saved: &mut Self::Saved) {
-        <Request as Resend>::next_in_turn(saved);
-    }
-
-    fn show_head(saved: &Self::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
-        let head = <Request as Resend>::head(saved);
-        see(head.headers(), None);
-    }
-
-    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
-        <Request as Resend>::amend(saved, headers, way);
-    }
-
-    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool {
-        <Request as Resend>::rewrite(saved, with)
-    }
 
     async fn send(&mut self, mut request: Request, attempt: Attempt) -> Result<Response> {
         number(self.attempt_header.as_ref(), &mut request, attempt);
@@ -351,7 +191,7 @@ impl Transport for Chain<'_> {
 
     fn trail<'a>(
         policy: &RetryPolicy,
-        saved: Option<&'a Self::Saved>,
+        saved: Option<&'a <Request as Resend>::Saved>,
         result: Option<&'a Result<Response>>,
     ) -> Trail<'a> {
         http_trail::<Response, _, _>(true, policy, saved.map(Request::head), result)

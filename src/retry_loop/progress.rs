@@ -1,8 +1,8 @@
 //! How far one request has come: what each attempt's end leads to.
 
-use super::Transport;
 use super::reading::Found;
 use super::room::with_room;
+use super::{Repeat, Saved, Transport};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
@@ -69,9 +69,9 @@ pub(super) enum LastWord {
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<T::Saved>),
+    Done(Result<T::Response, T::Error>, Option<Saved<T>>),
     Cut(T::Error, Stop),
-    CutForRetry(Planned, Option<T::Error>, T::Saved),
+    CutForRetry(Planned, Option<T::Error>, Saved<T>),
 }
 
 /// A retry that is paid for, and when it is due.
@@ -102,7 +102,7 @@ pub(super) enum Step<T: Transport> {
         planned: Planned,
         /// Nothing where the attempt was cut short and the client's error type cannot say that.
         last: Option<Result<T::Response, T::Error>>,
-        saved: T::Saved,
+        saved: Saved<T>,
     },
 }
 
@@ -179,7 +179,7 @@ impl Progress {
         sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
         mark: &AttemptMark,
         limit: Option<Duration>,
-        saved: Option<T::Saved>,
+        saved: Option<Saved<T>>,
     ) -> Sent<T> {
         let mut sent = pin!(sent);
         let Some(limit) = limit else {
@@ -191,7 +191,7 @@ impl Progress {
         }
         let whole = saved
             .as_ref()
-            .is_some_and(|saved| T::can_resend(saved, false));
+            .is_some_and(|saved| T::Request::can_resend(saved, false));
         self.session.set_replayable(whole);
         self.admission = None;
         let error = AttemptTimeout::new(limit);
@@ -226,11 +226,11 @@ impl Progress {
         &mut self,
         known: Outcome<'static>,
         (result, found): (Result<T::Response, T::Error>, Found),
-        saved: Option<T::Saved>,
+        saved: Option<Saved<T>>,
     ) -> Step<T> {
         let whole = saved
             .as_ref()
-            .is_some_and(|saved| T::can_resend(saved, result.is_ok()));
+            .is_some_and(|saved| T::Request::can_resend(saved, result.is_ok()));
         self.session.set_replayable(whole);
         let head = result.as_ref().ok().and_then(T::head);
         let outcome = self.judged(known.with_head(head), &found);
@@ -256,12 +256,12 @@ impl Progress {
     }
 
     /// Makes the request what the plan wants it to be; false where that cannot be done.
-    fn rewrite<T: Transport>(&mut self, planned: &Planned, saved: &mut T::Saved) -> bool {
+    fn rewrite<T: Transport>(&mut self, planned: &Planned, saved: &mut Saved<T>) -> bool {
         let Some(rewrite) = &planned.paid.plan().rewrite else {
             return true;
         };
         let mut cut = None;
-        let changed = T::rewrite(saved, &mut |headers, body| {
+        let changed = T::Request::rewrite(saved, &mut |headers, body| {
             let other = rewrite(headers, body)?;
             self.engine.renew(&mut self.session, headers);
             cut = Some(other.cut);
@@ -277,9 +277,9 @@ impl Progress {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        mut saved: T::Saved,
+        mut saved: Saved<T>,
     ) -> Step<T> {
-        T::next_in_turn(&mut saved);
+        T::Request::next_in_turn(&mut saved);
         self.session.apply(&planned.paid);
         self.recorder.retry_scheduled(&planned.paid, planned.due);
         Step::Retry {

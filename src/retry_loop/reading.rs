@@ -1,6 +1,6 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
-use super::{Progress, Transport};
+use super::{Progress, Saved, Transport};
 use crate::error_body;
 use crate::policy::{ErrorBody, ErrorKind, HoldStreams, InspectStream, Outcome, Verdict};
 use std::time::Duration;
@@ -117,7 +117,7 @@ impl Progress {
         &self,
         transport: &T,
         result: &'a Result<T::Response, T::Error>,
-        saved: Option<&T::Saved>,
+        saved: Option<&Saved<T>>,
     ) -> Outcome<'a> {
         let policy = self.session.policy();
         let trail = T::trail(policy, saved, Some(result));

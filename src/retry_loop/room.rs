@@ -1,7 +1,7 @@
 //! Whether a request can take the headers that its retry is to have.
 
-use super::Transport;
 use super::progress::Planned;
+use super::{Repeat, Saved, Transport};
 use crate::policy::{Stop, StopReason};
 
 /// With more headers than this a request is sent no second time with others. A header map panics at 24,576 names, and may
@@ -16,13 +16,13 @@ const MOST_HEADERS: usize = 4_096;
 /// The end of the request in the place of such a retry.
 pub(super) fn with_room<T: Transport>(
     planned: Planned,
-    saved: Option<&T::Saved>,
+    saved: Option<&Saved<T>>,
 ) -> Result<Planned, Stop> {
     let mut fits = true;
     if let (Some(set), Some(saved)) = (&planned.paid.plan().set, saved) {
-        T::show_head(saved, |headers, _| {
+        if let Some((headers, _)) = T::Request::head(saved) {
             fits = headers.len().saturating_add(set.len()) <= MOST_HEADERS;
-        });
+        }
     }
     match fits {
         true => Ok(planned),

@@ -1,20 +1,16 @@
 //! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
 
 use super::service::{Errors, ServiceTransport};
-use crate::client::options::{Admitted, RequestOptions, facts, give_key};
+use crate::client::first_attempt::StartedRequest;
+use crate::client::options::{Admitted, RequestOptions};
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
-use crate::gate::NotIdle;
-use crate::nested::AttemptMark;
-use crate::policy::{RequestFacts, Verdict};
-use crate::retry_loop::{Call, FirstAttempt};
-use crate::route::Route;
+use crate::policy::Verdict;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tower_service::Service;
 
 pin_project! {
@@ -63,14 +59,8 @@ pin_project! {
 /// What the loop needs if the first attempt fails.
 struct Rest<S, Q: Resend> {
     admitted: Admitted<Arc<Engine>>,
-    route: Arc<Route>,
+    request: StartedRequest<Q>,
     service: S,
-    saved: Option<Q::Saved>,
-    /// The facts of a request that is not saved.
-    unkept: Option<RequestFacts>,
-    wishes: RequestOptions,
-    mark: AttemptMark,
-    started: Duration,
 }
 
 impl<S, Q, X> RetryFuture<S, Q, X>
@@ -85,50 +75,26 @@ where
     X::Error: Send + 'static,
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
-        let mut wishes = RequestOptions::of(request.extensions());
-        let route = wishes.route(&engine, &request);
-        let started = engine.runtime.now();
-        give_key(&engine, &mut request);
-        let quiet = wishes.is_plain() && engine.is_silent(&route);
-        let entered = match quiet {
-            true => wishes.enter(engine, &route, &request, started),
-            false => Err((engine, NotIdle)),
-        };
-        let admitted = match entered {
+        let options = RequestOptions::of(request.extensions());
+        let mut started = StartedRequest::new(&engine, &mut request, options);
+        let admitted = match started.enter(engine, &mut request) {
             Ok(admitted) => admitted,
-            Err((engine, NotIdle)) => {
-                let began = (&wishes, started);
-                let attempts =
-                    loop_from_the_start::<S, Q, X>(engine, route, service, request, began);
+            Err(engine) => {
+                let attempts = every_attempt::<S, Q, X>(engine, service, started, request);
                 return Self {
                     state: State::Loop { attempts },
                 };
             }
         };
-        let mark = AttemptMark::new(wishes.may_retry(&route));
-        let saved = match mark.repeats() {
-            true => request.save_in_place(admitted.engine.recorded),
-            false => None,
-        };
-        let unkept = match saved {
-            Some(_) => None,
-            None => Some(facts(&request)),
-        };
-        let attempt = mark.around(admitted.engine.id(), || service.call(request));
+        let layer = admitted.engine.id();
+        let attempt = started.mark.around(layer, || service.call(request));
+        let rest = Some(Rest {
+            admitted,
+            request: started,
+            service,
+        });
         Self {
-            state: State::First {
-                attempt,
-                rest: Some(Rest {
-                    admitted,
-                    route,
-                    service,
-                    saved,
-                    unkept,
-                    wishes,
-                    mark,
-                    started,
-                }),
-            },
+            state: State::First { attempt, rest },
         }
     }
 }
@@ -136,12 +102,11 @@ where
 /// The loop, before the first attempt.
 #[cold]
 #[inline(never)]
-fn loop_from_the_start<S, Q, X>(
+fn every_attempt<S, Q, X>(
     engine: Arc<Engine>,
-    route: Arc<Route>,
     service: S,
+    started: StartedRequest<Q>,
     request: Q,
-    (wishes, started): (&RequestOptions, Duration),
 ) -> Loop<S, Q, X>
 where
     Q: Resend + Send + 'static,
@@ -154,82 +119,35 @@ where
     X::Error: Send + 'static,
 {
     let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    let progress = wishes.progress((engine, route), Some(&request), facts(&request), started);
-    let call = Call {
-        transport,
-        progress,
-    };
-    Box::pin(call.run(request))
+    Box::pin(started.run(engine, transport, request))
 }
 
-impl<S, Q> Rest<S, Q>
+/// The loop, after a first attempt that failed.
+#[cold]
+#[inline(never)]
+fn later_attempts<S, Q, X>(
+    rest: Rest<S, Q>,
+    result: Result<S::Response, S::Error>,
+    said: Option<Verdict>,
+) -> Loop<S, Q, X>
 where
-    Q: Resend,
-    S: Service<Q> + Clone,
-    S::Response: Answer,
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
 {
-    /// Counts the result if it is a success that needs nothing more; else returns the verdict so far.
-    fn succeeds(&mut self, result: &Result<S::Response, S::Error>) -> Result<(), Option<Verdict>> {
-        let response = result.as_ref().map_err(|_| None)?;
-        self.route.succeeds(response.status(), response.headers())?;
-        if self.mark.repeats() {
-            self.route.deposit(self.started);
-            let asked = self.saved.as_ref().map(Q::head).and_then(Q::url);
-            let redirects = &self.admitted.engine.redirects;
-            redirects.check(&self.mark, asked.zip(response.url()));
-        }
-        self.admitted.succeeded(&self.route, response.headers());
-        Ok(())
-    }
-
-    /// The loop, after a first attempt that failed.
-    #[cold]
-    #[inline(never)]
-    fn into_loop<X>(
-        self,
-        result: Result<S::Response, S::Error>,
-        said: Option<Verdict>,
-    ) -> Loop<S, Q, X>
-    where
-        Q: Send + 'static,
-        S: Send + 'static,
-        S::Response: 'static,
-        <S::Response as Answer>::Kept: 'static,
-        S::Future: Send,
-        S::Error: Send + 'static,
-        X: Errors<S::Error> + 'static,
-        X::Error: Send + 'static,
-    {
-        let Self {
-            admitted,
-            route,
-            service,
-            saved,
-            unkept,
-            wishes,
-            mark,
-            started,
-        } = self;
-        let engine = Arc::clone(&admitted.engine);
-        let admission = admitted.into_admission(&route);
-        let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-        let request = saved.as_ref().map(Q::head);
-        let facts = request.map(facts).or(unkept);
-        let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let mut progress = wishes.progress((engine, route), request, facts, started);
-        progress.admission = admission;
-        let call = Call {
-            transport,
-            progress,
-        };
-        Box::pin(call.go_on(FirstAttempt {
-            result: result.map(Answer::keep).map_err(X::from_inner),
-            said,
-            saved,
-            mark,
-            started,
-        }))
-    }
+    let engine = Arc::clone(&rest.admitted.engine);
+    let admission = rest.admitted.into_admission(&rest.request.route);
+    let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
+    let result = result.map(Answer::keep).map_err(X::from_inner);
+    let attempts = rest
+        .request
+        .go_on(engine, transport, admission, (result, said));
+    Box::pin(attempts)
 }
 
 impl<S, Q, X> Future for RetryFuture<S, Q, X>
@@ -255,15 +173,16 @@ where
             return Poll::Pending;
         };
         let layer = first.admitted.engine.id();
-        let result = ready!(first.mark.around(layer, || attempt.poll(cx)));
-        let Err(said) = first.succeeds(&result) else {
+        let result = ready!(first.request.mark.around(layer, || attempt.poll(cx)));
+        let answer = result.as_ref().ok();
+        let Err(said) = first.request.succeeds(&mut first.admitted, answer) else {
             *rest = None;
             return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));
         };
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
-        let attempts = first.into_loop::<X>(result, said);
+        let attempts = later_attempts::<S, Q, X>(first, result, said);
         state.set(State::Loop { attempts });
         self.poll(cx)
     }

@@ -7,14 +7,13 @@ use crate::client::options::{http_outcome, http_trail, number};
 use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, RewriteWith};
+use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy};
 use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::Transport;
-use crate::route::Rebase;
 use crate::runtime::Sleep;
-use http::{Extensions, HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
@@ -157,7 +156,6 @@ where
 pub(super) struct ServiceTransport<S, Q, X> {
     service: S,
     across_tasks: bool,
-    recorded: usize,
     attempt_header: Option<HeaderName>,
     types: PhantomData<fn(Q) -> X>,
 }
@@ -167,7 +165,6 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
         Self {
             service,
             across_tasks: engine.across_tasks,
-            recorded: engine.recorded,
             attempt_header: engine.attempt_header.clone(),
             types: PhantomData,
         }
@@ -185,7 +182,6 @@ where
     X::Error: Send + 'static,
 {
     type Request = Q;
-    type Saved = Q::Saved;
     type Response = <S::Response as Answer>::Kept;
     type Error = X::Error;
 
@@ -199,35 +195,6 @@ where
         poll_fn(|cx| self.service.poll_ready(cx))
             .await
             .map_err(X::from_inner)
-    }
-
-    fn save(&self, request: Q) -> (Q, Option<Q::Saved>) {
-        request.save(self.recorded)
-    }
-
-    fn again(saved: Q::Saved, last: bool) -> (Q, Option<Q::Saved>) {
-        Q::again(saved, last)
-    }
-
-    fn can_resend(saved: &Q::Saved, answered: bool) -> bool {
-        Q::can_resend(saved, answered)
-    }
-
-    fn next_in_turn(saved: &mut Q::Saved) {
-        Q::next_in_turn(saved);
-    }
-
-    fn show_head(saved: &Q::Saved, see: impl FnOnce(&HeaderMap, Option<&Extensions>)) {
-        let head = Q::head(saved);
-        see(head.headers(), head.extensions());
-    }
-
-    fn amend(saved: &mut Q::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
-        Q::amend(saved, headers, way);
-    }
-
-    fn rewrite(saved: &mut Q::Saved, with: &mut RewriteWith<'_>) -> bool {
-        Q::rewrite(saved, with)
     }
 
     fn send(

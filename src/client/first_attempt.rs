@@ -1,0 +1,130 @@
+//! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
+
+use super::options::{Admitted, RequestOptions, facts, give_key};
+use super::{Answer, Resend};
+use crate::engine::Engine;
+use crate::gate::Admission;
+use crate::nested::AttemptMark;
+use crate::policy::{RequestFacts, Verdict};
+use crate::retry_loop::{Call, FirstAttempt, Transport};
+use crate::route::Route;
+use std::future::Future;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request whose first attempt is about to start or under way, and what the loop needs should it not be a success.
+pub(crate) struct StartedRequest<Q: Resend> {
+    pub(crate) route: Arc<Route>,
+    pub(crate) mark: AttemptMark,
+    options: RequestOptions,
+    saved: Option<Q::Saved>,
+    /// The facts of a request of which nothing is kept.
+    unkept: Option<RequestFacts>,
+    started: Duration,
+}
+
+impl<Q: Resend + Send + 'static> StartedRequest<Q> {
+    #[inline]
+    pub(crate) fn new(engine: &Engine, request: &mut Q, mut options: RequestOptions) -> Self {
+        let route = options.route(engine, request);
+        let started = engine.runtime.now();
+        give_key(engine, request);
+        Self {
+            mark: AttemptMark::new(options.may_retry(&route)),
+            route,
+            options,
+            saved: None,
+            unkept: None,
+            started,
+        }
+    }
+
+    /// Lets the first attempt go at once, where nobody is told of it and the gate has nothing to decide or there is none.
+    ///
+    /// # Errors
+    ///
+    /// The engine, where the loop makes the first attempt too.
+    #[inline]
+    pub(crate) fn enter<E: Deref<Target = Engine>>(
+        &mut self,
+        engine: E,
+        request: &mut Q,
+    ) -> Result<Admitted<E>, E> {
+        if !self.options.is_plain() || !engine.is_silent(&self.route) {
+            return Err(engine);
+        }
+        let now = self.started;
+        let admitted = self.options.enter(engine, &self.route, request, now)?;
+        if self.mark.repeats() {
+            self.saved = request.save_in_place(admitted.engine.recorded);
+        }
+        if self.saved.is_none() {
+            self.unkept = Some(facts(request));
+        }
+        Ok(admitted)
+    }
+
+    /// Counts the answer if it is a success that needs nothing more; else gives what is said of it so far.
+    pub(crate) fn succeeds<E: Deref<Target = Engine>, A: Answer>(
+        &self,
+        admitted: &mut Admitted<E>,
+        answer: Option<&A>,
+    ) -> Result<(), Option<Verdict>> {
+        let answer = answer.ok_or(None)?;
+        self.route.succeeds(answer.status(), answer.headers())?;
+        if self.mark.repeats() {
+            self.route.deposit(self.started);
+            let asked = self.saved.as_ref().map(Q::head).and_then(Q::url);
+            let redirects = &admitted.engine.redirects;
+            redirects.check(&self.mark, asked.zip(answer.url()));
+        }
+        admitted.succeeded(&self.route, answer.headers());
+        Ok(())
+    }
+
+    /// The loop, with the request still to be sent.
+    pub(crate) fn run<T: Transport<Request = Q>>(
+        self,
+        engine: Arc<Engine>,
+        transport: T,
+        request: Q,
+    ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
+        let (way, facts) = ((engine, self.route), facts(&request));
+        let progress = self
+            .options
+            .progress(way, Some(&request), facts, self.started);
+        let call = Call {
+            transport,
+            progress,
+        };
+        call.run(request)
+    }
+
+    /// The loop, with a first attempt that was not a success, and what was said of it.
+    pub(crate) fn go_on<T: Transport<Request = Q>>(
+        self,
+        engine: Arc<Engine>,
+        transport: T,
+        admission: Option<Admission>,
+        (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
+    ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
+        let request = self.saved.as_ref().map(Q::head);
+        let facts = request.map(facts).or(self.unkept);
+        let facts = facts.unwrap_or_else(RequestFacts::operation);
+        let way = (engine, self.route);
+        let mut progress = self.options.progress(way, request, facts, self.started);
+        progress.admission = admission;
+        let call = Call {
+            transport,
+            progress,
+        };
+        call.go_on(FirstAttempt {
+            result,
+            said,
+            saved: self.saved,
+            mark: self.mark,
+            started: self.started,
+        })
+    }
+}
