@@ -41,6 +41,7 @@ pub use key::GatedCall;
 
 pub(crate) use admission::Admission;
 pub(crate) use key::GateKey;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use map::Place;
 pub(crate) use quota::Quota;
 pub(crate) use shared::NotIdle;
