@@ -25,7 +25,7 @@ pub(crate) struct StartedRequest<Q: Resend> {
 }
 
 impl<Q: Resend + Send + 'static> StartedRequest<Q> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(engine: &Engine, request: &mut Q, mut options: RequestOptions) -> Self {
         let route = options.route(engine, request);
         let started = engine.runtime.now();
@@ -45,7 +45,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     /// # Errors
     ///
     /// The engine, where the loop makes the first attempt too.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter<E: Deref<Target = Engine>>(
         &mut self,
         engine: E,
@@ -66,6 +66,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     }
 
     /// Counts the answer if it is a success that needs nothing more; else gives what is said of it so far.
+    #[inline(always)]
     pub(crate) fn succeeds<E: Deref<Target = Engine>, A: Answer>(
         &self,
         admitted: &mut Admitted<E>,

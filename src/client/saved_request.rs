@@ -58,6 +58,7 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         Some(self.extensions_mut())
     }
 
+    #[inline]
     fn save_in_place(&mut self, _: usize) -> Option<SavedRequest<B>> {
         let first = self.body().measure();
         let request = B::replay_request(self)?;
