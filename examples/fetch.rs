@@ -220,6 +220,7 @@ fn came_back(attempt: &AttemptReport) -> String {
 fn who_says(source: DelaySource) -> &'static str {
     match source {
         DelaySource::Server => "as the server asks, and a little more (server)",
+        DelaySource::Gate => "as the server asks of all callers (gate)",
         _ => "as the policy's backoff says (own)",
     }
 }

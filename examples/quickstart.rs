@@ -67,7 +67,7 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
         .build();
     let response = client.get(&url).send().await?;
     let report = response.extensions().get::<RetryReport>();
-    show_and_check(response.status(), report, 17.1).context("through reqwest")?;
+    show_and_check(response.status(), report, 18.1).context("through reqwest")?;
 
     println!("\nhyper-util, with the tower layer:");
     let plain = HyperClient::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
@@ -75,12 +75,12 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let request = Request::get(&url).body(Full::default())?;
     let response = service.oneshot(request).await?;
     let report = response.extensions().get::<RetryReport>();
-    show_and_check(response.status(), report, 14.2).context("through hyper-util")?;
+    show_and_check(response.status(), report, 16.2).context("through hyper-util")?;
 
     let left = budget.snapshot(TokioRuntime.now());
     let left = left.context("the budget is unlimited")?.tokens;
     println!("\nTokens left for both: {left} of 20; a retry costs 1, a success brings 0.1.");
-    ensure_tokens(left, 14.2)
+    ensure_tokens(left, 16.2)
 }
 
 /// Prints what happens to a request when it happens.
@@ -115,6 +115,10 @@ impl Observer for Timeline {
                 let delay = delay.as_secs_f64();
                 println!("{at:7.3} s  wait {delay:.3} s, {}", who_says(source));
             }
+            RetryEventKind::WaitedAtGate { waited, .. } => {
+                let waited = waited.as_secs_f64();
+                println!("{at:7.3} s  waited {waited:.3} s more for its turn at the gate");
+            }
             _ => {}
         }
     }
@@ -123,6 +127,7 @@ impl Observer for Timeline {
 fn who_says(source: DelaySource) -> &'static str {
     match source {
         DelaySource::Server => "as the server asks, and a little more (server)",
+        DelaySource::Gate => "as the server asks of all callers (gate)",
         _ => "as the policy's backoff says (own)",
     }
 }
@@ -132,7 +137,7 @@ const STORY: [(Option<u16>, Option<ErrorKind>, Option<DelaySource>); 4] = [
     (Some(503), None, None),
     (None, Some(ErrorKind::Incomplete), Some(DelaySource::Own)),
     (Some(429), None, Some(DelaySource::Own)),
-    (Some(200), None, Some(DelaySource::Server)),
+    (Some(200), None, Some(DelaySource::Gate)),
 ];
 
 fn show_and_check(
