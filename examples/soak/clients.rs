@@ -36,6 +36,8 @@ impl Clients {
     pub(crate) fn new(server: SocketAddr) -> Result<Self> {
         let policy = RetryPolicy::builder()
             .max_attempts(5)
+            // At a gate a refusal costs no token, and the ledger counts retries by their tokens.
+            .max_gate_wait(None)
             .backoff(Backoff::fixed(Duration::from_millis(1)))
             .build()?;
         let budget = RetryBudget::builder()
