@@ -46,9 +46,8 @@ impl Resolver<'_> {
             let cause = "has no delay, and the backoff is none: give delay";
             self.problems.add(path, &"", cause);
         }
-        let ends = wait.at_most.is_some() || wait.max.is_some();
         let read = !self.problems.are_within(path.as_str());
-        if read && !ends && deadline(retry).is_none() {
+        if read && !wait.ends() && deadline(retry).is_none() {
             let cause = "never ends: give at_most, max or a deadline";
             let cause = format!("{cause}{}", no_deadline(retry));
             self.problems.add(path, &"", cause);

@@ -101,7 +101,7 @@ impl Settings {
     }
 
     fn check_wait(&self, wait: &Wait) -> Result<(), &'static str> {
-        let ends = wait.at_most.is_some() || wait.max.is_some() || self.deadline.is_some();
+        let ends = wait.ends() || self.deadline.is_some();
         if wait.delay == Some(Duration::ZERO) {
             Err("its delay must be above 0, since a wait asks again and again")
         } else if wait.at_most == Some(0) {

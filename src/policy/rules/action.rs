@@ -83,6 +83,11 @@ impl Wait {
             ..self
         }
     }
+
+    /// Whether it has an end of its own; else a deadline must be its end.
+    pub(crate) fn ends(&self) -> bool {
+        self.at_most.is_some() || self.max.is_some()
+    }
 }
 
 /// Another service that a request goes on at.
