@@ -162,7 +162,7 @@ impl Controller {
         }
         self.judge(now, permit, false);
         if self.chance.takes_over() {
-            self.let_go(now);
+            self.give_up_pauses(now);
         }
         if self.chance.reigns() {
             return;

@@ -58,7 +58,7 @@ impl Controller {
     }
 
     /// Pauses are of no use here: those who wait go, at a rate that shows soon if that is wrong.
-    pub(super) fn let_go(&mut self, now: u64) {
+    pub(super) fn give_up_pauses(&mut self, now: u64) {
         self.release = Some(Release {
             from: now,
             round: SHORTEST_REACH,

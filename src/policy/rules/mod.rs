@@ -129,12 +129,12 @@ pub(crate) enum By {
 
 /// What is to be done about an outcome, and what says so.
 #[derive(Clone, Copy)]
-pub(in crate::policy) struct Ruling<'a> {
+pub(in crate::policy) struct ChosenAction<'a> {
     pub(in crate::policy) action: &'a Action,
     pub(in crate::policy) by: By,
 }
 
-impl<'a> Ruling<'a> {
+impl<'a> ChosenAction<'a> {
     /// The word of a policy without rules.
     pub(in crate::policy) const BY_CLASS: Self = Self {
         action: &Action::Classify,
@@ -175,10 +175,10 @@ impl Rules {
     }
 
     /// The first rule's word; nothing where that depends on what has not been read yet.
-    pub(in crate::policy) fn verdict(&self, seen: &Seen<'_>) -> Option<Ruling<'_>> {
+    pub(in crate::policy) fn verdict(&self, seen: &Seen<'_>) -> Option<ChosenAction<'_>> {
         for (index, rule) in self.list.iter().enumerate() {
             if rule.when.holds(seen)? {
-                return Some(Ruling::of(&rule.action, By::Rule(index)));
+                return Some(ChosenAction::of(&rule.action, By::Rule(index)));
             }
         }
         let success = seen.outcome.class() == Class::Success;
@@ -187,7 +187,7 @@ impl Rules {
             Action::Retry(_) if success => &Action::Accept,
             action => action,
         };
-        Some(Ruling::of(action, By::Otherwise))
+        Some(ChosenAction::of(action, By::Otherwise))
     }
 
     /// The policy that a rule retries by, if it has one of its own.

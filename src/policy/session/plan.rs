@@ -5,7 +5,9 @@ use crate::policy::counts::{Counts, Tally};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop, StopReason};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{Action, By, Counter, Listed, OnExhausted, Ruling, ServerDelays, Wait};
+use crate::policy::rules::{
+    Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
+};
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
 use crate::server_hints::ServerDelay;
 use std::time::Duration;
@@ -48,7 +50,7 @@ impl Case<'_> {
 impl RetrySession {
     /// What follows from an outcome, and of an end what says so.
     pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
-        let Ruling { action, by } = self.ruling(outcome);
+        let ChosenAction { action, by } = self.chosen_action(outcome);
         let case = self.case(by, outcome, moment);
         let planned = match action {
             _ if self.standing_aside.is_some() => Err(self.stands_aside(outcome)),
@@ -102,13 +104,13 @@ impl RetrySession {
         }
     }
 
-    fn ruling(&self, outcome: &Outcome<'_>) -> Ruling<'_> {
+    fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
         let rules = &self.policy.0.rules;
         let said = match self.standing_aside {
             Some(_) => None,
             None => rules.verdict(&self.seen(outcome, true)),
         };
-        said.unwrap_or(Ruling::BY_CLASS)
+        said.unwrap_or(ChosenAction::BY_CLASS)
     }
 
     fn stands_aside(&self, outcome: &Outcome<'_>) -> StopReason {
