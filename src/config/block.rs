@@ -1,44 +1,19 @@
 //! Reading the maps of a document: every key is asked for by name, and what nobody asked for is an error.
 
+mod path;
+
+pub(super) use path::Path;
+
+use super::fields::{Reads, Row};
 use super::problems::{Problems, Unknown, nearest};
 use super::shown;
+use super::types::Words;
 use super::value::Value;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 /// An upper bound from here on is no news to anybody.
 const MANY: u32 = u32::MAX - 1;
-
-/// Where a value stands: `services.openai.retry.base`, `rules[2].when.status`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Path(String);
-
-impl Path {
-    pub(super) fn key(&self, key: &str) -> Self {
-        let key = shown::name(key);
-        match self.0.is_empty() {
-            true => Self(key.into_owned()),
-            false => Self(format!("{}.{key}", self.0)),
-        }
-    }
-
-    pub(super) fn item(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        match self.0.is_empty() {
-            true => "the document",
-            false => &self.0,
-        }
-    }
-}
-
-impl Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// A value, where it stands, and where problems go.
 #[derive(Debug, Clone)]
@@ -53,6 +28,8 @@ pub(super) struct Node<'a> {
 pub(super) struct Block<'a> {
     left: BTreeMap<&'a str, &'a Value>,
     known: Vec<&'static str>,
+    /// Those of them that have a value.
+    said: Vec<&'static str>,
     path: Path,
     problems: &'a Problems,
 }
@@ -99,6 +76,7 @@ impl<'a> Node<'a> {
                 .map(|(key, value)| (key.as_str(), value))
                 .collect(),
             known: Vec::new(),
+            said: Vec::new(),
             path: self.path,
             problems: self.problems,
         })
@@ -106,38 +84,42 @@ impl<'a> Node<'a> {
 
     /// The named entries of a map.
     pub(super) fn entries(&self) -> Vec<(&'a str, Node<'a>)> {
-        match self.value {
-            Value::Map(map) => map
-                .iter()
-                .map(|(key, value)| {
-                    let node = Node {
-                        value,
-                        path: self.path.key(key),
-                        problems: self.problems,
-                    };
-                    (key.as_str(), node)
-                })
-                .collect(),
-            _ => {
-                self.not("a map");
-                Vec::new()
-            }
-        }
+        let Value::Map(map) = self.value else {
+            self.not("a map");
+            return Vec::new();
+        };
+        let entry = |(key, value): (&'a String, &'a Value)| {
+            let path = self.path.key(key);
+            (
+                key.as_str(),
+                Node {
+                    value,
+                    path,
+                    ..*self
+                },
+            )
+        };
+        map.iter().map(entry).collect()
     }
 
     /// The items of a list that must not be empty.
     pub(super) fn items(&self) -> Vec<Node<'a>> {
-        match self.value {
-            Value::List(list) if list.is_empty() => {
-                self.wrong("is an empty list: give at least one item, or leave the key out");
-                Vec::new()
-            }
-            Value::List(list) => self.each(list),
-            _ => {
-                self.not("a list");
-                Vec::new()
-            }
+        let Value::List(list) = self.value else {
+            self.not("a list");
+            return Vec::new();
+        };
+        if list.is_empty() {
+            self.wrong("is an empty list: give at least one item, or leave the key out");
         }
+        let item = |(index, value): (usize, &'a Value)| {
+            let path = self.path.item(index);
+            Node {
+                value,
+                path,
+                ..*self
+            }
+        };
+        list.iter().enumerate().map(item).collect()
     }
 
     /// The items of a list, or the one value that stands for a list of itself.
@@ -146,17 +128,6 @@ impl<'a> Node<'a> {
             Value::List(_) => self.items(),
             _ => vec![self.clone()],
         }
-    }
-
-    fn each(&self, list: &'a [Value]) -> Vec<Node<'a>> {
-        let items = list.iter().enumerate();
-        items
-            .map(|(index, value)| Node {
-                value,
-                path: self.path.item(index),
-                problems: self.problems,
-            })
-            .collect()
     }
 
     pub(super) fn text(&self) -> Option<&'a str> {
@@ -189,54 +160,30 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A word out of a list of them.
-    pub(super) fn word<T: Clone>(&self, words: &[(&'static str, T)]) -> Option<T> {
-        self.word_or(words, &[])
-    }
-
-    /// The same, where others call it by words of their own: the problem says which word is meant.
-    pub(super) fn word_meant<T: Clone>(
-        &self,
-        words: &[(&'static str, T)],
-        meant: &[(&str, &str)],
-    ) -> Option<T> {
-        let given = match self.value {
-            Value::Text(text) => meant.iter().find(|(word, _)| word == text),
-            _ => None,
-        };
-        match given {
-            Some((_, word)) => {
-                self.wrong(format!("{} is not known: write {word}", self.value));
-                None
-            }
-            None => self.word(words),
-        }
-    }
-
-    /// A word out of a list of them. Other words say more than themselves: where one of those stands alone, the problem
-    /// says how it is written.
-    pub(super) fn word_or<T: Clone>(
-        &self,
-        words: &[(&'static str, T)],
-        others: &[(&str, &str)],
-    ) -> Option<T> {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let forms = others.iter().map(|(_, form)| *form);
+    /// A word out of a set. Some stand for others' words, and some say more than themselves: the problem says what to
+    /// write instead.
+    pub(super) fn word<T: Words>(&self) -> Option<T> {
+        let known: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        let forms = T::FORMS.iter().map(|(_, form)| *form);
         let all: Vec<&str> = known.iter().copied().chain(forms).collect();
         let Value::Text(text) = self.value else {
             self.not(&format!("one of {}", all.join(", ")));
             return None;
         };
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+        if let Some((_, value)) = T::WORDS.iter().find(|(word, _)| *word == text) {
             return Some(value.clone());
         }
-        let form = others.iter().find(|(word, _)| *word == text);
-        match form {
-            Some((_, form)) => {
+        let among = |pairs: &[(&str, &'static str)]| {
+            let found = pairs.iter().find(|(word, _)| *word == text);
+            found.map(|(_, write)| *write)
+        };
+        match (among(T::MEANT), among(T::FORMS)) {
+            (Some(word), _) => self.wrong(format!("{} is not known: write {word}", self.value)),
+            (_, Some(form)) => {
                 self.wrong(format!("{} does not stand alone: write {form}", self.value));
             }
-            None if nearest(text, &known).is_some() => self.unknown(text, &known),
-            None => self.unknown(text, &all),
+            _ if nearest(text, &known).is_some() => self.unknown(text, &known),
+            _ => self.unknown(text, &all),
         }
         None
     }
@@ -273,20 +220,47 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The keys that were asked for so far.
     pub(super) fn keys(&self) -> &[&'static str] {
         &self.known
     }
 
+    /// Whether a key that was asked for has a value.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.said.contains(&key)
+    }
+
+    /// The key of these that has a value. Two of them mean the same.
+    pub(super) fn either(&self, key: &'static str, alias: &'static str) -> Option<&'static str> {
+        if self.has(key) && self.has(alias) {
+            let cause = format!("{alias} means the same as {key}: give one of the two");
+            self.key(alias).wrong(&"", cause);
+        }
+        [key, alias].into_iter().find(|key| self.has(key))
+    }
+
+    /// The value of a row of the block's table.
+    pub(super) fn read<R: Reads>(&mut self, row: Row, reads: &R) -> Option<R::Value> {
+        if row.is_unsaid {
+            return None;
+        }
+        let node = self.take(row.key);
+        if let (None, Some(write)) = (&node, row.missing) {
+            let cause = format!("is missing: write {write}");
+            self.key(row.key).wrong(&"", cause);
+        }
+        reads.read(&node?)
+    }
+
     /// The value under a key, which is then known; a key without a value counts as absent.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
+    fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
         self.known.push(key);
         let value = self.left.remove(key)?;
-        (*value != Value::Null).then(|| Node {
+        if *value == Value::Null {
+            return None;
+        }
+        self.said.push(key);
+        Some(Node {
             value,
             path: self.path.key(key),
             problems: self.problems,
@@ -296,21 +270,6 @@ impl<'a> Block<'a> {
     /// Passes over a key that is for others to read.
     pub(super) fn skip(&mut self, key: &str) {
         self.left.remove(key);
-    }
-
-    /// The same under another system's word for the key.
-    pub(super) fn take_either(
-        &mut self,
-        key: &'static str,
-        alias: &'static str,
-    ) -> Option<Node<'a>> {
-        let (first, second) = (self.take(key), self.take(alias));
-        if let (Some(_), Some(second)) = (&first, &second) {
-            second.wrong(format!(
-                "{alias} means the same as {key}: give one of the two"
-            ));
-        }
-        first.or(second)
     }
 
     /// A place for problems of one key.

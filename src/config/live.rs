@@ -1,16 +1,18 @@
 //! A document in force: its services and routes, and the budgets that outlive it.
 
-use super::block::Path;
-use super::document::{BudgetSpec, OverridesSpec, ServiceSpec, Spec};
+mod builder;
+
+use super::budget::Budget;
+use super::document::Spec;
 use super::errors::ConfigErrors;
 use super::matching::{Matching, Rank};
 use super::names::Names;
 use super::problems::Problems;
-use super::resolve::{Found, LONGEST_CHAIN, Place, PlaceNames, Resolver};
+use super::resolve::Resolver;
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
-use crate::policy::RetryPolicy;
-use crate::route::{Budgets, Choose, Destination, Head, Overrides, Route};
+use crate::route::{Choose, Head, Route};
+use builder::Builder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,14 +30,14 @@ pub(super) struct Live {
 pub(super) struct Service {
     name: Arc<str>,
     matching: Option<Matching>,
-    pub(super) routes: Vec<(String, Matching, Arc<Route>)>,
+    pub(super) routes: Vec<(Arc<str>, Matching, Arc<Route>)>,
     pub(super) rest: Arc<Route>,
 }
 
 /// The buckets, by their names in the document.
 #[derive(Clone, Default)]
 struct LiveBudgets {
-    named: BTreeMap<String, (BudgetSpec, RetryBudget)>,
+    named: BTreeMap<String, (Budget, RetryBudget)>,
     /// Those of services that name none.
     own: BTreeMap<String, RetryBudget>,
     /// Those of hosts without a service.
@@ -133,244 +135,5 @@ impl LiveBudgets {
 
     fn named(&self, name: &str) -> Option<RetryBudget> {
         self.named.get(name).map(|(_, budget)| budget.clone())
-    }
-}
-
-/// Builds services in the order of their dependencies.
-struct Builder<'a> {
-    resolver: Resolver<'a>,
-    budgets: LiveBudgets,
-}
-
-/// The state of a service: in the making, or made with the length of its failover chain.
-type Made = BTreeMap<Arc<str>, Option<(Arc<Service>, usize)>>;
-
-/// The most rules, each counted at every place where it may decide.
-const MOST_RULES: usize = 20_000;
-
-impl Builder<'_> {
-    fn build(self) -> (BTreeMap<Arc<str>, Arc<Service>>, Arc<Route>, LiveBudgets) {
-        let spec = self.resolver.spec;
-        let mut made = Made::new();
-        if rules_at_all_places(spec) > MOST_RULES {
-            let cause = format!(
-                "has more than {MOST_RULES} rules, counted at every place where they decide"
-            );
-            self.resolver.problems.add(&Path::default(), &"", cause);
-            return (
-                BTreeMap::new(),
-                Arc::new(Route::new(RetryPolicy::default())),
-                self.budgets,
-            );
-        }
-        for (name, block) in &spec.policies {
-            self.resolver.check_is_no_preset(name);
-            // A block that nobody uses must be right all the same.
-            self.resolver.check_names(&self.resolver.layer(block));
-        }
-        let document = self.resolver.place("document", None, &[&spec.place]);
-        for name in spec.services.keys() {
-            self.service(name, &document, &mut made, &mut Vec::new());
-        }
-        let rest = self.route(&document, &document, None, &mut made, &mut Vec::new());
-        let services = made
-            .into_iter()
-            .filter_map(|(name, service)| Some((name, service?.0)))
-            .collect();
-        (services, Arc::new(rest), self.budgets)
-    }
-
-    fn service(
-        &self,
-        name: &str,
-        document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Option<(Arc<Service>, usize)> {
-        if let Some(found) = made.get(name) {
-            return found.clone();
-        }
-        let spec = self.resolver.spec.services.get(name)?;
-        let name: Arc<str> = name.into();
-        made.insert(Arc::clone(&name), None);
-        trail.push(Arc::clone(&name));
-        let layers = [&self.resolver.spec.place, &spec.place];
-        let own = self.resolver.place(&name, Some(document), &layers);
-        let mut routes = Vec::with_capacity(spec.routes.len());
-        for route in &spec.routes {
-            let label = format!("{name}/{}", route.name);
-            let layers = [layers[0], layers[1], &route.place];
-            let found = self.resolver.place(&label, Some(&own), &layers);
-            let found = self.route(&found, document, Some((&name, spec)), made, trail);
-            routes.push((route.name.clone(), route.matching.clone(), Arc::new(found)));
-        }
-        let rest = self.route(&own, document, Some((&name, spec)), made, trail);
-        trail.pop();
-        let service = Arc::new(Service {
-            name: Arc::clone(&name),
-            matching: spec.matching.clone(),
-            routes,
-            rest: Arc::new(rest),
-        });
-        let all = service.routes.iter().map(|(_, _, route)| route);
-        let next = all
-            .chain([&service.rest])
-            .flat_map(|route| route.destinations.keys());
-        let lengths = next.filter_map(|name| made.get(name)?.as_ref());
-        let longest = lengths.map(|(_, length)| *length).max().unwrap_or_default();
-        let done = (service, longest.saturating_add(1));
-        made.insert(name, Some(done.clone()));
-        Some(done)
-    }
-
-    fn route(
-        &self,
-        place: &Place,
-        document: &Place,
-        service: Option<(&Arc<str>, &ServiceSpec)>,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Route {
-        let Found {
-            budgets,
-            destinations,
-            dead_letters,
-        } = self.found(place, document, made, trail);
-        let keeps_head = place.names.responds
-            || !destinations.is_empty()
-            || !place.names.dead_letters.is_empty();
-        Route {
-            budget: self.budget(place, service.map(|(name, _)| &**name)),
-            service: service.map(|(name, _)| Arc::clone(name)),
-            overrides: overrides(service.map(|(_, spec)| spec.overrides), place),
-            budgets,
-            dead_letters,
-            base: service.and_then(|(_, spec)| spec.base_url.clone()),
-            policy: place.policy.clone(),
-            destinations,
-            keeps_head,
-        }
-    }
-
-    /// What a place names. Places with the same names share it, unless they lead back to themselves.
-    fn found(
-        &self,
-        place: &Place,
-        document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Found {
-        let PlaceNames {
-            budgets,
-            failovers,
-            dead_letters,
-            found,
-            ..
-        } = &*place.names;
-        let leads_back = failovers.iter().any(|(name, _)| trail.contains(name));
-        if let Some(found) = found
-            .get()
-            .filter(|_| !leads_back && trail.len() < LONGEST_CHAIN)
-        {
-            return found.clone();
-        }
-        let mut destinations = BTreeMap::new();
-        for (name, from) in failovers {
-            if let Some(destination) = self.destination(name, from, document, made, trail) {
-                destinations.insert(Arc::clone(name), destination);
-            }
-        }
-        let named = |name: &Arc<str>| Some((Arc::clone(name), self.budgets.named(name)?));
-        let observer = |name: &Arc<str>| {
-            let observer = self.resolver.names.dead_letters.get(name)?;
-            Some((Arc::clone(name), Arc::clone(observer)))
-        };
-        let new = Found {
-            budgets: Arc::new(budgets.iter().filter_map(named).collect()),
-            destinations: Arc::new(destinations),
-            dead_letters: Arc::new(dead_letters.iter().filter_map(observer).collect()),
-        };
-        found.get_or_init(|| new).clone()
-    }
-
-    fn destination(
-        &self,
-        name: &str,
-        from: &Arc<str>,
-        document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Option<Destination> {
-        let base = self.resolver.destination(name, from)?.base_url.clone()?;
-        if trail.iter().any(|service| **service == *name) {
-            let way = [trail.as_slice(), &[name.into()]].concat().join(" -> ");
-            let own = from.starts_with("services.");
-            let why = match own {
-                true => String::new(),
-                false => format!(" (what the document says holds at {name} too)"),
-            };
-            let cause = format!("failover goes round in a circle: {way}{why}");
-            self.resolver.problems.at(from, &name, cause);
-            return None;
-        }
-        let too_long = || {
-            let cause = format!("failover goes through more than {LONGEST_CHAIN} services");
-            self.resolver.problems.at(from, &name, cause);
-        };
-        if trail.len() >= LONGEST_CHAIN {
-            too_long();
-            return None;
-        }
-        let (service, length) = self.service(name, document, made, trail)?;
-        if length >= LONGEST_CHAIN {
-            too_long();
-            return None;
-        }
-        Some(Destination { base, service })
-    }
-
-    fn budget(&self, place: &Place, service: Option<&str>) -> Budgets {
-        let named = place.retry.budget.as_ref();
-        let named = named.and_then(|given| self.budgets.named(&given.value));
-        let own = || self.budgets.own.get(service?).cloned();
-        match named.or_else(own) {
-            Some(budget) => Budgets::One(budget),
-            None => Budgets::PerService(self.budgets.rest.clone()),
-        }
-    }
-}
-
-/// The number of rules to build: those of the document for every service and route, those of a service for its routes.
-fn rules_at_all_places(spec: &Spec) -> usize {
-    let services = spec.services.values();
-    let places = services
-        .clone()
-        .map(|service| service.routes.len().saturating_add(1));
-    let places = places.fold(1, usize::saturating_add);
-    let own = services.map(|service| {
-        let everywhere = service.routes.len().saturating_add(1);
-        let routes = service.routes.iter().map(|route| route.place.rules.len());
-        let routes = routes.fold(0, usize::saturating_add);
-        everywhere
-            .saturating_mul(service.place.rules.len())
-            .saturating_add(routes)
-    });
-    let document = places.saturating_mul(spec.place.rules.len());
-    own.fold(document, usize::saturating_add)
-}
-
-fn overrides(spec: Option<OverridesSpec>, place: &Place) -> Overrides {
-    let by_default = |from: &Arc<str>| &**from == "default";
-    match spec.unwrap_or_default() {
-        OverridesSpec::Allow => Overrides::Allow,
-        OverridesSpec::Deny => Overrides::Deny,
-        OverridesSpec::FillOnly => Overrides::FillOnly {
-            limit: place
-                .retry
-                .limit
-                .as_ref()
-                .is_none_or(|given| by_default(&given.from)),
-            deadline: place.retry.deadline.is_none(),
-        },
     }
 }

@@ -1,13 +1,41 @@
 //! Which requests belong to a service or a route.
 
-use super::block::{Block, Node, Path};
+use super::block::{Node, Path};
+use super::fields::{Fields, Type, table};
 use super::problems::Problems;
-use super::scalar::methods;
+use super::schema::{object, one_or_more, text_like};
+use super::types::methods;
 use crate::route::Head;
 use http::Method;
+use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+
+table! {
+    /// All keys must hold; a list means "one of". Of several services, the most specific match wins, not the first.
+    OfService("match_service", "Which requests belong to a service", json!({"minProperties": 1})) {
+        /// The host, or a list: api.example.com, api.example.com:8443, or *.example.com for the hosts below it. Without a
+        /// port it takes any.
+        host: Vec<String> = hosts();
+        /// http or https, or a list.
+        scheme: Vec<String> = schemes();
+        /// The path, or a list; * stands for anything: /v1/*. Longer patterns are more specific.
+        path: Vec<String> = paths();
+        /// The method, or a list.
+        method: Vec<Method> = methods();
+    }
+}
+
+table! {
+    /// All keys must hold; a list means "one of". Of several routes, the first that matches wins.
+    OfRoute("match_route", "Which requests belong to a route", json!({"minProperties": 1})) {
+        /// The path, or a list; * stands for anything: /v1/*. Longer patterns are more specific.
+        path: Vec<String> = paths();
+        /// The method, or a list.
+        method: Vec<Method> = methods();
+    }
+}
 
 /// What a request must be like; a list means "one of", and what is not given is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -16,6 +44,52 @@ pub(super) struct Matching {
     schemes: Vec<String>,
     paths: Vec<String>,
     methods: Vec<Method>,
+}
+
+/// The match of a service.
+pub(super) fn of_service() -> Type<Matching> {
+    Type {
+        read: read::<OfService>,
+        schema: object::<OfService>,
+    }
+}
+
+/// The match of a route.
+pub(super) fn of_route() -> Type<Matching> {
+    Type {
+        read: read::<OfRoute>,
+        schema: object::<OfRoute>,
+    }
+}
+
+fn read<B: Fields + Into<Matching>>(node: &Node<'_>) -> Option<Matching> {
+    let mut block = node.clone().block()?;
+    let matching: Matching = B::take(&mut block).into();
+    let keys = block.keys().join(", ");
+    let cause = format!("matches nothing in particular: give at least one of {keys}");
+    block.end_or((matching == Matching::default()).then_some(cause.as_str()));
+    Some(matching)
+}
+
+impl From<OfService> for Matching {
+    fn from(given: OfService) -> Self {
+        Self {
+            hosts: given.host.unwrap_or_default(),
+            schemes: given.scheme.unwrap_or_default(),
+            paths: given.path.unwrap_or_default(),
+            methods: given.method.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<OfRoute> for Matching {
+    fn from(given: OfRoute) -> Self {
+        Self {
+            paths: given.path.unwrap_or_default(),
+            methods: given.method.unwrap_or_default(),
+            ..Self::default()
+        }
+    }
 }
 
 /// The more a match says, the earlier it is asked.
@@ -27,55 +101,6 @@ pub(super) type Rank = (
 );
 
 impl Matching {
-    pub(super) fn of_service(node: Node<'_>) -> Option<Self> {
-        let mut block = node.block()?;
-        let matching = Self {
-            hosts: patterns(
-                &mut block,
-                "host",
-                is_host,
-                "a host: write api.example.com or *.example.com",
-            ),
-            schemes: patterns(
-                &mut block,
-                "scheme",
-                is_scheme,
-                "a scheme: write http or https",
-            ),
-            ..Self::of_block(&mut block)
-        };
-        matching.end(block)
-    }
-
-    pub(super) fn of_route(node: Node<'_>) -> Option<Self> {
-        let mut block = node.block()?;
-        let matching = Self::of_block(&mut block);
-        matching.end(block)
-    }
-
-    fn of_block(block: &mut Block<'_>) -> Self {
-        Self {
-            paths: patterns(
-                block,
-                "path",
-                |path| path.starts_with(['/', '*']) && !path.contains(['?', '#']),
-                "a path: write /v1/*",
-            ),
-            methods: block
-                .take("method")
-                .map(|node| methods(&node))
-                .unwrap_or_default(),
-            ..Self::default()
-        }
-    }
-
-    fn end(self, block: Block<'_>) -> Option<Self> {
-        let keys = block.keys().join(", ");
-        let cause = format!("matches nothing in particular: give at least one of {keys}");
-        block.end_or((self == Self::default()).then_some(cause.as_str()));
-        Some(self)
-    }
-
     /// The same for every match that takes the same requests, as far as its words tell.
     fn in_order(&self) -> Self {
         fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
@@ -124,28 +149,52 @@ fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
     wanted.is_empty() || wanted.iter().any(holds)
 }
 
-fn patterns(
-    block: &mut Block<'_>,
-    key: &'static str,
-    fits: impl Fn(&str) -> bool,
-    wanted: &str,
-) -> Vec<String> {
-    let nodes = block
-        .take(key)
-        .map(|node| node.one_or_more())
-        .unwrap_or_default();
+fn hosts() -> Type<Vec<String>> {
+    Type {
+        read: |node| {
+            let wanted = "a host: write api.example.com or *.example.com";
+            let hosts = patterns(node, is_host, wanted).into_iter();
+            Some(hosts.map(|host| host.to_ascii_lowercase()).collect())
+        },
+        schema: |_| one_or_more("a host", text_like("^(?:\\*\\.)?[^/@?# *]+$")),
+    }
+}
+
+fn schemes() -> Type<Vec<String>> {
+    Type {
+        read: |node| {
+            let schemes = patterns(node, is_scheme, "a scheme: write http or https");
+            Some(
+                schemes
+                    .iter()
+                    .map(|scheme| scheme.to_ascii_lowercase())
+                    .collect(),
+            )
+        },
+        schema: |_| one_or_more("a scheme", text_like("^[hH][tT][tT][pP][sS]?$")),
+    }
+}
+
+fn paths() -> Type<Vec<String>> {
+    Type {
+        read: |node| {
+            let fits = |path: &str| path.starts_with(['/', '*']) && !path.contains(['?', '#']);
+            Some(patterns(node, fits, "a path: write /v1/*"))
+        },
+        schema: |_| one_or_more("a path", text_like("^[/*]")),
+    }
+}
+
+fn patterns(node: &Node<'_>, fits: fn(&str) -> bool, wanted: &str) -> Vec<String> {
     let read = |node: &Node<'_>| {
         let text = node.text()?;
         if !fits(text) {
             node.not(wanted);
             return None;
         }
-        Some(match key {
-            "path" => text.to_owned(),
-            _ => text.to_ascii_lowercase(),
-        })
+        Some(text.to_owned())
     };
-    nodes.iter().filter_map(read).collect()
+    node.one_or_more().iter().filter_map(read).collect()
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -222,48 +271,4 @@ impl Matches {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_in_a_host_stands_for_its_first_labels() {
-        for (pattern, authority, wanted) in [
-            ("api.example.com", "api.example.com", true),
-            ("api.example.com", "API.example.com:8443", true),
-            ("api.example.com:80", "api.example.com", false),
-            ("api.example.com:8443", "api.example.com:8443", true),
-            ("*.example.com", "api.example.com", true),
-            ("*.example.com", "a.b.example.com:1", true),
-            ("*.example.com", "example.com", false),
-            ("*.example.com", "badexample.com", false),
-            ("[::1]:80", "[::1]:80", true),
-            ("[::1]", "[::1]:80", true),
-        ] {
-            assert_eq!(is_at(pattern, authority), wanted, "{pattern} {authority}");
-        }
-    }
-
-    #[test]
-    fn a_star_in_a_path_stands_for_anything() {
-        for (pattern, path, wanted) in [
-            ("/v1/*", "/v1/chat", true),
-            ("/v1/*", "/v1", true),
-            ("/v1/*", "/v10", false),
-            ("/v1", "/v1/chat", false),
-            ("/*/items/*", "/eu/items/7", true),
-            ("/*/items/*", "/eu/item/7", false),
-            ("*", "/x", true),
-            ("/a*a", "/a", false),
-        ] {
-            let matching = Matching {
-                paths: vec![pattern.to_owned()],
-                ..Matching::default()
-            };
-            let head = Head {
-                path,
-                ..Head::default()
-            };
-            assert_eq!(matching.holds(&head), wanted, "{pattern} {path}");
-        }
-    }
-}
+mod tests;

@@ -41,35 +41,39 @@
 //! decides. If none matches, `otherwise` decides, by default by the outcome's class.
 
 mod block;
+mod budget;
+mod builder;
 mod document;
 mod errors;
+mod fields;
 mod headers;
 mod live;
 mod matching;
 mod names;
 mod problems;
+mod ranges;
 mod resolve;
 mod retry;
 mod rule;
-mod scalar;
+mod schema;
 mod shown;
 mod summary;
+mod types;
 mod units;
 mod value;
 mod when;
 
+pub use builder::RetryConfigBuilder;
 pub use errors::ConfigErrors;
 pub use summary::RouteSummary;
 
-use crate::report::DeadLetters;
 use crate::route::{Choose, Head, Route};
 use arc_swap::ArcSwap;
 use live::Live;
 use names::Names;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use value::Value;
 
 /// An unchecked document, as a serde reader returns it.
@@ -131,13 +135,6 @@ struct Shared {
     writing: Mutex<()>,
 }
 
-/// Names observers and schedules from code, and loads a document that uses them.
-#[derive(Clone, Default)]
-#[must_use]
-pub struct RetryConfigBuilder {
-    names: Names,
-}
-
 impl RetryConfig {
     /// A builder, for documents that name observers or schedules of your own.
     pub fn builder() -> RetryConfigBuilder {
@@ -176,10 +173,40 @@ impl RetryConfig {
         self.put(Arc::new(document))
     }
 
+    /// A JSON Schema (draft 2020-12) of the document, with a description for every key, for editors and checkers.
+    ///
+    /// It checks shape, words and ranges; only the loader finds unknown names, circles and limits that do not fit each
+    /// other. `src/docs/config.schema.json` of this package is the same.
+    ///
+    /// ```
+    /// use http_retry::config::RetryConfig;
+    ///
+    /// let schema: serde_json::Value = serde_json::from_str(&RetryConfig::json_schema())?;
+    /// assert_eq!(schema["properties"]["version"]["const"], 1);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn json_schema() -> String {
+        schema::schema().to_string()
+    }
+
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         summary::routes(&self.shared.live.load())
+    }
+
+    fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {
+        let live = Live::load(Arc::clone(&document.0), &names, None);
+        let live = ArcSwap::from_pointee(live?);
+        let writing = Mutex::new(());
+        let shared = Shared {
+            live,
+            names,
+            writing,
+        };
+        let shared = Arc::new(shared);
+        Ok(Self { shared })
     }
 
     /// Finds a route for each request, by the document in force at that time.
@@ -197,64 +224,6 @@ impl RetryConfig {
     fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
         let writing = self.shared.writing.lock();
         writing.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RetryConfigBuilder {
-    /// Gives a name to an observer, for `on_exhausted: {dead_letter: NAME}`.
-    pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
-        self.names.dead_letters.insert(name.into(), Arc::new(to));
-        self
-    }
-
-    /// Gives a name to a schedule, for `backoff: {custom: NAME, args: ARGS}`. The function makes a schedule from the
-    /// arguments, and the schedule returns the ceiling before retry n = 1, 2, and so on; the document sets jitter and
-    /// the longest delay. Neither must panic.
-    ///
-    /// ```
-    /// use http_retry::config::{Document, RetryConfig};
-    /// use std::time::Duration;
-    ///
-    /// let document: Document = serde_json::from_str(
-    ///     r#"{"version": 1, "retry": {"backoff": {"custom": "squares", "args": {"unit_ms": 100}}}}"#,
-    /// )?;
-    /// #[derive(serde::Deserialize)]
-    /// struct Squares { unit_ms: u64 }
-    ///
-    /// let config = RetryConfig::builder()
-    ///     .backoff("squares", |args: Squares| {
-    ///         move |n| Duration::from_millis(args.unit_ms).saturating_mul(n.saturating_mul(n))
-    ///     })
-    ///     .load(&document)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn backoff<A, F>(
-        mut self,
-        name: impl Into<Arc<str>>,
-        make: impl Fn(A) -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        A: DeserializeOwned,
-        F: Fn(u32) -> Duration + Send + Sync + 'static,
-    {
-        self.names.add_backoff(name.into(), make);
-        self
-    }
-
-    /// Puts a document into force.
-    ///
-    /// # Errors
-    ///
-    /// Every problem of the document, each with its place.
-    pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
-        let live = Live::load(Arc::clone(&document.0), &self.names, None);
-        Ok(RetryConfig {
-            shared: Arc::new(Shared {
-                live: ArcSwap::from_pointee(live?),
-                names: self.names,
-                writing: Mutex::new(()),
-            }),
-        })
     }
 }
 
@@ -286,14 +255,5 @@ impl fmt::Debug for RetryConfig {
         f.debug_struct("RetryConfig")
             .field("services", &live.services.keys())
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for RetryConfigBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RetryConfigBuilder")
-            .field("dead_letters", &self.names.dead_letters.keys())
-            .field("backoffs", &self.names.backoffs.keys())
-            .finish()
     }
 }

@@ -9,10 +9,10 @@ pub(super) use place::{Found, Place, PlaceNames};
 use super::document::{PlaceSpec, Spec};
 use super::names::Names;
 use super::problems::{Problems, Unknown};
-use super::retry::{Given, Growth, Limit, Retry, RetryBlock};
+use super::retry::{Given, Growth, Limit, Retry};
 use super::value::Value;
 use crate::error::ConfigError;
-use crate::policy::{Backoff, Jitter, Origin, Preset, RetryPolicy, Rule, Rules};
+use crate::policy::{Backoff, Decimal, Jitter, Methods, Preset, RetryPolicy, Rule, Rules};
 use place::Inside;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -46,8 +46,7 @@ impl Resolver<'_> {
             Some(around) => Arc::clone(&around.retry),
             None => Arc::new(Retry::defaults()),
         };
-        let own = layers.last().map(|own| &own.retry);
-        let retry = match own.filter(|own| !own.says_nothing()) {
+        let retry = match layers.last().and_then(|own| own.retry.as_deref()) {
             Some(own) => Arc::new(self.layer(own).over(&outer)),
             None => outer,
         };
@@ -65,13 +64,10 @@ impl Resolver<'_> {
             .rev()
             .find_map(|layer| layer.otherwise.as_ref());
         let otherwise = otherwise.map(|spec| self.action(spec, &retry, &mut inside));
-        let origins = retry.given().into_iter();
         let rules = Rules {
             list: list.into(),
             otherwise: otherwise.unwrap_or_default(),
-            origins: origins
-                .map(|(field, value, from)| Origin { field, value, from })
-                .collect(),
+            origins: retry.given().into(),
             ..self.rules(&retry, &mut inside)
         };
         Place {
@@ -82,13 +78,13 @@ impl Resolver<'_> {
     }
 
     /// A block above what it uses.
-    pub(super) fn layer(&self, block: &RetryBlock) -> Retry {
+    pub(super) fn layer(&self, block: &Retry) -> Retry {
         self.layer_after(block, &mut Vec::new())
     }
 
-    fn layer_after(&self, block: &RetryBlock, trail: &mut Vec<Arc<str>>) -> Retry {
-        let own = block.own.as_deref().cloned().unwrap_or_default();
-        let Some(uses) = &block.uses else {
+    fn layer_after(&self, block: &Retry, trail: &mut Vec<Arc<str>>) -> Retry {
+        let mut own = block.clone();
+        let Some(uses) = &own.uses.take() else {
             return own;
         };
         if let Some(preset) = Preset::ALL
@@ -114,6 +110,9 @@ impl Resolver<'_> {
             self.unknown(uses, &uses.value, "is no policy", own_names.chain(presets));
             return own;
         };
+        let Some(used) = used.as_deref() else {
+            return own;
+        };
         trail.push(uses.value.clone());
         own.over(&self.layer_after(used, trail))
     }
@@ -125,34 +124,30 @@ impl Resolver<'_> {
         retry: &Retry,
         rules: Rules,
     ) -> RetryPolicy {
-        let limit = match (value(&retry.limit), &retry.limit) {
-            (Some(Limit::Never), _) => 0,
+        let limit = value(&retry.max_retries);
+        let retries = match (limit, &retry.max_retries) {
             (Some(Limit::Retries(retries)), _) => retries,
-            (_, Some(given)) => {
-                if deadline(retry).is_none() {
-                    let also = no_deadline(retry);
-                    let cause = format!("unlimited needs a deadline: write deadline: 2m{also}");
-                    self.wrong(given, cause);
-                }
+            (Some(Limit::Unlimited), Some(given)) => {
+                self.check_ends(given, retry);
                 u32::MAX
             }
             _ => 0,
         };
         let builder = RetryPolicy::builder()
             .of_document(name, rules)
-            .never(value(&retry.limit) == Some(Limit::Never))
-            .max_retries(limit)
+            .never(limit == Some(Limit::Never))
+            .max_retries(retries)
             .backoff(self.backoff(retry))
             .deadline(deadline(retry))
             .attempt_timeout(value(&retry.attempt_timeout).flatten())
-            .max_server_delay(value(&retry.max_server_delay).flatten())
-            .methods(value(&retry.methods).unwrap_or(crate::policy::Methods::Idempotent));
+            .max_server_delay(of(&retry.retry_after, |delays| &delays.max).flatten())
+            .methods(value(&retry.methods).unwrap_or(Methods::Idempotent));
         let gate = value(&retry.gate);
         let builder = builder
             .max_gate_wait(gate.and_then(|gate| gate.wait))
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true));
         #[cfg(feature = "llm")]
-        let builder = match value(&retry.reads_bodies) {
+        let builder = match value(&retry.classifier) {
             Some(true) => builder.classifier(crate::llm::LlmClassifier::new()),
             _ => builder,
         };
@@ -164,7 +159,7 @@ impl Resolver<'_> {
 
     fn backoff(&self, retry: &Retry) -> Backoff {
         let base = value(&retry.base).unwrap_or_default();
-        let backoff = match value(&retry.growth) {
+        let backoff = match of(&retry.backoff, |backoff| &backoff.growth) {
             Some(Growth::None) => Backoff::none(),
             Some(Growth::Fixed) => Backoff::fixed(base),
             Some(Growth::Linear) => Backoff::linear(base),
@@ -173,16 +168,15 @@ impl Resolver<'_> {
             Some(Growth::Custom(name)) => self.custom(&name, retry),
         };
         let jitter = match (
-            value(&retry.decorrelated),
-            value(&retry.jitter_min),
-            value(&retry.jitter_max),
+            of(&retry.jitter, |jitter| &jitter.decorrelated),
+            of(&retry.jitter, |jitter| &jitter.min),
+            of(&retry.jitter, |jitter| &jitter.max),
         ) {
             (Some(true), ..) => Jitter::Decorrelated,
             (_, None, None) => Jitter::Full,
-            (_, min, max) => Jitter::between(
-                min.unwrap_or(crate::policy::Decimal::ZERO),
-                max.unwrap_or(crate::policy::Decimal::ONE),
-            ),
+            (_, min, max) => {
+                Jitter::between(min.unwrap_or(Decimal::ZERO), max.unwrap_or(Decimal::ONE))
+            }
         };
         let backoff = backoff.jitter(jitter.named());
         let backoff = set(backoff, &retry.factor, Backoff::factor);
@@ -192,7 +186,8 @@ impl Resolver<'_> {
     }
 
     fn custom(&self, name: &str, retry: &Retry) -> Backoff {
-        let Some(given) = &retry.growth else {
+        let backoff = retry.backoff.as_ref();
+        let Some(given) = backoff.and_then(|backoff| backoff.growth.as_ref()) else {
             return Backoff::none();
         };
         let Some(make) = self.names.backoffs.get(name) else {
@@ -200,15 +195,12 @@ impl Resolver<'_> {
             self.unknown(given, name, "is no custom backoff of this program", known);
             return Backoff::none();
         };
-        let args = retry
-            .args
-            .as_ref()
-            .map_or(&Value::Null, |args| &*args.value);
-        match make(args) {
+        let args = backoff.and_then(|backoff| backoff.args.as_ref());
+        match make(args.map_or(&Value::Null, |args| &args.0.value)) {
             Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
             Err(cause) => {
-                let from = retry.args.as_ref().map_or(&given.from, |args| &args.from);
-                self.problems.at(from, &name, cause);
+                let from = args.map_or(&given.from, |args| &args.0.from);
+                self.problems.at(&from.to_string(), &name, cause);
                 Backoff::none()
             }
         }
@@ -227,27 +219,34 @@ impl Resolver<'_> {
             "jitter.min" => "jitter.max",
             _ => "",
         };
-        let given = retry.given();
-        let of = |wanted| given.iter().find(|(name, ..)| *name == wanted);
-        let (text, from) = of(field).map_or((error.given(), field), |(_, text, from)| (text, from));
+        let all = retry.given();
+        let of = |wanted: &str| all.iter().find(|origin| origin.field == wanted);
+        let given = of(field);
+        let (text, from) = match given {
+            Some(origin) => (&*origin.value, origin.from.to_string()),
+            None => (error.given(), field.to_owned()),
+        };
+        let is_built_in = given.is_some_and(|given| !given.from.is_written());
         let (place, cause) = match of(bound) {
-            Some((_, most, at)) if is_built_in(from) && !is_built_in(at) => {
+            Some(most) if is_built_in && most.from.is_written() => {
                 let least = format!("must be at least {field}, which is {text} ({from})");
-                let cause = format!("{most} is not allowed: {least}: give {field} too");
-                (&**at, cause)
+                let cause = format!("{} is not allowed: {least}: give {field} too", most.value);
+                (most.from.to_string(), cause)
             }
-            other => {
+            most => {
                 let allowed = error.allowed().replace("use Backoff::none()", NO_BACKOFF);
-                let far = other.filter(|(.., at)| block_of(at) != block_of(from));
-                let at = far.map_or_else(String::new, |(.., at)| format!(" ({at})"));
-                (from, format!("{text} is not allowed: {allowed}{at}"))
+                let far = most.filter(|most| block_of(&most.from.to_string()) != block_of(&from));
+                let at = far.map_or_else(String::new, |far| format!(" ({})", far.from));
+                let cause = format!("{text} is not allowed: {allowed}{at}");
+                (from, cause)
             }
         };
-        self.problems.at(place, &text, cause);
+        self.problems.at(&place, &text, cause);
     }
 
     fn wrong<T>(&self, given: &Given<T>, cause: impl Into<String>) {
-        self.problems.at(&given.from, &given.text, cause);
+        self.problems
+            .at(&given.from.to_string(), &given.text, cause);
     }
 
     /// A name that must be among the known ones, and is not.
@@ -260,7 +259,8 @@ impl Resolver<'_> {
     ) {
         let what = format!("\"{name}\" {what}");
         let unknown = Unknown { name, what, known };
-        self.problems.unknown(&given.from, &given.text, unknown);
+        self.problems
+            .unknown(&given.from.to_string(), &given.text, unknown);
     }
 }
 
@@ -268,12 +268,12 @@ pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
     given.as_ref().map(|given| given.value.clone())
 }
 
-const NO_BACKOFF: &str = "write backoff: none";
-
-/// Whether a value does not stand in the document.
-fn is_built_in(from: &str) -> bool {
-    from == "default" || from.starts_with("preset ")
+/// A field of a part of RETRY.
+pub(super) fn of<P, T: Clone>(part: &Option<P>, field: fn(&P) -> &Option<Given<T>>) -> Option<T> {
+    value(field(part.as_ref()?))
 }
+
+const NO_BACKOFF: &str = "write backoff: none";
 
 fn block_of(from: &str) -> Option<&str> {
     let (block, _) = from.rsplit_once('.')?;

@@ -1,11 +1,22 @@
 //! RETRY: one layer of settings, each field given or not, and how layers lie upon each other.
 
-mod read;
+mod delays;
+mod exhausted;
+mod presets;
 
-use super::scalar::words;
+pub(super) use delays::{Growth, Over};
+pub(super) use exhausted::Exhausted;
+
+use super::block::{Block, Node};
+use super::fields::{Fields, Layer, Type, table, told, told_as};
+use super::headers::header_names;
+use super::schema::{Defs, forms, not_both, object};
+use super::types::{Words, count, duration, duration_or_none, name, number, word};
 use super::value::Value;
-use crate::policy::{Cap, Condition, Counter, Decimal, Failover, Methods, Preset};
-use http::{HeaderMap, HeaderName, StatusCode};
+use super::when::conditions;
+use crate::policy::{Cap, Condition, Counter, Decimal, Methods, Origin, Source};
+use http::HeaderName;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,18 +25,7 @@ use std::time::Duration;
 pub(super) struct Given<T> {
     pub(super) value: T,
     pub(super) text: Arc<str>,
-    pub(super) from: Arc<str>,
-}
-
-/// How the ceilings grow.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Growth {
-    None,
-    Fixed,
-    Linear,
-    Exponential,
-    Schedule(Arc<[Duration]>),
-    Custom(Arc<str>),
+    pub(super) from: Source,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +34,6 @@ pub(super) enum Limit {
     Never,
     Retries(u32),
     Unlimited,
-}
-
-/// What is made of a longer delay than the policy allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
-    Stop,
-    Clamp,
 }
 
 /// What is said of the gate.
@@ -52,231 +45,236 @@ pub(super) struct Gating {
     pub(super) quotas_at_once: Option<bool>,
 }
 
-/// What becomes of a request that has no retries left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Exhausted {
-    Last,
-    Fail,
-    Respond,
-    Failover(Failover, Option<Arc<HeaderMap>>),
-    DeadLetter(Arc<str>),
+table! { layered
+    /// How to retry. What is not said here is as in the layer below: use, then rule > route > service > document >
+    /// default. Lists replace, but credentials add up; blocks are merged field by field.
+    Retry("retry_map", "RETRY", not_both("max_retries", "max_attempts")) {
+        /// A policy of this document or a preset (user_facing, background, llm, rate_limited, never), whose fields lie
+        /// directly below those that stand beside it.
+        uses as "use": Given<Arc<str>> = told(name());
+        /// How many retries may follow the first attempt: 0 to 4294967294, or unlimited, which needs a deadline.
+        /// Default 4: half a minute of trouble, or a restart. Give this or max_attempts.
+        max_retries: Given<Limit> = told(limit::<0>()), default(&4);
+        /// How many attempts there may be in all, max_retries + 1: 1 to 4294967294, or unlimited, which needs a deadline.
+        /// Default 5. Give this or max_retries.
+        max_attempts: Given<Limit> = told(limit::<1>()), default(&5);
+        /// How the ceilings of the delays grow, for retry n = 1, 2, ..: none (no delay), fixed (base), linear (base * n),
+        /// exponential (base * factor^(n-1), the default), a list of durations (the last one repeats), or
+        /// {custom: NAME, args: ..}.
+        backoff: delays::Backoff = delays::backoff(), default(&"exponential");
+        /// The first ceiling; above 0 for linear and exponential, at most max_delay. Default 2 s, so that half a minute is
+        /// ridden out in five attempts.
+        base: Given<Duration> = told(duration()), default(&"2s");
+        /// The factor of exponential growth, 1 to 1000, six decimal places. Default 2.
+        factor: Given<Decimal> = told(number::<1, 1_000>()), default(&2);
+        /// The exponent of the first retry in exponential growth. Default 0: the first ceiling is base; 1: it is
+        /// base * factor, as some systems have it.
+        first_step: Given<u32> = told(count::<0, 1>()), default(&0);
+        /// The longest delay of one's own accord, or none. Default 60 s for linear and exponential growth (or base, where
+        /// longer), so that no schedule reaches hours by accident; none for the others.
+        max_delay: Given<Option<Duration>> = told(duration_or_none()), default(&"60s");
+        /// What part of the ceiling is waited: none (all of it), full (0 to all, the default, since it spreads clients the
+        /// most), equal (half to all), decorrelated (base to three times the delay before), "20%" (0.8 to 1.2 times), or
+        /// {min, max}.
+        jitter: delays::Jitter = delays::jitter(), default(&"full");
+        /// Where max_delay cuts: both (default) and after: no delay exceeds it; before: the ceiling only, so that a jitter
+        /// above 1 may exceed it.
+        cap: Given<Cap> = told(word::<Cap>()), default(&"both");
+        /// Only outcomes that meet one of these conditions are retried, and those whatever their class. Default: what the
+        /// standard tables call transient or throttled. It does not narrow what a rule retries.
+        retry_on: Given<Arc<[Condition]>> = told(conditions());
+        /// Outcomes that meet one of these conditions are never retried, whatever retry_on or a rule says.
+        stop_on: Given<Arc<[Condition]>> = told(conditions());
+        /// What is made of a server's wish (Retry-After and its kin): respect (default; never earlier than asked), ignore,
+        /// or {max, over}.
+        retry_after: delays::ServerDelays = delays::retry_after(), default(&"respect");
+        /// Which methods may be sent again after the server may have processed the request: idempotent (default; GET,
+        /// HEAD, OPTIONS, TRACE, PUT, DELETE, QUERY, or an Idempotency-Key) or all.
+        methods: Given<Methods> = told(word::<Methods>()), default(&"idempotent");
+        /// How long the request may take in all, waits included, from the start of its first attempt; above 0, or none,
+        /// the default. A retry that would start after it is not waited for.
+        deadline: Given<Option<Duration>> = told(duration_or_none()), default(&"none");
+        /// How long one attempt may take up to its response head; above 0, at most the deadline, or none, the default.
+        attempt_timeout: Given<Option<Duration>> = told(duration_or_none()), default(&"none");
+        /// What a rule's limit counts: request (default), all retries of the request; rule, those of the rule alone.
+        counter: Given<Counter> = told(word::<Counter>()), default(&"request");
+        /// The budget that pays for the retries, by its name under budgets. Default: one of the service's own, or of the
+        /// host's where no service matches.
+        budget: Given<Arc<str>> = told(name());
+        /// The gate of the service or the document.
+        gate: Given<Gating> = super::document::gate(), unsaid();
+        /// Whether the preset reads bodies.
+        classifier: Given<bool> = told(super::types::truth()), unsaid();
+        /// What becomes of a request that has no retries left (limit, deadline, budget, a wait that is too long or too
+        /// many): last (default: the caller gets the last outcome), fail (an error, where the stack can report one),
+        /// {respond}, {failover} or {dead_letter}.
+        on_exhausted: exhausted::OnExhausted = exhausted::on_exhausted(), default(&"last");
+        /// Request headers that a failover to another server (scheme, host and port) leaves out, besides Authorization,
+        /// Proxy-Authorization, Cookie, Cookie2, Api-Key, X-Api-Key, X-Auth-Token, X-Goog-Api-Key, X-Amz-Security-Token
+        /// and every value that is marked sensitive. At most 100 names; the lists of all layers add up. Default: none.
+        credentials: Given<Arc<[HeaderName]>> = told_as(header_names(), |names| joined(names));
+    }
 }
 
-macro_rules! fields {
-    ($($field:ident $name:literal: $type:ty,)*) => {
-        /// One layer, or several that lie upon each other.
-        #[derive(Debug, Clone, Default)]
-        pub(super) struct Retry {
-            $(pub(super) $field: Option<Given<$type>>,)*
+/// A layer as it stands in the document: what it uses lies below it. Nothing where it says nothing.
+pub(super) type RetryBlock = Option<Box<Retry>>;
+
+/// A RETRY block, or the name of another one that stands for it.
+pub(super) fn retry() -> Type<RetryBlock> {
+    Type {
+        read: |node| Some(read(node)),
+        schema,
+    }
+}
+
+fn read(node: &Node<'_>) -> RetryBlock {
+    if let Value::Text(_) = node.value {
+        let uses = Given::at(node, node.name()?.into());
+        return Some(Box::new(Retry {
+            uses: Some(uses),
+            ..Retry::default()
+        }));
+    }
+    let mut block = node.clone().block()?;
+    let mut read = Retry::take(&mut block);
+    read.one_limit(&block);
+    block.end();
+    (!read.is_empty()).then(|| Box::new(read))
+}
+
+fn schema(defs: &mut Defs) -> Json {
+    let about = "How to retry: a map, or the name of a policy or preset.";
+    defs.named("retry", ["RETRY", about], |defs| {
+        let name = json!({"type": "string", "examples": ["background"]});
+        let map = object::<Retry>(defs);
+        forms([
+            ("the name of a policy or a preset", name),
+            ("a map of settings", map),
+        ])
+    })
+}
+
+impl<T> Given<T> {
+    pub(super) fn at(node: &Node<'_>, value: T) -> Self {
+        Self {
+            value,
+            text: node.value.to_string().trim_matches('"').into(),
+            from: node.path.source(),
         }
-
-        impl Retry {
-            /// This layer above another one, field by field.
-            pub(super) fn over(self, below: &Self) -> Self {
-                let args = merged_args(self.args.as_ref(), below.args.as_ref());
-                let credentials = both(self.credentials.as_ref(), below.credentials.as_ref());
-                let gate = gating(self.gate.as_ref(), below.gate.as_ref());
-                Self {
-                    $($field: self.$field.or_else(|| below.$field.clone()),)*
-                }
-                .with(args, credentials, gate)
-            }
-
-            fn is_empty(&self) -> bool {
-                true $(&& self.$field.is_none())*
-            }
-
-            /// The same, unless no field is given.
-            fn unless_empty(self) -> Option<Box<Self>> {
-                (!self.is_empty()).then(|| Box::new(self))
-            }
-
-            /// Every field that is given: its name, how it was written, and where.
-            pub(super) fn given(&self) -> Vec<(&'static str, Arc<str>, Arc<str>)> {
-                let mut given = Vec::new();
-                $(if let Some(field) = &self.$field {
-                    given.push(($name, Arc::clone(&field.text), Arc::clone(&field.from)));
-                })*
-                given
-            }
-        }
-    };
-}
-
-fields! {
-    limit "max_retries": Limit,
-    growth "backoff": Growth,
-    args "backoff.args": Arc<Value>,
-    base "base": Duration,
-    factor "factor": Decimal,
-    first_step "first_step": u32,
-    max_delay "max_delay": Option<Duration>,
-    decorrelated "jitter": bool,
-    jitter_min "jitter.min": Decimal,
-    jitter_max "jitter.max": Decimal,
-    cap "cap": Cap,
-    retry_on "retry_on": Arc<[Condition]>,
-    stop_on "stop_on": Arc<[Condition]>,
-    ignores_server "retry_after": bool,
-    max_server_delay "retry_after.max": Option<Duration>,
-    over "retry_after.over": Over,
-    methods "methods": Methods,
-    deadline "deadline": Option<Duration>,
-    attempt_timeout "attempt_timeout": Option<Duration>,
-    counter "counter": Counter,
-    budget "budget": Arc<str>,
-    gate "gate": Gating,
-    reads_bodies "classifier": bool,
-    exhausted "on_exhausted": Exhausted,
-    respond_status "on_exhausted.respond.status": StatusCode,
-    respond_headers "on_exhausted.respond.headers": Arc<HeaderMap>,
-    respond_body "on_exhausted.respond.body": Arc<str>,
-    credentials "credentials": Arc<[HeaderName]>,
-}
-
-/// A layer as it stands in the document: what it uses lies below it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct RetryBlock {
-    pub(super) uses: Option<Given<Arc<str>>>,
-    /// Nothing where no field is given.
-    pub(super) own: Option<Box<Retry>>,
-}
-
-impl RetryBlock {
-    pub(super) fn says_nothing(&self) -> bool {
-        self.uses.is_none() && self.own.is_none()
     }
 
-    /// Its own fields, to add one.
-    pub(super) fn own_mut(&mut self) -> &mut Retry {
-        self.own.get_or_insert_default()
+    /// The same value in other words.
+    pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        Self { text, ..self }
     }
 }
 
 impl Retry {
-    /// The fields that add up where others replace each other.
-    fn with(
-        self,
-        args: Option<Given<Arc<Value>>>,
-        credentials: Option<Given<Arc<[HeaderName]>>>,
-        gate: Option<Given<Gating>>,
-    ) -> Self {
-        Self {
-            args,
-            credentials,
-            gate,
-            ..self
-        }
-    }
-
-    /// A preset as a layer.
-    pub(super) fn preset(preset: &Preset) -> Self {
-        Self::numbers(preset, &format!("preset {}", preset.name))
-    }
-
-    /// What holds where the document says nothing: `background`, whose longest delay a longer base raises.
-    pub(super) fn defaults() -> Self {
-        Self {
-            max_delay: None,
-            reads_bodies: None,
-            ..Self::numbers(&Preset::BACKGROUND, "default")
-        }
-    }
-
-    fn numbers(preset: &Preset, from: &str) -> Self {
-        let from: Arc<str> = from.into();
-        let methods = match preset.methods {
-            Methods::Idempotent => "idempotent",
-            Methods::All => "all",
-        };
-        let asked = preset.max_server_delay;
-        let gate = preset.max_gate_wait.map_or_else(|| "off".to_owned(), words);
-        let gating = Gating {
-            wait: preset.max_gate_wait,
-            quotas_at_once: Some(preset.quotas_at_once),
-        };
-        let is_llm = preset.name == Preset::LLM.name;
-        let classifier = if is_llm { "llm" } else { "by status" };
-        Self {
-            limit: given(
-                match preset.max_retries {
-                    0 => Limit::Never,
-                    retries => Limit::Retries(retries),
-                },
-                &preset.max_retries,
-                &from,
-            ),
-            growth: given(Growth::Exponential, &"exponential", &from),
-            base: given(preset.base, &words(preset.base), &from),
-            max_delay: given(Some(preset.max_delay), &words(preset.max_delay), &from),
-            max_server_delay: given(Some(asked), &words(asked), &from),
-            methods: given(preset.methods, &methods, &from),
-            gate: given(gating, &gate, &from),
-            reads_bodies: given(is_llm, &classifier, &from),
-            ..Self::default()
-        }
-    }
-}
-
-fn given<T>(value: T, text: &dyn std::fmt::Display, from: &Arc<str>) -> Option<Given<T>> {
-    Some(Given {
-        value,
-        text: text.to_string().into(),
-        from: Arc::clone(from),
-    })
-}
-
-/// The arguments of a custom backoff are a block too.
-fn merged_args(
-    above: Option<&Given<Arc<Value>>>,
-    below: Option<&Given<Arc<Value>>>,
-) -> Option<Given<Arc<Value>>> {
-    match (above, below) {
-        (Some(above), Some(below)) => {
-            let mut merged = above.clone();
-            let own = Arc::make_mut(&mut merged.value);
-            if let (Value::Map(one), Value::Map(other)) = (own, &*below.value) {
-                for (key, value) in other {
-                    one.entry(key.clone()).or_insert_with(|| value.clone());
-                }
+    /// This layer above another one, field by field.
+    pub(super) fn over(mut self, below: &Self) -> Self {
+        // No layer makes public what another one calls a credential.
+        if let (Some(own), Some(below)) = (&mut self.credentials, &below.credentials) {
+            let new = |name: &&HeaderName| !own.value.contains(*name);
+            let more: Vec<HeaderName> = below.value.iter().filter(new).cloned().collect();
+            if !more.is_empty() {
+                own.value = own.value.iter().cloned().chain(more).collect();
+                own.text = joined(&own.value).into();
             }
-            Some(merged)
         }
-        (above, below) => above.or(below).cloned(),
+        // Who says how long to wait at the gate leaves it to the preset below when a quota counts there.
+        if let (Some(own), Some(below)) = (&mut self.gate, &below.gate) {
+            own.value.quotas_at_once = own.value.quotas_at_once.or(below.value.quotas_at_once);
+        }
+        self.lay_on(below);
+        self
+    }
+
+    /// Every field that is given.
+    pub(super) fn given(&self) -> Vec<Origin> {
+        let mut told = Vec::new();
+        self.tell("".into(), &mut told);
+        told
+    }
+
+    /// What becomes of a request that has no retries left.
+    pub(super) fn exhausted(&self) -> Option<&Given<Exhausted>> {
+        self.on_exhausted.as_ref()?.end.as_ref()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.given().is_empty()
+    }
+
+    /// Two words for one field, which an explanation calls `max_retries`.
+    fn one_limit(&mut self, block: &Block<'_>) {
+        let Some(attempts) = self.max_attempts.take() else {
+            return;
+        };
+        if let Some(retries) = &self.max_retries {
+            let cause = format!(
+                "max_retries is set too, to {}: give one of the two",
+                retries.text
+            );
+            block.key("max_attempts").wrong(&attempts.text, cause);
+            return;
+        }
+        self.max_retries = Some(match attempts.value {
+            Limit::Retries(attempts_in_all) => {
+                let retries = attempts_in_all.saturating_sub(1);
+                Given {
+                    value: Limit::Retries(retries),
+                    ..attempts
+                }
+                .in_words(retries.to_string())
+            }
+            Limit::Never | Limit::Unlimited => attempts,
+        });
     }
 }
 
-/// Who says how long to wait at the gate leaves it to the preset below when a quota counts there.
-fn gating(above: Option<&Given<Gating>>, below: Option<&Given<Gating>>) -> Option<Given<Gating>> {
-    let mut layers = [above, below].into_iter().flatten();
-    let quotas_at_once = layers.find_map(|given| given.value.quotas_at_once);
-    above.or(below).map(|given| Given {
-        value: Gating {
-            quotas_at_once,
-            ..given.value
+fn joined(names: &[HeaderName]) -> String {
+    let names: Vec<&str> = names.iter().map(HeaderName::as_str).collect();
+    names.join(", ")
+}
+
+/// A number of retries or attempts.
+const fn limit<const LEAST: u32>() -> Type<Limit> {
+    Type {
+        read: |node| match node.value {
+            Value::Text(text) if text == "unlimited" => Some(Limit::Unlimited),
+            Value::Integer(_) => node.count(LEAST, u32::MAX - 1).map(Limit::Retries),
+            _ => {
+                node.not("a whole number or unlimited");
+                None
+            }
         },
-        ..given.clone()
-    })
+        schema: |_| {
+            forms([
+                (
+                    "a number",
+                    json!({"type": "integer", "minimum": LEAST, "maximum": u32::MAX - 1}),
+                ),
+                ("unlimited", json!({"const": "unlimited"})),
+            ])
+        },
+    }
 }
 
-/// No layer makes public what another one calls a credential.
-fn both(
-    above: Option<&Given<Arc<[HeaderName]>>>,
-    below: Option<&Given<Arc<[HeaderName]>>>,
-) -> Option<Given<Arc<[HeaderName]>>> {
-    let (Some(above), Some(below)) = (above, below) else {
-        return above.or(below).cloned();
-    };
-    let new = |name: &&HeaderName| !above.value.contains(*name);
-    let more: Vec<HeaderName> = below.value.iter().filter(new).cloned().collect();
-    if more.is_empty() {
-        return Some(above.clone());
-    }
-    let all: Arc<[HeaderName]> = above.value.iter().cloned().chain(more).collect();
-    let names: Vec<&str> = all.iter().map(HeaderName::as_str).collect();
-    Some(Given {
-        text: names.join(", ").into(),
-        from: Arc::clone(&above.from),
-        value: all,
-    })
+impl Words for Cap {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("both", Self::Both),
+        ("before", Self::Before),
+        ("after", Self::After),
+    ];
+}
+
+impl Words for Methods {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("idempotent", Self::Idempotent), ("all", Self::All)];
+}
+
+impl Words for Counter {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("request", Self::Request), ("rule", Self::Rule)];
 }

@@ -1,14 +1,111 @@
 //! RULE: what follows when a condition holds, and what does where no rule has a word.
 
+mod otherwise;
+
+pub(super) use otherwise::otherwise;
+
 use super::block::{Block, Node, Path};
+use super::fields::{Fields, Type, block, table};
 use super::headers::{headers, is_map};
-use super::retry::RetryBlock;
-use super::scalar::duration;
-use super::value::Value;
-use super::when;
-use crate::policy::{Action, Condition, Failover, Wait};
+use super::retry::{RetryBlock, retry};
+use super::schema::{exactly_one, list, object, only_if, only_with, with};
+use super::types::{Words, count, duration, name, truth, word};
+use super::when::when;
+use crate::policy::{Action, Condition, Failover};
 use http::HeaderMap;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use std::time::Duration;
+
+table! {
+    /// A condition and what follows from it: exactly one of do, retry, wait (or requeue) and failover (or jump). The first
+    /// rule that holds decides; a rule without when takes every outcome, so it comes last.
+    Rule("rule", "RULE", together()) {
+        /// What reports and events call the rule. Default its place, such as services.orders.rules[0].
+        name: Arc<str> = name();
+        /// The condition. Default: every outcome.
+        when: Condition = when();
+        /// accept (alias continue: the caller gets the outcome as it is), fail (the caller gets an error, where the stack
+        /// can report one), stop (aliases break, prune: no more attempts), retry (by the policy of this place).
+        verb as "do": Verb = word::<Verb>();
+        /// Another attempt, by this block above the policy of this place, or by a policy's name; whatever the outcome's
+        /// class.
+        retry: RetryBlock = retry();
+        /// Another attempt that counts as no retry and costs no token.
+        wait: Wait = block::<Wait>();
+        /// Another word for wait.
+        requeue: Wait = block::<Wait>();
+        /// The next attempt goes to this service, which must have a base_url.
+        failover: Arc<str> = name();
+        /// Another word for failover.
+        jump: Arc<str> = name();
+        /// With failover: both services tell a repeated request from a new one together, so that an idempotency key (or
+        /// RetryOverride::idempotent) that the first knows holds at the second. Default false: a request that may have
+        /// been processed fails over only by its method or methods: all.
+        same_keys: bool = truth(), default(&false);
+        /// What changes in the request before the next attempt; only where there is one. With failover, the credentials of
+        /// the new place.
+        set: Arc<HeaderMap> = set();
+    }
+}
+
+table! {
+    /// Another attempt after a while that counts as no retry and costs no token. It must end: by at_most, max, or a
+    /// deadline.
+    Wait("wait", "A wait") {
+        /// Before each attempt, above 0. Default: as long as the server asks, else the policy's backoff.
+        delay: Duration = above_zero();
+        /// How many waits there may be, at least 1. Default: no such limit.
+        at_most: u32 = count::<1, { u32::MAX }>();
+        /// How long the waits may take in all. Default: no such limit.
+        max: Duration = duration();
+    }
+}
+
+table! {
+    /// What changes in the request from the next attempt on.
+    Change("set", "What changes before the next attempt") {
+        /// Request headers, which take the place of those of the same name.
+        headers: Arc<HeaderMap> = headers(), required();
+    }
+}
+
+/// A verdict that is one word.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Verb {
+    Accept,
+    Fail,
+    Stop,
+    Retry,
+}
+
+impl Words for Verb {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("accept", Self::Accept),
+        ("fail", Self::Fail),
+        ("stop", Self::Stop),
+        ("retry", Self::Retry),
+        // Other systems' words for the same.
+        ("continue", Self::Accept),
+        ("break", Self::Stop),
+        ("prune", Self::Stop),
+    ];
+    const FORMS: &'static [(&'static str, &'static str)] = &[
+        ("wait", "wait: {at_most: NUMBER}"),
+        ("failover", "failover: SERVICE"),
+        ("requeue", "requeue: {at_most: NUMBER}"),
+        ("jump", "jump: SERVICE"),
+    ];
+}
+
+fn together() -> Json {
+    let one = exactly_one(&["do", "retry", "wait", "requeue", "failover", "jump"]);
+    let same_keys = only_with("same_keys", &["failover", "jump"]);
+    with(
+        one,
+        json!({"allOf": [same_keys, only_if("set", "do", &["retry"])]}),
+    )
+}
 
 /// A rule as it stands in the document.
 #[derive(Debug, Clone)]
@@ -28,100 +125,103 @@ pub(super) struct RuleSpec {
 pub(super) enum ActionSpec {
     Known(Action),
     /// Retry by these settings, above those of the place.
-    Retry(Box<RetryBlock>),
+    Retry(RetryBlock),
 }
 
 /// The rules of one place, in their order.
-pub(super) fn rules(node: &Node<'_>) -> Vec<RuleSpec> {
+pub(super) fn rules() -> Type<Vec<RuleSpec>> {
+    Type {
+        read: read_rules,
+        schema: |defs| {
+            let about = "Rules in their order; the first that holds decides.";
+            defs.named("rules", ["Rules", about], |defs| {
+                list(&object::<Rule>(defs))
+            })
+        },
+    }
+}
+
+fn read_rules(node: &Node<'_>) -> Option<Vec<RuleSpec>> {
     let items = node.items();
     let read: Vec<RuleSpec> = items.into_iter().filter_map(rule).collect();
     let mut after = read.iter().skip_while(|rule| !rule.when.is_always());
     if let (Some(first), Some(next)) = (after.next(), after.next()) {
-        let cause = format!(
-            "is never reached: {} has no when and takes every outcome",
-            first.path
-        );
+        let first = &first.path;
+        let cause = format!("is never reached: {first} has no when and takes every outcome");
         node.problems.add(&next.path, &next.name, cause);
     }
-    read
+    Some(read)
 }
 
-/// Verdicts that say more than a word.
-const OTHERS: [(&str, &str); 4] = [
-    ("wait", "wait: {at_most: NUMBER}"),
-    ("failover", "failover: SERVICE"),
-    ("requeue", "requeue: {at_most: NUMBER}"),
-    ("jump", "jump: SERVICE"),
-];
-
 fn rule(node: Node<'_>) -> Option<RuleSpec> {
+    let path = node.path.clone();
     let mut block = node.block()?;
-    let name = block.take("name").and_then(|node| node.name());
-    let path = block.path().clone();
-    let name = name.map_or_else(|| path.as_str().into(), Arc::from);
-    let when = block.take("when").map(when::read).unwrap_or_default();
-    let set = block.take("set").and_then(read_set);
-    let same_keys = block.take("same_keys").and_then(|node| node.truth());
-    let action = read_action(&mut block, same_keys);
+    let mut rule = Rule::take(&mut block);
+    let action = action(&mut rule, &block);
     let is = |of: fn(&ActionSpec) -> bool| action.as_ref().is_none_or(|(action, _)| of(action));
-    if same_keys.is_some() && !is(ActionSpec::is_failover) {
+    if rule.same_keys.is_some() && !is(ActionSpec::is_failover) {
         let cause = "same_keys has no effect: this rule does not fail over";
         block.key("same_keys").wrong(&"", cause);
     }
-    if set.is_some() && !is(ActionSpec::sends_again) {
+    if rule.set.is_some() && !is(ActionSpec::sends_again) {
         let cause = "set has no effect: this rule sends nothing again";
         block.key("set").wrong(&"", cause);
     }
     block.end();
     let (action, said) = action?;
     Some(RuleSpec {
-        name,
+        name: rule.name.unwrap_or_else(|| path.as_str().into()),
+        when: rule.when.unwrap_or_default(),
+        said: path.key(said),
+        set: rule.set,
         path,
-        when,
         action,
-        said,
-        set,
     })
 }
 
 /// The action, and the key that says it.
-fn read_action(block: &mut Block<'_>, same_keys: Option<bool>) -> Option<(ActionSpec, Path)> {
-    let word = block.take("do").map(|node| {
-        let words = [
-            ("accept", Action::Accept.into()),
-            ("fail", Action::Fail.into()),
-            ("stop", Action::Stop.into()),
-            ("retry", ActionSpec::Retry(Box::default())),
-            // Other systems' words for the same.
-            ("continue", Action::Accept.into()),
-            ("break", Action::Stop.into()),
-            ("prune", Action::Stop.into()),
-        ];
-        Some((node.word_or(&words, &OTHERS)?, node.path))
-    });
-    let retry = block.take("retry").map(|node| {
-        let path = node.path.clone();
-        Some((ActionSpec::Retry(Box::new(RetryBlock::read(node))), path))
-    });
-    let wait = block.take_either("wait", "requeue").map(|node| {
-        let path = node.path.clone();
-        Some((Action::Wait(read_wait(node)?).into(), path))
-    });
-    let failover = block.take_either("failover", "jump").map(|node| {
-        let to = Failover {
-            service: node.name()?.into(),
-            same_keys: same_keys.unwrap_or_default(),
-        };
-        Some((Action::Failover(to).into(), node.path))
-    });
-    let all = [word, retry, wait, failover];
-    let mut found: Vec<_> = all.into_iter().flatten().collect();
-    if found.len() != 1 {
-        let cause = "must hold exactly one of do, retry, wait and failover";
-        block.wrong(&"", cause);
+fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static str)> {
+    let said = [
+        block.has("do").then_some("do"),
+        block.has("retry").then_some("retry"),
+        block.either("wait", "requeue"),
+        block.either("failover", "jump"),
+    ];
+    let mut said = said.into_iter().flatten();
+    let (Some(key), None) = (said.next(), said.next()) else {
+        block.wrong(&"", "must hold exactly one of do, retry, wait and failover");
         return None;
+    };
+    let wait = rule.wait.take().or(rule.requeue.take());
+    let service = rule.failover.take().or(rule.jump.take());
+    let action = match key {
+        "do" => match rule.verb? {
+            Verb::Accept => Action::Accept.into(),
+            Verb::Fail => Action::Fail.into(),
+            Verb::Stop => Action::Stop.into(),
+            Verb::Retry => ActionSpec::Retry(None),
+        },
+        "retry" => ActionSpec::Retry(rule.retry.take().flatten()),
+        "wait" | "requeue" => Action::Wait(wait?.into()).into(),
+        _ => {
+            let to = Failover {
+                service: service?,
+                same_keys: rule.same_keys.unwrap_or_default(),
+            };
+            Action::Failover(to).into()
+        }
+    };
+    Some((action, key))
+}
+
+impl From<Wait> for crate::policy::Wait {
+    fn from(wait: Wait) -> Self {
+        Self {
+            delay: wait.delay,
+            at_most: wait.at_most,
+            max: wait.max,
+        }
     }
-    found.pop().flatten()
 }
 
 impl From<Action> for ActionSpec {
@@ -143,53 +243,32 @@ impl ActionSpec {
     }
 }
 
-pub(super) fn read_set(node: Node<'_>) -> Option<Arc<HeaderMap>> {
-    if !is_map(&node) {
-        return None;
+/// What changes in the request: its headers.
+pub(super) fn set() -> Type<Arc<HeaderMap>> {
+    Type {
+        read: |node| {
+            if !is_map(node) {
+                return None;
+            }
+            let mut block = node.clone().block()?;
+            let read = Change::take(&mut block).headers;
+            let is_nothing = read.as_ref().is_none_or(|headers| headers.is_empty());
+            block.end_or(is_nothing.then_some("sets nothing: write {headers: {NAME: VALUE}}"));
+            read
+        },
+        schema: object::<Change>,
     }
-    let mut block = node.block()?;
-    let read = block.take("headers").and_then(|node| headers(&node));
-    let nothing = "sets nothing: write {headers: {NAME: VALUE}}";
-    let is_nothing = read.as_ref().is_none_or(HeaderMap::is_empty);
-    block.end_or(is_nothing.then_some(nothing));
-    read.map(Arc::new)
 }
 
-fn read_wait(node: Node<'_>) -> Option<Wait> {
-    let mut block = node.block()?;
-    let wait = Wait {
-        delay: block.take("delay").and_then(|node| {
-            let delay = duration(&node)?;
+fn above_zero() -> Type<Duration> {
+    Type {
+        read: |node| {
+            let delay = (duration().read)(node)?;
             if delay.is_zero() {
                 node.wrong("0s is not allowed: must be above 0, since a wait asks again and again");
             }
             Some(delay)
-        }),
-        at_most: block
-            .take("at_most")
-            .and_then(|node| node.count(1, u32::MAX)),
-        max: block.take("max").and_then(|node| duration(&node)),
-    };
-    block.end();
-    Some(wait)
-}
-
-/// What decides where no rule does.
-pub(super) fn otherwise(node: Node<'_>) -> Option<ActionSpec> {
-    if let Value::Map(_) = node.value {
-        let mut block = node.block()?;
-        let retry = block.take("retry").map(RetryBlock::read);
-        let nothing = "says nothing: write {retry: RETRY}";
-        block.end_or(retry.is_none().then_some(nothing));
-        return retry.map(|retry| ActionSpec::Retry(Box::new(retry)));
+        },
+        schema: duration().schema,
     }
-    let words = [
-        ("classify", Action::Classify),
-        ("accept", Action::Accept),
-        ("fail", Action::Fail),
-        ("by_outcome", Action::ByOutcome),
-        ("continue", Action::Accept),
-    ];
-    let action = node.word_or(&words, &[("retry", "{retry: RETRY}")]);
-    action.map(ActionSpec::Known)
 }

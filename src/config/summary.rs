@@ -5,6 +5,7 @@ use crate::budget::BudgetSnapshot;
 use crate::policy::{Action, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A place that a request can match, and its policy, rules and budget.
@@ -45,7 +46,7 @@ pub(super) fn routes(live: &Live) -> Vec<RouteSummary> {
 
 fn summary<'a>(
     service: Option<&str>,
-    name: Option<&String>,
+    name: Option<&Arc<str>>,
     route: &'a Route,
     costs: &mut Costs<'a>,
 ) -> RouteSummary {
@@ -53,7 +54,7 @@ fn summary<'a>(
     let budget = origins.iter().find(|origin| origin.field == "budget");
     RouteSummary {
         service: service.map(str::to_owned),
-        route: name.cloned(),
+        route: name.map(ToString::to_string),
         policy: route.policy.clone(),
         rules: rules(&route.policy),
         worst_case: costs.of_route(route),

@@ -62,8 +62,8 @@ pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
 pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{
-    Condition, Counter, ErrorGroup, Failover, HeaderTest, ResultKind, Rule, ServerDelays, Test,
-    Wait,
+    Condition, Counter, ErrorGroup, Failover, HeaderTest, ResultKind, Rule, ServerDelays, Source,
+    Test, Wait,
 };
 
 use std::any::Any;

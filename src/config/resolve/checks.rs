@@ -1,10 +1,10 @@
 //! Names that must mean something.
 
-use super::{Resolver, value};
+use super::{Resolver, deadline, no_deadline, of};
 use crate::config::block::Path;
 use crate::config::document::ServiceSpec;
 use crate::config::problems::Unknown;
-use crate::config::retry::{Exhausted, Given, Growth, Retry};
+use crate::config::retry::{Exhausted, Given, Growth, Limit, Retry};
 use crate::policy::Preset;
 use std::sync::Arc;
 
@@ -14,20 +14,29 @@ impl Resolver<'_> {
         if let Some(given) = &retry.budget {
             self.check_budget(given);
         }
-        if let Some(Growth::Custom(name)) = value(&retry.growth) {
+        if let Some(Growth::Custom(name)) = of(&retry.backoff, |backoff| &backoff.growth) {
             if !self.names.backoffs.contains_key(&*name) {
                 self.custom(&name, retry);
             }
         }
-        let Some(given) = &retry.exhausted else {
+        let Some(given) = retry.exhausted() else {
             return;
         };
         match &given.value {
             Exhausted::Failover(to, _) => {
-                let _ = self.destination(&to.service, &given.from);
+                let _ = self.destination(&to.service, &given.from.to_string());
             }
             Exhausted::DeadLetter(name) => self.check_dead_letter(given, name),
             Exhausted::Last | Exhausted::Fail | Exhausted::Respond => {}
+        }
+    }
+
+    /// Retries without a limit must end.
+    pub(super) fn check_ends(&self, limit: &Given<Limit>, retry: &Retry) {
+        if deadline(retry).is_none() {
+            let also = no_deadline(retry);
+            let cause = format!("unlimited needs a deadline: write deadline: 2m{also}");
+            self.wrong(limit, cause);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a place says beyond numbers: its rules, and what becomes of a request that has no retries left.
 
-use super::{Inside, Resolver, deadline, no_deadline, value};
+use super::{Inside, Resolver, deadline, no_deadline, of, value};
 use crate::config::block::Path;
-use crate::config::retry::{Exhausted, Growth, Over, Retry, RetryBlock};
+use crate::config::retry::{Exhausted, Growth, Over, Retry};
 use crate::config::rule::{ActionSpec, RuleSpec};
 use crate::policy::{
     Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,
@@ -36,12 +36,14 @@ impl Resolver<'_> {
     ) -> Action {
         match spec {
             ActionSpec::Known(action) => action.clone(),
-            ActionSpec::Retry(block) => Action::Retry(self.own_policy(block, retry, inside)),
+            ActionSpec::Retry(block) => {
+                Action::Retry(self.own_policy(block.as_deref(), retry, inside))
+            }
         }
     }
 
     fn check_wait(&self, wait: &Wait, path: &Path, retry: &Retry) {
-        let is_backoff_none = value(&retry.growth) == Some(Growth::None);
+        let is_backoff_none = of(&retry.backoff, |backoff| &backoff.growth) == Some(Growth::None);
         if wait.delay.is_none() && is_backoff_none {
             let cause = "has no delay, and the backoff is none: give delay";
             self.problems.add(path, &"", cause);
@@ -57,7 +59,7 @@ impl Resolver<'_> {
     /// A policy of a rule's own. Where it retries is the rule's to say, so a list from outside does not narrow it.
     fn own_policy(
         &self,
-        block: &RetryBlock,
+        block: Option<&Retry>,
         outer: &Retry,
         inside: &mut Inside<'_>,
     ) -> RetryPolicy {
@@ -65,7 +67,10 @@ impl Resolver<'_> {
             retry_on: None,
             ..outer.clone()
         };
-        let retry = self.layer(block).over(&outer);
+        let retry = match block {
+            Some(block) => self.layer(block).over(&outer),
+            None => outer,
+        };
         let rules = self.rules(&retry, inside);
         self.policy("rule", &retry, rules)
     }
@@ -76,12 +81,13 @@ impl Resolver<'_> {
             self.check_budget(given);
         }
         inside.names.budgets.extend(budget.clone());
-        let ignores = value(&retry.ignores_server).unwrap_or_default();
+        let delays = &retry.retry_after;
+        let ignores = of(delays, |delays| &delays.ignored).unwrap_or_default();
         Rules {
             retry_on: value(&retry.retry_on),
             stop_on: value(&retry.stop_on).unwrap_or_default(),
             counter: value(&retry.counter).unwrap_or_default(),
-            server_delays: match value(&retry.over) {
+            server_delays: match of(delays, |delays| &delays.over) {
                 _ if ignores => ServerDelays::Ignore,
                 Some(Over::Clamp) => ServerDelays::Clamp,
                 _ => ServerDelays::Respect,
@@ -94,14 +100,14 @@ impl Resolver<'_> {
     }
 
     fn on_exhausted(&self, retry: &Retry, inside: &mut Inside<'_>) -> OnExhausted {
-        let Some(given) = &retry.exhausted else {
+        let Some(given) = retry.exhausted() else {
             return OnExhausted::Last;
         };
         match &given.value {
             Exhausted::Last => OnExhausted::Last,
             Exhausted::Fail => OnExhausted::Fail,
             Exhausted::Failover(to, set) => {
-                let from = Arc::clone(&given.from);
+                let from = given.from.to_string().into();
                 inside.names.failovers.push((Arc::clone(&to.service), from));
                 OnExhausted::Failover {
                     to: to.clone(),
@@ -116,8 +122,13 @@ impl Resolver<'_> {
                 }
             }
             Exhausted::Respond => {
-                let Some(status) = value(&retry.respond_status) else {
-                    if !self.problems.are_within(&given.from) {
+                let response = retry
+                    .on_exhausted
+                    .as_ref()
+                    .and_then(|last| last.respond.as_ref());
+                let response = response.cloned().unwrap_or_default();
+                let Some(status) = value(&response.status) else {
+                    if !self.problems.are_within(&given.from.to_string()) {
                         let cause = "respond has no status: write {respond: {status: 503}}";
                         self.wrong(given, cause);
                     }
@@ -126,8 +137,8 @@ impl Resolver<'_> {
                 inside.names.responds = true;
                 OnExhausted::Respond(CannedResponse {
                     status,
-                    headers: value(&retry.respond_headers).unwrap_or_default(),
-                    body: value(&retry.respond_body).unwrap_or_default(),
+                    headers: value(&response.headers).unwrap_or_default(),
+                    body: value(&response.body).unwrap_or_default(),
                 })
             }
         }

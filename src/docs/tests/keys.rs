@@ -41,6 +41,60 @@ fn the_reference_has_a_row_for_each_key() {
     }
 }
 
+/// The words, bounds and defaults of the tables that the loader reads by.
+#[test]
+fn the_reference_says_what_the_loader_takes() {
+    let schema: Value = serde_json::from_str(&RetryConfig::json_schema()).unwrap();
+    for (heading, block, has_defaults) in [
+        ("## Budgets", "budget", true),
+        ("## RETRY", "retry_map", true),
+        ("## Conditions", "when_map", false),
+        ("## Waits", "wait", true),
+        ("## Services and routes", "service", true),
+    ] {
+        let properties = &schema["$defs"][block]["properties"];
+        for row in table(REFERENCE, heading, 0) {
+            for key in words(&row[0]) {
+                let Some(property) = properties.get(&key) else {
+                    continue;
+                };
+                let mut said = Vec::new();
+                limits(property, &mut said);
+                let wrong = said.iter().find(|limit| !says(&row[1], limit));
+                assert!(wrong.is_none(), "{key} does not say {wrong:?}");
+                let default = property.get("default").filter(|_| has_defaults);
+                let default = default.map(|default| default.to_string().replace('"', ""));
+                let is_said = default
+                    .as_ref()
+                    .is_none_or(|default| says(&row[2], default));
+                assert!(is_said, "the default of {key} is {default:?}");
+            }
+        }
+    }
+}
+
+/// The words and bounds of a value.
+fn limits(schema: &Value, found: &mut Vec<String>) {
+    for key in ["minimum", "maximum", "exclusiveMinimum", "maxItems"] {
+        found.extend(schema.get(key).map(Value::to_string));
+    }
+    for key in ["enum", "anyOf"] {
+        for form in schema[key].as_array().into_iter().flatten() {
+            found.extend(form.as_str().map(str::to_owned));
+            limits(form, found);
+        }
+    }
+    found.retain(|limit| *limit != u32::MAX.to_string());
+}
+
+/// A whole word; the most tokens are those of the capacity, too.
+fn says(cell: &str, limit: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "._".contains(c);
+    let mut parts = cell.split(|c| !is_part(c));
+    let is_bound = limit == "1000000000" && cell.contains("`capacity`");
+    is_bound || parts.any(|part| part.trim_end_matches('.') == limit)
+}
+
 #[test]
 fn the_reference_has_a_row_for_each_key_of_a_service() {
     let of_match = known("services: {s: {match: {zzzz: 1}}}");

@@ -68,7 +68,7 @@ fn places() -> Vec<(&'static str, Value)> {
         ),
         ("/$defs/service", root("services", json!({"s": {"zzz": 1}}))),
         ("/$defs/match_service", service("match", json!({"zzz": 1}))),
-        ("/$defs/gate/anyOf/1", service("gate", json!({"zzz": 1}))),
+        ("/$defs/gate_map", service("gate", json!({"zzz": 1}))),
         ("/$defs/route", service("routes", json!([{"zzz": 1}]))),
         (
             "/$defs/match_route",

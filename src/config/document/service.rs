@@ -1,0 +1,242 @@
+//! Services, their routes, and what is said of the gate.
+
+use super::PlaceSpec;
+use crate::config::block::Node;
+use crate::config::fields::{Fields, Type, block, table, told};
+use crate::config::matching::{Matches, Matching, of_route, of_service};
+use crate::config::retry::{Gating, Given, RetryBlock, retry};
+use crate::config::rule::{ActionSpec, RuleSpec, otherwise, rules};
+use crate::config::schema::{forms, list, object, text_like};
+use crate::config::types::{Words, duration, name, word, words, words_of};
+use crate::config::value::Value;
+use http::Uri;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+table! {
+    /// What is called, and how.
+    Service("service", "A service") {
+        /// How to retry here: a map, or the name of a policy or preset.
+        retry: RetryBlock = retry();
+        /// What is done about which outcome. The rules of the route come first, then those of the service, then those of
+        /// the document.
+        rules: Vec<RuleSpec> = rules();
+        /// What decides where no rule holds: classify (default: the standard tables), accept (alias continue), fail
+        /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
+        /// retry the rest).
+        otherwise: ActionSpec = otherwise(), default(&"classify");
+        /// The budget that pays for its retries, by its name under budgets. Default: one of its own.
+        budget: Given<Arc<str>> = told(name());
+        /// One pause for all callers of the service after a 429.
+        gate: Given<Gating> = gate();
+        /// Which requests belong to it. Without it, only those that name it with RetryOverride::service, and those that
+        /// fail over to it.
+        matching as "match": Matching = of_service();
+        /// Where it is: http:// or https://, a host and perhaps a path, without user info and query. A failover goes
+        /// there.
+        base_url: Uri = base_url();
+        /// What a request may set for itself (RetryOverride): allow (default), fill_only (what the document leaves open),
+        /// deny (nothing but the service's name).
+        request_overrides: OverridesSpec = word::<OverridesSpec>(), default(&"allow");
+        /// Parts of the service with settings of their own; the first that matches wins.
+        routes: Vec<RouteSpec> = Type { read: |node| Some(routes(node)), schema: |defs| list(&object::<Route>(defs)) };
+    }
+}
+
+table! {
+    /// Requests of a service that are treated in their own way. The first route that matches wins.
+    Route("route", "A route") {
+        /// Its name, which is there once in its service.
+        name: Arc<str> = name(), write("name: NAME");
+        /// Which requests of the service.
+        matching as "match": Matching = of_route(), write("match: {method: METHOD, path: \"/PATH\"}");
+        /// How to retry here: a map, or the name of a policy or preset.
+        retry: RetryBlock = retry();
+        /// What is done about which outcome. The rules of the route come first, then those of the service, then those of
+        /// the document.
+        rules: Vec<RuleSpec> = rules();
+        /// What decides where no rule holds: classify (default: the standard tables), accept (alias continue), fail
+        /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
+        /// retry the rest).
+        otherwise: ActionSpec = otherwise(), default(&"classify");
+    }
+}
+
+table! {
+    /// A gate with a limit of its own.
+    GateMap("gate_map", "A gate's limit") {
+        /// How long one call may wait at the gate in all, above 0; past it the call is sent all the same.
+        max_wait: Duration = max_wait(), required();
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(in crate::config) struct ServiceSpec {
+    pub(in crate::config) place: PlaceSpec,
+    pub(in crate::config) matching: Option<Matching>,
+    pub(in crate::config) base_url: Option<Uri>,
+    pub(in crate::config) overrides: OverridesSpec,
+    pub(in crate::config) routes: Vec<RouteSpec>,
+}
+
+#[derive(Debug, Clone)]
+pub(in crate::config) struct RouteSpec {
+    pub(in crate::config) name: Arc<str>,
+    pub(in crate::config) place: PlaceSpec,
+    pub(in crate::config) matching: Matching,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::config) enum OverridesSpec {
+    #[default]
+    Allow,
+    FillOnly,
+    Deny,
+}
+
+impl Words for OverridesSpec {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("allow", Self::Allow),
+        ("fill_only", Self::FillOnly),
+        ("deny", Self::Deny),
+    ];
+}
+
+pub(super) fn service() -> Type<ServiceSpec> {
+    Type {
+        read: |node| {
+            let Some(mut block) = node.clone().block() else {
+                return Some(ServiceSpec::default());
+            };
+            let service = Service::take(&mut block);
+            let mut place = PlaceSpec::of(service.retry, service.rules, service.otherwise);
+            if let Some(budget) = service.budget {
+                let own = &mut place.retry.get_or_insert_default().budget;
+                if own.is_some() {
+                    let cause = "retry.budget is set too: give one of the two";
+                    block.key("budget").wrong(&budget.text, cause);
+                }
+                *own = Some(budget);
+            }
+            block.end();
+            Some(ServiceSpec {
+                place: place.with_gate(service.gate),
+                matching: service.matching,
+                base_url: service.base_url,
+                overrides: service.request_overrides.unwrap_or_default(),
+                routes: service.routes.unwrap_or_default(),
+            })
+        },
+        schema: object::<Service>,
+    }
+}
+
+#[derive(Clone)]
+struct GateWord(Option<Duration>);
+
+impl Words for GateWord {
+    /// `on` is the wait of the `llm` preset.
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("on", Self(Some(Duration::from_secs(5 * 60)))),
+        ("off", Self(None)),
+    ];
+}
+
+/// The longest total wait at the gate.
+pub(in crate::config) fn gate() -> Type<Given<Gating>> {
+    Type {
+        read: |node| {
+            let wait = match node.value {
+                Value::Map(_) => {
+                    let mut block = node.clone().block()?;
+                    let wait = GateMap::take(&mut block).max_wait;
+                    block.end_or(
+                        wait.is_none()
+                            .then_some("says nothing: write {max_wait: 5m}"),
+                    );
+                    Some(wait?)
+                }
+                _ => node.word::<GateWord>()?.0,
+            };
+            let gating = Gating {
+                wait,
+                quotas_at_once: None,
+            };
+            let text = wait.map_or_else(|| "off".to_owned(), words);
+            Some(Given::at(node, gating).in_words(text))
+        },
+        schema: |defs| {
+            let about = "One pause for all callers after a 429. Default as the preset has it: 5m in background (which holds \
+                where no preset is named) and llm, 15m in rate_limited, off in user_facing and never. on: each call waits \
+                for at most 5m in all its waits together.";
+            defs.named("gate", ["A gate", about], |defs| {
+                let map = object::<GateMap>(defs);
+                forms([
+                    ("a word", words_of::<GateWord>()),
+                    ("{max_wait: DURATION}", map),
+                ])
+            })
+        },
+    }
+}
+
+fn max_wait() -> Type<Duration> {
+    Type {
+        read: |node| {
+            let wait = (duration().read)(node)?;
+            if wait.is_zero() {
+                node.wrong("0s is not allowed: must be above 0; write gate: off");
+                return None;
+            }
+            Some(wait)
+        },
+        schema: duration().schema,
+    }
+}
+
+fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
+    let mut routes: Vec<RouteSpec> = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut matches = Matches::default();
+    for node in node.items() {
+        let Some(route) = (block::<Route>().read)(&node) else {
+            continue;
+        };
+        let (Some(name), Some(matching)) = (route.name, route.matching) else {
+            continue;
+        };
+        matches.add(&matching, &name, node.path.key("match"), node.problems);
+        if !names.insert(Arc::clone(&name)) {
+            let cause = format!("{name} is there twice");
+            node.problems.add(&node.path.key("name"), &name, cause);
+        }
+        routes.push(RouteSpec {
+            name,
+            place: PlaceSpec::of(route.retry, route.rules, route.otherwise),
+            matching,
+        });
+    }
+    routes
+}
+
+fn base_url() -> Type<Uri> {
+    Type {
+        read: |node| {
+            let text = node.text()?;
+            let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
+            let http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
+            let fits = uri.filter(|uri| {
+                let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
+                http(uri) && !user && uri.query().is_none()
+            });
+            if fits.is_none() {
+                // It may hold a password.
+                let cause = "is no base URL: write http:// or https://, a host and perhaps a path, without user info, query and fragment";
+                node.problems.add(&node.path, &"", cause);
+            }
+            fits
+        },
+        schema: |_| text_like("^[hH][tT][tT][pP][sS]?://[^/?#@\\s]+(?:[/#][^?\\s]*)?$"),
+    }
+}

@@ -1,0 +1,270 @@
+//! The table of each block of a document: a key's name, type, bounds, default and meaning stand once, in [`table!`].
+//!
+//! The reader, the names of "did you mean", the merge of layers, `explain`, the JSON Schema and the check of the
+//! reference page all come from it.
+//!
+//! # To add a key
+//!
+//! 1. Add a row to the block's table: `document.rs` (document, service, route, gate), `budget.rs`, `retry.rs` and
+//!    `retry/parts.rs` (RETRY and the maps in it), `rule.rs` (rule, wait, set, otherwise), `when.rs`, `matching.rs`.
+//!
+//!    ```text
+//!    /// What it means, as the JSON Schema describes it.
+//!    first_step: Given<u32> = told(count::<0, 1>()), default(&0);
+//!    ^ the key   ^ what it is read as  ^ its type    ^ options, see `Row`
+//!    ```
+//!
+//!    A key that is no Rust name is written `matching as "match"`. A field of RETRY, which other layers lie below, is
+//!    `Given<T>` and [`told`]; a field of another block is the plain `T`. The types are in `types.rs` and `headers.rs`.
+//! 2. Use `block.first_step`, an `Option`, where it takes effect; for RETRY that is `resolve.rs`.
+//! 3. Write its row in `src/docs/config.md`, run `UPDATE_SCHEMA=1 cargo test --all-features --lib schema`, and read what
+//!    changed in `config.schema.json`.
+
+use super::block::{Block, Node};
+use super::retry::Given;
+use super::schema::{Defs, object};
+use serde_json::Value as Json;
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What is said of a key besides its type.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) key: &'static str,
+    pub(super) about: &'static str,
+    /// Its `Debug` text is JSON.
+    pub(super) default: Option<&'static dyn Debug>,
+    pub(super) is_required: bool,
+    /// What to write where a required key is missing, unless the block says it.
+    pub(super) missing: Option<&'static str>,
+    /// Whether no document can say it: it comes from a preset or from another block.
+    pub(super) is_unsaid: bool,
+}
+
+impl Row {
+    pub(super) const fn new(key: &'static str, about: &'static str) -> Self {
+        Self {
+            key,
+            about,
+            default: None,
+            is_required: false,
+            missing: None,
+            is_unsaid: false,
+        }
+    }
+
+    /// What holds where the key is absent: a text, a number or a truth value.
+    pub(super) const fn default(self, default: &'static dyn Debug) -> Self {
+        let default = Some(default);
+        Self { default, ..self }
+    }
+
+    /// The key must be there; the block's own reader says so.
+    pub(super) const fn required(self) -> Self {
+        let is_required = true;
+        Self {
+            is_required,
+            ..self
+        }
+    }
+
+    /// The key must be there, and this is how it is written.
+    pub(super) const fn write(self, missing: &'static str) -> Self {
+        let missing = Some(missing);
+        Self { missing, ..self }.required()
+    }
+
+    pub(super) const fn unsaid(self) -> Self {
+        let is_unsaid = true;
+        Self { is_unsaid, ..self }
+    }
+}
+
+/// A type of a value: how it is read, and its JSON Schema.
+pub(super) struct Type<T> {
+    pub(super) read: fn(&Node<'_>) -> Option<T>,
+    pub(super) schema: fn(&mut Defs) -> Json,
+}
+
+/// What a key's value is read as.
+pub(super) trait Reads {
+    type Value;
+    fn read(&self, node: &Node<'_>) -> Option<Self::Value>;
+    fn schema(&self, defs: &mut Defs) -> Json;
+}
+
+impl<T> Reads for Type<T> {
+    type Value = T;
+
+    fn read(&self, node: &Node<'_>) -> Option<T> {
+        (self.read)(node)
+    }
+
+    fn schema(&self, defs: &mut Defs) -> Json {
+        (self.schema)(defs)
+    }
+}
+
+/// A value that is read with its text and its place, for `explain`.
+pub(super) struct Told<T>(Type<T>, Option<fn(&T) -> String>);
+
+/// A value that `explain` shows as it is written.
+pub(super) const fn told<T>(of: Type<T>) -> Told<T> {
+    Told(of, None)
+}
+
+/// A value that `explain` shows in these words.
+pub(super) const fn told_as<T>(of: Type<T>, words: fn(&T) -> String) -> Told<T> {
+    Told(of, Some(words))
+}
+
+impl<T> Reads for Told<T> {
+    type Value = Given<T>;
+
+    fn read(&self, node: &Node<'_>) -> Option<Given<T>> {
+        let given = Given::at(node, (self.0.read)(node)?);
+        Some(match self.1 {
+            Some(words) => {
+                let text = words(&given.value).into();
+                Given { text, ..given }
+            }
+            None => given,
+        })
+    }
+
+    fn schema(&self, defs: &mut Defs) -> Json {
+        (self.0.schema)(defs)
+    }
+}
+
+/// A block of the document with a table of its keys.
+pub(super) trait Fields: Sized {
+    /// Its name in the JSON Schema.
+    const DEF: &'static str;
+    const TITLE: &'static str;
+    const ABOUT: &'static str;
+
+    /// Takes every key of the table out of a map.
+    fn take(block: &mut Block<'_>) -> Self;
+
+    fn rows(defs: &mut Defs) -> Vec<(Row, Json)>;
+
+    /// What the keys must be together, as a part of the JSON Schema.
+    fn together() -> Json;
+}
+
+/// A block that is right whenever its keys are.
+pub(super) fn block<B: Fields>() -> Type<B> {
+    Type {
+        read: |node| {
+            let mut block = node.clone().block()?;
+            let read = B::take(&mut block);
+            block.end();
+            Some(read)
+        },
+        schema: object::<B>,
+    }
+}
+
+/// What may lie upon another one: a field, or a block of fields.
+pub(super) trait Layer: Clone {
+    /// Fills what is not given here from below.
+    fn lay_on(&mut self, below: &Self);
+
+    /// Tells each given field under its name.
+    fn tell(&self, name: Cow<'static, str>, told: &mut Vec<crate::policy::Origin>);
+}
+
+impl<T: Clone> Layer for Given<T> {
+    fn lay_on(&mut self, _: &Self) {}
+
+    fn tell(&self, field: Cow<'static, str>, told: &mut Vec<crate::policy::Origin>) {
+        told.push(crate::policy::Origin {
+            field,
+            value: Arc::clone(&self.text),
+            from: self.from.clone(),
+        });
+    }
+}
+
+pub(super) fn lay<L: Layer>(above: &mut Option<L>, below: Option<&L>) {
+    match (above, below) {
+        (Some(above), Some(below)) => above.lay_on(below),
+        (above, Some(below)) => *above = Some(below.clone()),
+        (_, None) => {}
+    }
+}
+
+/// The name of a field inside of a block; the block's own word has no name of its own.
+pub(super) fn inside(block: &str, key: &'static str) -> Cow<'static, str> {
+    match (block, key) {
+        ("", key) => key.into(),
+        (block, "") => block.to_owned().into(),
+        (block, key) => format!("{block}.{key}").into(),
+    }
+}
+
+/// The table of a block: `Name("its name in the schema", "its title")`, then a row for each key. After the title may
+/// stand what the keys must be together. `layered` before it makes it a [`Layer`].
+macro_rules! table {
+    (layered $($table:tt)+) => {
+        table! { $($table)+ }
+        table! { @layer $($table)+ }
+    };
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    (@layer $(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $name:ident($($head:tt)*) {
+        $($(#[doc = $doc:literal])+ $field:ident $(as $key:literal)?: $value:ty = $type:expr $(, $option:ident($($arg:expr)?))*;)+
+    }) => {
+        impl crate::config::fields::Layer for $name {
+            fn lay_on(&mut self, below: &Self) {
+                $(crate::config::fields::lay(&mut self.$field, below.$field.as_ref());)+
+            }
+
+            fn tell(&self, name: std::borrow::Cow<'static, str>, told: &mut Vec<crate::policy::Origin>) {
+                $(if let Some(field) = &self.$field {
+                    field.tell(crate::config::fields::inside(&name, table!(@key $field $($key)?)), told);
+                })+
+            }
+        }
+    };
+    ($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $name:ident($def:literal, $title:literal $(, $together:expr)?) {
+        $($(#[doc = $doc:literal])+ $field:ident $(as $key:literal)?: $value:ty = $type:expr $(, $option:ident($($arg:expr)?))*;)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Default $($(, $derive)+)?)]
+        pub(in crate::config) struct $name {
+            $($(#[doc = $doc])+ pub(in crate::config) $field: Option<$value>,)+
+        }
+
+        impl crate::config::fields::Fields for $name {
+            const DEF: &'static str = $def;
+            const TITLE: &'static str = $title;
+            const ABOUT: &'static str = concat!($($about),+);
+
+            fn take(block: &mut crate::config::block::Block<'_>) -> Self {
+                use crate::config::fields::Row;
+                Self {
+                    $($field: block.read(Row::new(table!(@key $field $($key)?), "")$(.$option($($arg)?))*, &$type),)+
+                }
+            }
+
+            fn rows(defs: &mut crate::config::schema::Defs) -> Vec<(crate::config::fields::Row, serde_json::Value)> {
+                use crate::config::fields::{Reads, Row};
+                vec![$({
+                    let row = Row::new(table!(@key $field $($key)?), concat!($($doc),+));
+                    (row$(.$option($($arg)?))*, $type.schema(defs))
+                }),+]
+            }
+
+            fn together() -> serde_json::Value {
+                let together = serde_json::Value::Null;
+                $(let together = { let _ = together; $together };)?
+                together
+            }
+        }
+    };
+}
+
+pub(super) use table;

@@ -1,0 +1,45 @@
+//! What a pattern takes.
+
+use super::*;
+
+#[test]
+fn a_star_in_a_host_stands_for_its_first_labels() {
+    for (pattern, authority, wanted) in [
+        ("api.example.com", "api.example.com", true),
+        ("api.example.com", "API.example.com:8443", true),
+        ("api.example.com:80", "api.example.com", false),
+        ("api.example.com:8443", "api.example.com:8443", true),
+        ("*.example.com", "api.example.com", true),
+        ("*.example.com", "a.b.example.com:1", true),
+        ("*.example.com", "example.com", false),
+        ("*.example.com", "badexample.com", false),
+        ("[::1]:80", "[::1]:80", true),
+        ("[::1]", "[::1]:80", true),
+    ] {
+        assert_eq!(is_at(pattern, authority), wanted, "{pattern} {authority}");
+    }
+}
+
+#[test]
+fn a_star_in_a_path_stands_for_anything() {
+    for (pattern, path, wanted) in [
+        ("/v1/*", "/v1/chat", true),
+        ("/v1/*", "/v1", true),
+        ("/v1/*", "/v10", false),
+        ("/v1", "/v1/chat", false),
+        ("/*/items/*", "/eu/items/7", true),
+        ("/*/items/*", "/eu/item/7", false),
+        ("*", "/x", true),
+        ("/a*a", "/a", false),
+    ] {
+        let matching = Matching {
+            paths: vec![pattern.to_owned()],
+            ..Matching::default()
+        };
+        let head = Head {
+            path,
+            ..Head::default()
+        };
+        assert_eq!(matching.holds(&head), wanted, "{pattern} {path}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Presets as layers.
+
+use super::delays::{Backoff, ServerDelays};
+use super::{Gating, Given, Growth, Limit, Retry};
+use crate::config::types::{Words, words};
+use crate::policy::{Methods, Preset, Source};
+use std::sync::Arc;
+
+impl Retry {
+    /// A preset as a layer.
+    pub(in crate::config) fn preset(preset: &'static Preset) -> Self {
+        Self::numbers(preset, &Source::Preset(preset.name))
+    }
+
+    /// What holds where the document says nothing: `background`, whose longest delay a longer base raises.
+    pub(in crate::config) fn defaults() -> Self {
+        Self {
+            max_delay: None,
+            classifier: None,
+            ..Self::numbers(&Preset::BACKGROUND, &Source::Default)
+        }
+    }
+
+    fn numbers(preset: &Preset, from: &Source) -> Self {
+        let limit = match preset.max_retries {
+            0 => Limit::Never,
+            retries => Limit::Retries(retries),
+        };
+        let gating = Gating {
+            wait: preset.max_gate_wait,
+            quotas_at_once: Some(preset.quotas_at_once),
+        };
+        let gate = preset.max_gate_wait.map_or_else(|| "off".to_owned(), words);
+        let is_llm = preset.name == Preset::LLM.name;
+        let classifier = if is_llm { "llm" } else { "by status" };
+        let (longest, asked) = (preset.max_delay, preset.max_server_delay);
+        let retries = preset.max_retries.to_string();
+        let methods = Methods::WORDS.iter().find(|(_, of)| *of == preset.methods);
+        let methods = methods.map_or("", |(word, _)| word);
+        Self {
+            max_retries: Some(from.gives(limit, retries)),
+            backoff: Some(Backoff {
+                growth: Some(from.gives(Growth::Exponential, "exponential")),
+                ..Backoff::default()
+            }),
+            base: Some(from.gives(preset.base, words(preset.base))),
+            max_delay: Some(from.gives(Some(longest), words(longest))),
+            retry_after: Some(ServerDelays {
+                max: Some(from.gives(Some(asked), words(asked))),
+                ..ServerDelays::default()
+            }),
+            methods: Some(from.gives(preset.methods, methods)),
+            gate: Some(from.gives(gating, gate)),
+            classifier: Some(from.gives(is_llm, classifier)),
+            ..Self::default()
+        }
+    }
+}
+
+impl Source {
+    fn gives<T>(&self, value: T, text: impl Into<Arc<str>>) -> Given<T> {
+        Given {
+            value,
+            text: text.into(),
+            from: self.clone(),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! OTHERWISE: what decides where no rule holds.
+
+use super::ActionSpec;
+use crate::config::fields::{Fields, Type, table};
+use crate::config::retry::{RetryBlock, retry};
+use crate::config::schema::{forms, object};
+use crate::config::types::{Words, words_of};
+use crate::config::value::Value;
+use crate::policy::Action;
+
+table! {
+    /// A success is handed over; anything else is retried by this block.
+    OtherwiseRetry("otherwise_retry", "Retry what is not a success") {
+        /// How. May be empty: {} goes by the policy of this place.
+        retry: RetryBlock = retry(), required();
+    }
+}
+
+/// What decides where no rule does.
+pub(in crate::config) fn otherwise() -> Type<ActionSpec> {
+    Type {
+        read: |node| match node.value {
+            Value::Map(_) => {
+                let mut block = node.clone().block()?;
+                let retry = OtherwiseRetry::take(&mut block).retry;
+                let nothing = "says nothing: write {retry: RETRY}";
+                block.end_or(retry.is_none().then_some(nothing));
+                retry.map(ActionSpec::Retry)
+            }
+            _ => node.word::<Otherwise>().map(|word| word.0.into()),
+        },
+        schema: |defs| {
+            let says = ["OTHERWISE", "What decides where no rule holds."];
+            defs.named("otherwise", says, |defs| {
+                let retry = object::<OtherwiseRetry>(defs);
+                forms([
+                    ("a word", words_of::<Otherwise>()),
+                    ("{retry: RETRY}", retry),
+                ])
+            })
+        },
+    }
+}
+
+#[derive(Clone)]
+struct Otherwise(Action);
+
+impl Words for Otherwise {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("classify", Self(Action::Classify)),
+        ("accept", Self(Action::Accept)),
+        ("fail", Self(Action::Fail)),
+        ("by_outcome", Self(Action::ByOutcome)),
+        ("continue", Self(Action::Accept)),
+    ];
+    const FORMS: &'static [(&'static str, &'static str)] = &[("retry", "{retry: RETRY}")];
+}
