@@ -1,40 +1,61 @@
 //! What can be read of an outcome beyond its head: an error body's text and tokens, or an error's words.
 
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "dialects")]
 mod keys;
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "dialects")]
 mod visitor;
 
-use crate::policy::{ErrorBody, Inspect};
-use std::ops::ControlFlow;
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "llm")]
+use crate::server_hints::delay_in_prose;
+use std::fmt;
+use std::time::Duration;
+#[cfg(feature = "dialects")]
 use visitor::Value;
 
-/// How much of an error body is read.
-pub(crate) const MOST_BYTES: usize = 64 * 1024;
-
-/// The start of a body.
-#[derive(Debug, Default)]
-pub(crate) struct Start(Vec<u8>);
-
-impl Start {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl Inspect for Start {
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
-        let room = MOST_BYTES.saturating_sub(self.0.len());
-        self.0.extend(data.iter().take(room));
-        match self.0.len() < MOST_BYTES {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    }
-}
-
 const MOST_PROSE: usize = 64 * 1024;
+
+/// The start of an error body, or an error's words, and what was found in it.
+#[derive(Clone, Default)]
+pub(crate) struct ErrorBody {
+    /// All of it, in lower case.
+    pub(crate) text: String,
+    /// The tokens under the keys that APIs use for them; none has a blank.
+    pub(crate) codes: Vec<String>,
+    /// The tokens that tell what failed: the codes that are no echo of the request, those that are a phrase, and the
+    /// keys that name an exception.
+    pub(crate) labels: Vec<String>,
+    /// The messages, one to a line; of a body that is no JSON its text.
+    pub(crate) prose: String,
+    /// The longest delay that a field asks for.
+    pub(crate) retry_delay: Option<Duration>,
+    /// A quota that was broken is said to be zero.
+    #[cfg(feature = "dialects")]
+    pub(crate) has_zero_quota: bool,
+    /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
+    pub(crate) is_error: bool,
+}
+
+#[cfg(feature = "llm")]
+impl ErrorBody {
+    /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
+    /// hide what the headers say.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        let asked = self.retry_delay.max(delay_in_prose(&self.prose));
+        asked.filter(|delay| !delay.is_zero())
+    }
+
+    /// Whether the prose itself says when to come back.
+    pub(crate) fn names_a_time(&self) -> bool {
+        delay_in_prose(&self.prose).is_some_and(|delay| !delay.is_zero())
+    }
+}
+
+/// What a server wrote is nobody else's to read.
+impl fmt::Debug for ErrorBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ErrorBody").finish_non_exhaustive()
+    }
+}
 
 impl ErrorBody {
     /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
@@ -73,7 +94,7 @@ impl ErrorBody {
         (!body.is_empty()).then_some(body)
     }
 
-    #[cfg(any(feature = "serde", feature = "llm"))]
+    #[cfg(feature = "dialects")]
     fn parsed(text: &str) -> (Self, bool) {
         let mut body = Self::default();
         let result = Value::whole(&mut body).read(text);
@@ -81,7 +102,7 @@ impl ErrorBody {
     }
 
     /// Without a feature that reads JSON nothing asks for what stands in it.
-    #[cfg(not(any(feature = "serde", feature = "llm")))]
+    #[cfg(not(feature = "dialects"))]
     fn parsed(_: &str) -> (Self, bool) {
         (Self::default(), false)
     }
@@ -135,5 +156,5 @@ fn closed(text: &str) -> String {
     format!("{text}\"")
 }
 
-#[cfg(all(test, any(feature = "serde", feature = "llm")))]
+#[cfg(all(test, feature = "dialects"))]
 mod tests;

@@ -11,7 +11,6 @@ mod classify;
 mod counts;
 mod decimal;
 mod decision;
-mod error_body;
 mod explain;
 mod jitter;
 mod look;
@@ -50,7 +49,7 @@ pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
-pub(crate) use error_body::ErrorBody;
+pub(crate) use crate::error_body::ErrorBody;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
 pub(crate) use moment::splitmix64;
 pub(crate) use outcome::Redirected;

@@ -2,7 +2,7 @@
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
-use super::error_body::ErrorBody;
+use crate::error_body::ErrorBody;
 use super::reason::Reason;
 use super::verdict::Verdict;
 use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};

@@ -1,9 +1,14 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
 use super::{Progress, Saved, Transport};
-use crate::error_body;
-use crate::policy::{ErrorBody, ErrorKind, HoldStreams, InspectStream, Outcome, Verdict};
+use crate::policy::{
+    ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Outcome, Verdict,
+};
+use std::ops::ControlFlow;
 use std::time::Duration;
+
+/// How much of an error body is read.
+const MOST_BYTES: usize = 64 * 1024;
 
 /// How long an error body is read.
 const EVIDENCE_TIME: Duration = Duration::from_secs(2);
@@ -88,11 +93,11 @@ impl Progress {
             Ok(response) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
-                let mut start = error_body::Start::default();
+                let mut start = Start::default();
                 let (response, _) = T::look(response, &mut start, time).await;
                 (
                     Ok(response),
-                    Found::ErrorBody(ErrorBody::read(start.bytes())),
+                    Found::ErrorBody(ErrorBody::read(&start.0)),
                 )
             }
             Err(error) => {
@@ -123,5 +128,20 @@ impl Progress {
         let trail = T::trail(policy, saved, Some(result));
         let redirected = self.redirected(&self.mark, trail);
         transport.outcome(policy, result).redirected(redirected)
+    }
+}
+
+/// The start of a body.
+#[derive(Debug, Default)]
+struct Start(Vec<u8>);
+
+impl Inspect for Start {
+    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
+        let room = MOST_BYTES.saturating_sub(self.0.len());
+        self.0.extend(data.iter().take(room));
+        match self.0.len() < MOST_BYTES {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
     }
 }

@@ -22,7 +22,7 @@ pub use names::UnreadableHeaders;
 pub use quota::Quota;
 pub use server_delay::ServerDelay;
 
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "dialects")]
 pub(crate) use duration::header_duration;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use head::tells_of_a_quota;

@@ -37,7 +37,7 @@ pub(crate) enum Test {
     Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
     #[cfg_attr(
-        not(any(feature = "serde", feature = "llm")),
+        not(feature = "dialects"),
         expect(dead_code, reason = "only these features read JSON")
     )]
     Code(Vec<String>),
@@ -146,7 +146,7 @@ impl Condition {
     /// # Errors
     ///
     /// An empty token.
-    #[cfg(any(feature = "serde", feature = "llm"))]
+    #[cfg(feature = "dialects")]
     pub fn code(code: impl Into<String>) -> Result<Self, ConfigError> {
         let code = not_empty("code", code.into())?;
         Ok(Self::of(Test::Code(vec![code])))

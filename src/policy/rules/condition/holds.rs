@@ -2,7 +2,7 @@
 
 use super::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
 use crate::policy::classify::{Class, ErrorKind};
-use crate::policy::error_body::ErrorBody;
+use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
 use http::{HeaderMap, Method};
 

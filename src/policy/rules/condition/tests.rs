@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::error_body::ErrorBody;
+use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
 use http::{HeaderMap, StatusCode};
 
