@@ -1,12 +1,22 @@
 //! What can be read of an outcome beyond its head: an error body's text and tokens, or an error's words.
 
 #[cfg(feature = "dialects")]
+mod find;
+#[cfg(feature = "dialects")]
 mod keys;
+mod pointer;
+mod scalar;
 #[cfg(feature = "dialects")]
 mod visitor;
+mod xml;
+
+pub(crate) use pointer::Pointer;
+pub use scalar::Scalar;
 
 #[cfg(feature = "llm")]
 use crate::server_hints::delay_in_prose;
+#[cfg(feature = "dialects")]
+use find::Hit;
 use std::fmt;
 use std::time::Duration;
 #[cfg(feature = "dialects")]
@@ -14,11 +24,31 @@ use visitor::Value;
 
 const MOST_PROSE: usize = 64 * 1024;
 
-/// The start of an error body, or an error's words, and what was found in it.
+/// What was read of an outcome beyond its head: the start of the answer's body, or an error's words.
+///
+/// A classifier that asks for it ([`Classify::reads_body`](crate::policy::Classify::reads_body)) sees it by
+/// [`Outcome::body`](crate::Outcome::body). It is bounded: 64 KiB of a body, values of 128 bytes in JSON, 256 of them, 32
+/// levels deep. `Debug` shows nothing of it: what a server wrote is nobody else's to read.
+///
+/// ```
+/// use http_retry::policy::ErrorBody;
+///
+/// let body = ErrorBody::read(br#"{"errors": [{"code": "busy"}, {"code": 7}]}"#);
+/// # #[cfg(feature = "dialects")]
+/// assert!(body.json("/errors/*/code").eq(["busy", "7"]));
+/// assert!(body.text().starts_with("{"));
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct ErrorBody {
+pub struct ErrorBody {
+    /// All of it, as it was written.
+    text: String,
+    /// More of the body may follow.
+    is_cut: bool,
+    /// Where somebody has said before that they will look, and what stands there.
+    #[cfg(feature = "dialects")]
+    found: (Vec<Pointer>, Vec<Hit>),
     /// All of it, in lower case.
-    pub(crate) text: String,
+    pub(crate) lower: String,
     /// The tokens under the keys that APIs use for them; none has a blank.
     pub(crate) codes: Vec<String>,
     /// The tokens that tell what failed: the codes that are no echo of the request, those that are a phrase, and the
@@ -35,16 +65,109 @@ pub(crate) struct ErrorBody {
     pub(crate) is_error: bool,
 }
 
-#[cfg(feature = "llm")]
 impl ErrorBody {
+    /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
+    /// JSON that was cut off counts up to the cut.
+    #[must_use]
+    pub fn read(start: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(start);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
+            let mut prose = Self::default();
+            prose.add_prose(text);
+            prose
+        });
+        Self {
+            lower: text.to_lowercase(),
+            text: text.to_owned(),
+            ..read
+        }
+    }
+
+    /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
+    #[cfg(feature = "dialects")]
+    pub(crate) fn looked_at(mut self, pointers: &[Pointer]) -> Self {
+        if !pointers.is_empty() {
+            let hits = find::find(json_in(&self.text), pointers);
+            self.found = (pointers.to_vec(), hits);
+        }
+        self
+    }
+
+    /// The same without a feature that reads JSON.
+    #[cfg(not(feature = "dialects"))]
+    pub(crate) fn looked_at(self, _: &[Pointer]) -> Self {
+        self
+    }
+
+    /// The same, where more of the body may follow.
+    pub(crate) fn cut(self, is_cut: bool) -> Self {
+        Self { is_cut, ..self }
+    }
+
+    /// The text, without the blanks around it; bytes that are no UTF-8 are replaced. Empty for an error: its words are
+    /// no answer.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What stands at a place of a JSON body, in the order of the text: texts, numbers, `true` and `false` as they are
+    /// written; of a number no more digits than needed. The place is a pointer of RFC 6901, in which `*` stands for any
+    /// member or item. Nothing for another body, or without the feature `dialects`. A text that is JSON itself is read
+    /// as such, three levels deep.
+    pub fn json(&self, pointer: &str) -> impl Iterator<Item = Scalar> {
+        let pointer = Pointer::parse(pointer).ok();
+        let all = pointer.map_or_else(Vec::new, |pointer| self.at(&pointer));
+        all.into_iter().flatten()
+    }
+
+    /// The same, with nothing in the place of a list or an object.
+    #[cfg(feature = "dialects")]
+    pub(crate) fn at(&self, pointer: &Pointer) -> Vec<Option<Scalar>> {
+        let (known, hits) = &self.found;
+        let place = known.iter().position(|known| known == pointer);
+        match place {
+            Some(place) => {
+                let hits = hits.iter().filter(|hit| hit.pointer == place);
+                hits.map(|hit| hit.scalar.clone()).collect()
+            }
+            None => {
+                let hits = find::find(json_in(&self.text), std::slice::from_ref(pointer));
+                hits.into_iter().map(|hit| hit.scalar).collect()
+            }
+        }
+    }
+
+    /// The same without a feature that reads JSON.
+    #[cfg(not(feature = "dialects"))]
+    pub(crate) fn at(&self, _: &Pointer) -> Vec<Option<Scalar>> {
+        Vec::new()
+    }
+
+    /// What the first element of this name holds, in the first 4 KiB of an XML body whose root is `Error`,
+    /// `ErrorResponse` or `Response`; references stay as they are.
+    #[must_use]
+    pub fn xml(&self, tag: &str) -> Option<&str> {
+        xml::first(&self.text, tag)
+    }
+
+    /// Whether this is all of the body.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.is_cut
+    }
+
     /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
     /// hide what the headers say.
+    #[cfg(feature = "llm")]
     pub(crate) fn delay(&self) -> Option<Duration> {
         let asked = self.retry_delay.max(delay_in_prose(&self.prose));
         asked.filter(|delay| !delay.is_zero())
     }
 
     /// Whether the prose itself says when to come back.
+    #[cfg(feature = "llm")]
     pub(crate) fn names_a_time(&self) -> bool {
         delay_in_prose(&self.prose).is_some_and(|delay| !delay.is_zero())
     }
@@ -58,27 +181,10 @@ impl fmt::Debug for ErrorBody {
 }
 
 impl ErrorBody {
-    /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
-    /// JSON that was cut off counts up to the cut.
-    pub(crate) fn read(prefix: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(prefix);
-        let text = text.trim_start_matches('\u{feff}').trim();
-        let json = event_data(text).unwrap_or(text);
-        let read = Self::of_json(json).unwrap_or_else(|| {
-            let mut prose = Self::default();
-            prose.add_prose(text);
-            prose
-        });
-        Self {
-            text: text.to_lowercase(),
-            ..read
-        }
-    }
-
     /// An error's words.
     pub(crate) fn of_words(words: &str) -> Self {
         Self {
-            text: words.to_lowercase(),
+            lower: words.to_lowercase(),
             ..Self::default()
         }
     }
@@ -127,6 +233,11 @@ impl ErrorBody {
         }
         self.prose.push_str(text.get(..end).unwrap_or(""));
     }
+}
+
+/// The JSON that a text may be, or hold.
+fn json_in(text: &str) -> &str {
+    event_data(text).unwrap_or(text)
 }
 
 /// The first data of a server-sent event, which some servers answer with also where they fail.

@@ -180,7 +180,9 @@ impl<T: Transport> Call<T> {
             transport,
             progress,
         } = &mut *self;
-        let outcome = progress.unread(transport, &result, saved.as_ref());
+        let request = progress.session.request();
+        let of = (&result, request.as_deref());
+        let outcome = progress.unread(transport, of, saved.as_ref());
         let (known, needs) = progress.needs(outcome, said);
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),

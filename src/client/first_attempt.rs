@@ -1,6 +1,6 @@
 //! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
 
-use super::options::{Admitted, RequestOptions, facts, give_key};
+use super::options::{Admitted, RequestOptions, facts, give_key, line};
 use super::{Answer, Resend};
 use crate::engine::Engine;
 use crate::gate::Admission;
@@ -73,7 +73,9 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         answer: Option<&A>,
     ) -> Result<(), Option<Verdict>> {
         let answer = answer.ok_or(None)?;
-        self.route.succeeds(answer.status(), answer.headers())?;
+        let request = || self.saved.as_ref().map(Q::head).map(line);
+        self.route
+            .succeeds(answer.status(), answer.headers(), request)?;
         if self.mark.repeats() {
             self.route.deposit(self.started);
             let asked = self.saved.as_ref().map(Q::head).and_then(Q::url);

@@ -6,7 +6,8 @@ use crate::engine::{Engine, Routes};
 use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
-    Attempt, Outcome, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason,
+    Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
+    StopReason,
 };
 use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
@@ -128,8 +129,10 @@ impl RequestOptions {
             (Some(request), Some(_)) => gate_key(&engine, &subject.authority, request),
             _ => GateKey::default(),
         };
+        let asked = request.filter(|_| route.policy.asks_for_the_request());
+        let session = self.session(&route, facts, started).with_method(method);
         Progress {
-            session: self.session(&route, facts, started).with_method(method),
+            session: session.of_request(asked.map(line)),
             budget: route.budget_of(|| Arc::clone(&subject.service)),
             recorder: ReportRecorder::new(subject, observers, self.slot.clone(), started)
                 .with_unknown_service(unknown),
@@ -226,6 +229,17 @@ pub(crate) fn give_key<Q: Resend>(engine: &Engine, request: &mut Q) {
     if engine.idempotency_keys && !facts(request).is_idempotent() {
         engine.put_new_key(request.headers_mut());
     }
+}
+
+/// What an outcome is about.
+pub(crate) fn line<Q: Resend>(request: &Q) -> RequestLine {
+    let authority = request.authority();
+    let authority = authority.map_or_else(Arc::default, Arc::from);
+    RequestLine::of(
+        (request.method(), authority),
+        request.path(),
+        request.headers(),
+    )
 }
 
 /// What the server must know of the request.

@@ -1,7 +1,7 @@
 //! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
 
-use super::keys::{is_exception, place};
 use super::ErrorBody;
+use super::keys::{is_exception, place};
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;

@@ -4,7 +4,7 @@ use super::codes::{Meaning, is_spent_by_number, meaning};
 use super::context::overflows;
 use super::counts::{has_zero_limit, limit_and_requested};
 use super::window;
-use crate::policy::{Class, ErrorBody, Reach, Reason, ServerDelay, Verdict};
+use crate::policy::{Class, ErrorBody, Reach, Reason, Scope, ServerDelay, Verdict};
 use http::{HeaderMap, StatusCode};
 
 /// Judges a response by its status, its headers and its body.
@@ -94,7 +94,7 @@ impl<'a> Answer<'a> {
         };
         Verdict {
             asked: self.body.delay(),
-            shared: !self.shares_its_limit(),
+            scope: self.shares_its_limit().then_some(Scope::Request),
             ..judged
         }
     }

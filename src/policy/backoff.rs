@@ -226,6 +226,11 @@ impl Backoff {
         }
     }
 
+    /// The longest delay of all.
+    pub(super) fn longest_of_all(&self) -> Duration {
+        self.limit()
+    }
+
     fn limit(&self) -> Duration {
         match (self.max_delay, &self.growth) {
             (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),

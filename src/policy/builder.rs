@@ -139,7 +139,10 @@ impl RetryPolicyBuilder {
 
     /// A classifier that overrides the standard tables; it replaces an earlier [`RetryPolicyBuilder::classify`].
     pub fn classifier(self, classifier: impl Classify) -> Self {
-        self.with(|settings| settings.classify = Some(Arc::new(classifier)))
+        self.with(|settings| {
+            settings.classify = Some(Arc::new(classifier));
+            settings.judges_successes = true;
+        })
     }
 
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
@@ -167,6 +170,30 @@ impl RetryPolicyBuilder {
                 seen: |value| value.downcast_ref::<E>().map(|error| error as _),
                 judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
             });
+        })
+    }
+
+    /// Whether a few headers that every server may send say more than its status. Default yes; no is plain HTTP.
+    ///
+    /// Each wrong guess costs one retry, at a time that the server named itself:
+    ///
+    /// - 403 that names a time, by a delay that can be read or by the reset of a quota of which nothing remains, is a
+    ///   throttle, and refused.
+    /// - `x-amzn-errortype` with the name of a throttle makes any 4xx one.
+    /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes an answer that
+    ///   would not be repeated worth another attempt, as one that may have been processed.
+    pub fn header_rules(self, header_rules: bool) -> Self {
+        self.with(|settings| settings.header_rules = header_rules)
+    }
+
+    /// What services mean by their answers.
+    pub(crate) fn meanings(self, meanings: Option<Arc<dyn super::Meanings>>) -> Self {
+        self.with(|settings| {
+            let by_table = meanings
+                .as_ref()
+                .is_some_and(|table| table.judge_successes());
+            settings.judges_successes = by_table || settings.classify.is_some();
+            settings.meanings = meanings;
         })
     }
 

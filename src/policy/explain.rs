@@ -72,6 +72,15 @@ impl Settings {
     }
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
+        for line in self.meanings.iter().flat_map(|table| table.lines()) {
+            writeln!(text, "  {line}")?;
+        }
+        if !self.header_rules {
+            writeln!(
+                text,
+                "  no header rules: the status alone says what an answer means"
+            )?;
+        }
         for rule in self.rules.list.iter() {
             let name = rule.name().unwrap_or_default();
             writeln!(text, "  rule {name}: {}", rule.action)?;

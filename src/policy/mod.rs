@@ -12,25 +12,30 @@ mod counts;
 mod decimal;
 mod decision;
 mod explain;
+mod header_rules;
 mod jitter;
 mod look;
+mod meanings;
 mod moment;
 mod outcome;
 mod presets;
 mod reason;
 mod request_facts;
+mod request_line;
 mod request_override;
 mod rewrite;
 pub mod rules;
+mod scope;
 mod session;
 mod verdict;
 mod worst_case;
 
-pub use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
+pub(crate) use crate::error_body::Pointer;
+pub use crate::error_body::{ErrorBody, Scalar};
+pub use crate::server_hints::{Quota, ServerDelay, ServerHints, Unit, UnreadableHeaders};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
@@ -40,8 +45,10 @@ pub use moment::Moment;
 pub use outcome::Outcome;
 pub use reason::Reason;
 pub use request_facts::RequestFacts;
+pub use request_line::RequestLine;
 pub use request_override::RetryOverride;
 pub use rewrite::TextCut;
+pub use scope::{Scope, ScopeName};
 pub use session::RetrySession;
 pub(crate) use session::Server;
 pub use verdict::{Classify, Verdict};
@@ -49,8 +56,9 @@ pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
-pub(crate) use crate::error_body::ErrorBody;
+pub(crate) use header_rules::AWS_THROTTLES;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
+pub(crate) use meanings::{Meanings, RowId, Said};
 pub(crate) use moment::splitmix64;
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
@@ -125,6 +133,12 @@ struct Settings {
     quotas_at_once: bool,
     methods: Methods,
     classify: Option<Arc<dyn Classify>>,
+    /// What the service means by its answers.
+    meanings: Option<Arc<dyn Meanings>>,
+    /// Whether the headers that every server may send say more than its status.
+    header_rules: bool,
+    /// Whether anything but the standard tables judges an answer that is a success by its status.
+    judges_successes: bool,
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,
     streams: Option<Arc<dyn HoldStreams>>,
@@ -145,31 +159,71 @@ impl RetryPolicy {
         RetrySession::new(self.clone(), facts, started)
     }
 
-    /// The outcome as this policy judges it: by its own classifier if that has a verdict, else unchanged.
+    /// The outcome as this policy judges it: by its own classifier if that has a verdict, else by its dialect, else by
+    /// the header rules ([`RetryPolicyBuilder::header_rules`]), else unchanged.
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
         let own = self.own_verdict(&outcome);
         own.map_or(outcome, |own| outcome.judged(own))
     }
 
-    /// What the policy's own classifier says of an outcome.
-    pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        let own = self.0.classify.as_ref()?.classify(outcome);
-        // There is nothing to hand over as a success where there is no response.
-        own.filter(|own| own.class != Class::Success || !outcome.is_error())
+    /// The row of a dialect that has judged an outcome, such as `github[1]`.
+    #[must_use]
+    pub fn row_of(&self, outcome: &Outcome<'_>) -> Option<Arc<str>> {
+        self.0.meanings.as_ref()?.name_of(outcome.row()?)
     }
 
-    /// Whether anything but the standard tables judges an outcome.
+    /// What says more of an outcome than the standard tables.
+    pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let own = self.0.classify.as_ref();
+        let own = own.and_then(|own| own.classify(outcome));
+        // There is nothing to hand over as a success where there is no response.
+        let own = own.filter(|own| own.class != Class::Success || !outcome.is_error());
+        own.or_else(|| self.verdict_of_the_service(outcome))
+    }
+
+    fn verdict_of_the_service(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let said = match self.say(outcome, true) {
+            Said::This(verdict) => Some(verdict),
+            Said::Nothing | Said::Unread => None,
+        };
+        if !self.0.header_rules {
+            return said;
+        }
+        header_rules::last_word(outcome, said.or_else(|| header_rules::verdict(outcome)))
+    }
+
+    fn say(&self, outcome: &Outcome<'_>, final_word: bool) -> Said {
+        let meanings = self.0.meanings.as_ref();
+        meanings.map_or(Said::Nothing, |table| table.say(outcome, final_word))
+    }
+
+    /// Whether anything but the standard tables judges an answer that is a success by its status.
     #[inline]
     #[cfg(any(feature = "tower", feature = "reqwest"))]
-    pub(crate) fn has_own_classifier(&self) -> bool {
-        self.0.classify.is_some()
+    pub(crate) fn judges_successes(&self) -> bool {
+        self.0.judges_successes
     }
 
-    /// Whether the classifier must see the start of the answer's body.
+    /// Whether the classifier or a table must see the start of the answer's body.
     pub(crate) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        if outcome.error_body().is_some() {
+            return false;
+        }
         let own = self.0.classify.as_ref();
-        outcome.error_body().is_none() && own.is_some_and(|own| own.reads_body(outcome))
+        own.is_some_and(|own| own.reads_body(outcome)) || self.say(outcome, false) == Said::Unread
+    }
+
+    /// Whether who judges an outcome may ask what request it is about.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn asks_for_the_request(&self) -> bool {
+        self.0.classify.is_some() || self.0.meanings.is_some() || self.has_rules()
+    }
+
+    /// The places of a JSON body that a table looks at.
+    pub(crate) fn pointers(&self, outcome: &Outcome<'_>) -> &[Pointer] {
+        let meanings = self.0.meanings.as_ref();
+        meanings.map_or(&[], |table| table.pointers(outcome))
     }
 
     /// The same rules under another name.

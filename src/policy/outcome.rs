@@ -2,10 +2,13 @@
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
-use crate::error_body::ErrorBody;
+use super::meanings::RowId;
 use super::reason::Reason;
+use super::request_line::RequestLine;
+use super::scope::Scope;
 use super::verdict::Verdict;
-use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders};
+use crate::error_body::ErrorBody;
+use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders, time_of};
 use http::{HeaderMap, StatusCode};
 use std::fmt;
 use std::time::Duration;
@@ -26,18 +29,16 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     what: What<'a>,
-    class: Class,
-    reach: Reach,
+    /// What it means, and what else was found.
+    verdict: Verdict,
     error_body: Option<&'a ErrorBody>,
-    reason: Option<Reason>,
-    /// What the answer's body asks for.
-    asked: Option<Duration>,
-    shared: bool,
     /// The server had answered before the attempt failed, whatever is said of the failure.
     answered: bool,
     /// What the response's head says, where it has been read.
     hints: Option<&'a ServerHints>,
     redirected: Redirected,
+    /// The request that it is about, where that is known.
+    request: Option<&'a RequestLine>,
 }
 
 /// Whether the client has followed a redirect before it had this outcome, which then is that of a later request.
@@ -61,90 +62,72 @@ enum What<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// A success without a response head, as of an operation that is not HTTP.
-    #[must_use]
-    pub fn success() -> Self {
+    fn new(what: What<'a>, (class, reach): (Class, Reach)) -> Self {
         Self {
-            what: What::Done,
-            class: Class::Success,
-            reach: Reach::Answered,
+            what,
+            verdict: Verdict::new(class, reach),
             error_body: None,
-            reason: None,
-            asked: None,
-            shared: true,
             answered: false,
             hints: None,
             redirected: Redirected::No,
+            request: None,
         }
+    }
+
+    /// A success without a response head, as of an operation that is not HTTP.
+    #[must_use]
+    pub fn success() -> Self {
+        Self::new(What::Done, (Class::Success, Reach::Answered))
     }
 
     /// A response head, classified by the standard status table.
     #[must_use]
     pub fn response(status: StatusCode, headers: &'a HeaderMap) -> Self {
-        let (class, reach) = standard_status(status, || ServerDelay::is_invitation(headers));
-        Self {
-            what: What::Response(status, headers),
-            class,
-            reach,
-            error_body: None,
-            reason: None,
-            asked: None,
-            shared: true,
-            answered: false,
-            hints: None,
-            redirected: Redirected::No,
-        }
+        let by_status = standard_status(status, || ServerDelay::is_invitation(headers));
+        Self::new(What::Response(status, headers), by_status)
     }
 
     /// An error of a kind, classified by the standard error table.
     #[must_use]
     pub fn error(kind: ErrorKind) -> Self {
-        let (class, reach) = kind.standard();
-        Self {
-            what: What::Error(kind),
-            class,
-            reach,
-            error_body: None,
-            reason: None,
-            asked: None,
-            shared: true,
-            answered: false,
-            hints: None,
-            redirected: Redirected::No,
-        }
+        Self::new(What::Error(kind), kind.standard())
     }
 
     /// An error that was made of an answer, classified by that answer's status.
     pub(crate) fn error_of_status(status: StatusCode) -> Self {
-        let (class, reach) = standard_status(status, || false);
-        Self {
-            what: What::Status(status),
-            class,
-            reach,
-            ..Self::error(ErrorKind::Other)
-        }
+        Self::new(What::Status(status), standard_status(status, || false))
     }
 
     /// The same outcome under another class and reach.
     #[must_use]
     pub fn with(self, class: Class, reach: Reach) -> Self {
-        Self {
+        let verdict = Verdict {
             class,
             reach,
-            ..self
-        }
+            ..self.verdict
+        };
+        Self { verdict, ..self }
     }
 
     /// The same outcome as a classifier sees it.
     pub(crate) fn judged(self, verdict: Verdict) -> Self {
+        Self { verdict, ..self }
+    }
+
+    /// The same outcome of this request.
+    #[must_use]
+    pub fn of_request(self, request: &'a RequestLine) -> Self {
         Self {
-            class: verdict.class,
-            reach: verdict.reach,
-            reason: verdict.reason,
-            asked: verdict.asked,
-            shared: verdict.shared,
+            request: Some(request),
             ..self
         }
+    }
+
+    /// The request that it is about; none for an operation, and where the request is not kept since nothing can follow
+    /// it.
+    #[must_use]
+    pub fn request(&self) -> Option<&'a RequestLine> {
+        self.request
     }
 
     /// The same outcome after redirects, if there were any; who judges it later does not take that back.
@@ -154,46 +137,76 @@ impl<'a> Outcome<'a> {
 
     /// Whether the server may have processed the request, in the view of a server that has not.
     pub(super) fn is_in_doubt(&self) -> bool {
-        self.answered || self.redirected != Redirected::No || !self.reach.is_unprocessed()
+        self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
     }
 
     /// Why a request is not sent again that may have been processed.
     pub(super) fn why_in_doubt(&self) -> StopReason {
         match self.redirected {
-            Redirected::Unknown { .. } if self.reach.is_unprocessed() => {
+            Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
                 StopReason::RedirectsUnknown
             }
             _ => StopReason::NotIdempotent,
         }
     }
 
-    /// Whether a rate limit is one that all callers of the service share.
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared
+    /// Whether a classifier or a table says when to come back.
+    pub(super) fn is_told_a_time(&self) -> bool {
+        let Verdict {
+            asked,
+            until,
+            at_least,
+            ..
+        } = self.verdict;
+        asked.or(until).or(at_least).is_some()
     }
 
-    /// What a classifier says that the server asks for.
-    pub(super) fn judged_delay(&self) -> Option<Duration> {
-        self.asked
+    /// The shortest wait, whatever the server asks for, if a classifier or a table names one.
+    #[must_use]
+    pub fn at_least(&self) -> Option<Duration> {
+        self.verdict.at_least
+    }
+
+    /// Whom a limit stops, if a classifier or a table says so.
+    #[must_use]
+    pub fn scope(&self) -> Option<Scope> {
+        self.verdict.scope
+    }
+
+    /// The row of a table that judged it.
+    pub(crate) fn row(&self) -> Option<RowId> {
+        self.verdict.row
     }
 
     /// Why it has its class, if a classifier says so.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
-        self.reason
+        self.verdict.reason
     }
 
     /// The same outcome after a retry was refused: a wait that is longer than allowed says more than why the server asks
     /// for one. Nothing changes where no classifier gives reasons.
     pub(crate) fn refused(self, why: StopReason) -> Self {
-        let exceeds = why == StopReason::ServerDelayTooLong;
-        let reason = self.reason.filter(|_| exceeds);
-        Self {
-            reason: reason
-                .map(|_| Reason::ServerDelayExceedsCap)
-                .or(self.reason),
-            ..self
+        let mut refused = self;
+        if why == StopReason::ServerDelayTooLong && self.verdict.reason.is_some() {
+            refused.verdict.reason = Some(Reason::ServerDelayExceedsCap);
         }
+        refused
+    }
+
+    /// The same outcome, with what was read of its body.
+    #[must_use]
+    pub fn with_body(self, body: &'a ErrorBody) -> Self {
+        self.with_error_body(body)
+    }
+
+    /// The start of the answer's body, as far as it was read: for a classifier once [`Classify::reads_body`] said yes,
+    /// and where a rule or a table needs it.
+    ///
+    /// [`Classify::reads_body`]: crate::policy::Classify::reads_body
+    #[must_use]
+    pub fn body(&self) -> Option<&'a ErrorBody> {
+        self.error_body
     }
 
     /// The same outcome, with what was read of it beyond its head.
@@ -214,6 +227,7 @@ impl<'a> Outcome<'a> {
             },
             error_body: None,
             hints: None,
+            request: None,
             ..self
         }
     }
@@ -233,17 +247,17 @@ impl<'a> Outcome<'a> {
 
     /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.
     pub(crate) fn after_an_answer(self) -> Self {
+        let answered = self.with(self.verdict.class, Reach::Answered);
         Self {
-            reach: Reach::Answered,
             answered: true,
-            ..self
+            ..answered
         }
     }
 
     /// What the outcome means for a retry.
     #[must_use]
     pub fn class(&self) -> Class {
-        self.class
+        self.verdict.class
     }
 
     /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
@@ -251,10 +265,11 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn reach(&self) -> Reach {
         let known = [Redirected::No, Redirected::Unknown { harmless: true }];
+        let reach = self.verdict.reach;
         match self.what {
-            _ if !self.reach.is_unprocessed() => self.reach,
+            _ if !reach.is_unprocessed() => reach,
             _ if self.answered => Reach::Answered,
-            _ if known.contains(&self.redirected) => self.reach,
+            _ if known.contains(&self.redirected) => reach,
             What::Error(_) => Reach::Ambiguous,
             What::Done | What::Response(..) | What::Status(_) => Reach::Answered,
         }
@@ -315,7 +330,7 @@ impl<'a> Outcome<'a> {
     /// and whose output did not come.
     pub(crate) fn ran_out_of_time(&self) -> bool {
         let begun = self.status().is_some_and(|status| status.is_success());
-        let silent = begun && self.reason == Some(Reason::Timeout);
+        let silent = begun && self.reason() == Some(Reason::Timeout);
         silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 
@@ -323,23 +338,40 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {
         match self.what {
-            What::Response(..) if self.class != Class::Success => {
-                self.server_hints(wall).delay_with(self.asked)
+            What::Response(..) if self.class() != Class::Success => {
+                let hints = self.server_hints(wall);
+                let named = self.named_delay(wall);
+                match self.verdict.ignores_resets {
+                    true => hints.delay_or(named),
+                    false => hints.delay_with(named),
+                }
             }
-            _ => self.asked.map_or(ServerDelay::None, ServerDelay::Asked),
+            _ => {
+                let named = self.named_delay(wall);
+                named.map_or(ServerDelay::None, ServerDelay::Asked)
+            }
         }
+    }
+
+    /// What a classifier or a table says that the server asks for; what is past is no wish.
+    fn named_delay(&self, wall: Duration) -> Option<Duration> {
+        let until = self.verdict.until.and_then(|until| {
+            let now = self.headers().map_or(wall, |head| time_of(head, wall));
+            until.checked_sub(now)
+        });
+        self.verdict.asked.max(until)
     }
 
     /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
     pub(crate) fn quota(&self, wall: Duration) -> Option<Quota> {
         let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
         let by_head = self.server_hints(wall).asked();
-        Some(quota.after(status, by_head.or(self.asked)))
+        Some(quota.after(status, by_head.or(self.named_delay(wall))))
     }
 
     /// Which headers of a failure ask for something that cannot be read.
     pub(crate) fn unreadable(&self, wall: Duration) -> UnreadableHeaders {
-        match self.class {
+        match self.class() {
             Class::Success => UnreadableHeaders::default(),
             _ => self.server_hints(wall).unreadable(),
         }
@@ -357,8 +389,8 @@ impl fmt::Debug for Outcome<'_> {
             What::Error(kind) => shown.field("error_kind", &kind),
         };
         shown
-            .field("class", &self.class)
-            .field("reach", &self.reach)
+            .field("class", &self.verdict.class)
+            .field("reach", &self.verdict.reach)
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ use super::decision::{RetryPlan, Stop, StopReason};
 use super::moment::Moment;
 use super::outcome::Outcome;
 use super::request_facts::RequestFacts;
+use super::request_line::RequestLine;
 use super::request_override::RetryOverride;
 use super::rules::{Action, By, Listed, OnExhausted, Rule, Seen};
 use super::{Methods, RetryPolicy};
@@ -57,6 +58,8 @@ pub struct RetrySession {
     by: By,
     facts: RequestFacts,
     method: Option<Method>,
+    /// What its outcomes are about, where somebody may ask.
+    request: Option<Arc<RequestLine>>,
     own: RetryOverride,
     started: Duration,
     /// When the whole request must be over, whatever the policy says.
@@ -76,6 +79,7 @@ impl RetrySession {
             by: By::Policy,
             facts,
             method: None,
+            request: None,
             own: RetryOverride::default(),
             started,
             until: None,
@@ -111,6 +115,20 @@ impl RetrySession {
         Self { method, ..self }
     }
 
+    /// The same session of this request, for those who judge its outcomes by it.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn of_request(self, request: Option<RequestLine>) -> Self {
+        Self {
+            request: request.map(Arc::new),
+            ..self
+        }
+    }
+
+    /// What its outcomes are about, where somebody may ask.
+    pub(crate) fn request(&self) -> Option<Arc<RequestLine>> {
+        self.request.clone()
+    }
+
     /// The same session without any retries, and why.
     pub(crate) fn standing_aside(self, why: StopReason) -> Self {
         Self {
@@ -134,6 +152,7 @@ impl RetrySession {
                 ..Counts::default()
             },
             method: self.method.clone(),
+            request: self.request.clone(),
             standing_aside: self.standing_aside,
             ..Self::new(policy, self.facts, now)
         }
@@ -305,6 +324,7 @@ impl RetrySession {
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
+            reads_success: false,
             final_word,
         }
     }

@@ -1,8 +1,11 @@
 //! A classifier's verdict on an outcome.
 
 use super::classify::{Class, Reach};
+use super::meanings::RowId;
 use super::outcome::Outcome;
 use super::reason::Reason;
+use super::scope::Scope;
+use crate::server_hints::When;
 use std::time::Duration;
 
 /// A classifier's verdict on an outcome: what it means for a retry, and what else the classifier found.
@@ -19,9 +22,17 @@ pub struct Verdict {
     pub reason: Option<Reason>,
     /// The wait that the server asks for in the body of its answer; a header takes precedence.
     pub asked: Option<Duration>,
-    /// Whether a rate limit applies to all calls with the same credential, which then wait together at the gate.
-    /// Default yes; no for a limit that other customers use up.
-    pub shared: bool,
+    /// The shortest wait, whatever the server asks for. It doubles with each repetition, up to the policy's longest
+    /// delay. Default none.
+    pub at_least: Option<Duration>,
+    /// Whom a rate limit stops; calls that it stops wait together at the gate. Default as [`Scope::Account`].
+    pub scope: Option<Scope>,
+    /// The same wait as a point in time, since 1970.
+    pub(crate) until: Option<Duration>,
+    /// The resets of quotas in the headers are none of this wait's business.
+    pub(crate) ignores_resets: bool,
+    /// The row of a table that gave it.
+    pub(crate) row: Option<RowId>,
 }
 
 impl Verdict {
@@ -33,7 +44,11 @@ impl Verdict {
             reach,
             reason: None,
             asked: None,
-            shared: true,
+            at_least: None,
+            scope: None,
+            until: None,
+            ignores_resets: false,
+            row: None,
         }
     }
 
@@ -54,6 +69,34 @@ impl Verdict {
             ..self
         }
     }
+
+    /// The same verdict with the shortest wait, above what the server may ask for.
+    #[must_use]
+    pub fn at_least(self, least: Duration) -> Self {
+        Self {
+            at_least: Some(least),
+            ..self
+        }
+    }
+
+    /// The same verdict on a limit that stops these calls.
+    #[must_use]
+    pub fn scope(self, scope: Scope) -> Self {
+        Self {
+            scope: Some(scope),
+            ..self
+        }
+    }
+
+    /// The same verdict with one more time to come back; of several the latest counts.
+    pub(crate) fn asking(self, when: When) -> Self {
+        let (asked, until) = when.parts();
+        Self {
+            asked: self.asked.max(asked),
+            until: self.until.max(until),
+            ..self
+        }
+    }
 }
 
 impl From<(Class, Reach)> for Verdict {
@@ -69,12 +112,33 @@ impl From<(Class, Reach)> for Verdict {
 ///
 /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) takes a closure instead.
 pub trait Classify: Send + Sync + 'static {
-    /// What the outcome means; `None` leaves it to the standard tables. It must not panic.
+    /// What the outcome means; `None` leaves it to the policy's dialect and the standard tables. It must not panic.
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
 
     /// Whether it needs the start of the answer's body to judge this outcome. Default no.
     ///
-    /// If so, the layer first reads up to 64 KiB, for at most 2 s; the caller still gets all of the answer.
+    /// If so, the layer first reads up to 64 KiB, for at most 2 s, and [`Outcome::body`] holds what it read; the caller
+    /// still gets all of the answer.
+    ///
+    /// ```
+    /// use http::StatusCode;
+    /// use http_retry::policy::{Classify, Scope, Verdict};
+    /// use http_retry::{Class, Outcome, Reach};
+    ///
+    /// struct Ours;
+    ///
+    /// impl Classify for Ours {
+    ///     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+    ///         outcome.status() == Some(StatusCode::CONFLICT)
+    ///     }
+    ///
+    ///     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+    ///         let code = outcome.body()?.json("/error/code").next()?;
+    ///         let busy = Verdict::new(Class::Throttled, Reach::Refused).scope(Scope::Account);
+    ///         (code == "busy").then_some(busy)
+    ///     }
+    /// }
+    /// ```
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         let _ = outcome;
         false

@@ -120,7 +120,7 @@ impl ReportRecorder {
         &mut self,
         outcome: &Outcome<'_>,
         at: Moment,
-        rule: Option<&Arc<str>>,
+        (rule, row): (Option<&Arc<str>>, Option<Arc<str>>),
         done: bool,
     ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
@@ -134,6 +134,7 @@ impl ReportRecorder {
             delay: self.delay,
             delay_source: self.delay_source,
             rule: rule.cloned(),
+            row,
             cut: self.cut.take(),
             ..AttemptReport::new(self.number, outcome, at.wall)
         };

@@ -1,7 +1,7 @@
 //! The report of one request's attempts.
 
 use crate::policy::{
-    Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, ServerDelay, StopReason,
+    Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, Scope, ServerDelay, StopReason,
     TextCut, UnreadableHeaders,
 };
 use http::StatusCode;
@@ -174,6 +174,10 @@ pub struct AttemptReport {
     pub reason: Option<Reason>,
     /// The rule that judged the outcome, by its name or its place.
     pub rule: Option<Arc<str>>,
+    /// The row of the policy's dialect that judged the outcome, such as `github[1]`.
+    pub row: Option<Arc<str>>,
+    /// Whom the limit stops that was met, if a classifier or a row says so.
+    pub scope: Option<Scope>,
     /// What was cut from the request's text before this attempt.
     pub cut: Option<TextCut>,
 }
@@ -194,6 +198,8 @@ impl AttemptReport {
             unreadable: outcome.unreadable(wall),
             reason: outcome.reason(),
             rule: None,
+            row: None,
+            scope: outcome.scope(),
             cut: None,
         }
     }
@@ -224,6 +230,9 @@ impl fmt::Display for AttemptReport {
         }
         for header in self.unreadable.names() {
             write!(f, ", its {header} is not valid and was ignored")?;
+        }
+        if let Some(row) = &self.row {
+            write!(f, ", by the row {row}")?;
         }
         if let Some(rule) = &self.rule {
             write!(f, ", by the rule {rule}")?;

@@ -199,6 +199,10 @@ impl Progress {
         let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
         let trail = T::trail(self.session.policy(), saved.as_ref(), None);
         let timeout = timeout.redirected(self.redirected(mark, trail));
+        let request = self.session.request();
+        let timeout = request
+            .iter()
+            .fold(timeout, |timeout, request| timeout.of_request(request));
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();
@@ -233,7 +237,8 @@ impl Progress {
             .is_some_and(|saved| T::Request::can_resend(saved, result.is_ok()));
         self.session.set_replayable(whole);
         let head = result.as_ref().ok().and_then(T::head);
-        let outcome = self.judged(known.with_head(head), &found);
+        let request = self.session.request();
+        let outcome = self.judged(known.with_head(head), &found, request.as_deref());
         let at = self.engine.runtime.moment();
         self.look_around();
         let hints = outcome.server_hints(at.wall);
@@ -405,7 +410,8 @@ impl Progress {
             others.for_each(|budget| budget.deposit(at.now));
         }
         let rule = self.session.rule(by);
-        self.recorder.attempt_ended(outcome, at, rule, done);
+        let row = self.session.policy().row_of(outcome);
+        self.recorder.attempt_ended(outcome, at, (rule, row), done);
     }
 
     /// The end: the report, if it belongs into the response, and what the caller gets.

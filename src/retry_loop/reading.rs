@@ -2,7 +2,8 @@
 
 use super::{Progress, Saved, Transport};
 use crate::policy::{
-    ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Outcome, Verdict,
+    ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Inspected, Outcome, RequestLine,
+    Verdict,
 };
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -94,11 +95,19 @@ impl Progress {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
                 let mut start = Start::default();
-                let (response, _) = T::look(response, &mut start, time).await;
-                (
-                    Ok(response),
-                    Found::ErrorBody(ErrorBody::read(&start.0)),
-                )
+                let (response, looked) = T::look(response, &mut start, time).await;
+                let body = ErrorBody::read(&start.0).cut(looked != Inspected::AtTheEnd);
+                let outcome =
+                    T::head(&response).map(|(status, headers)| Outcome::response(status, headers));
+                let request = self.session.request();
+                let outcome = match (outcome, &request) {
+                    (Some(outcome), Some(request)) => Some(outcome.of_request(request)),
+                    (outcome, _) => outcome,
+                };
+                let policy = self.session.policy();
+                let places = outcome.map_or(&[][..], |outcome| policy.pointers(&outcome));
+                let body = body.looked_at(places);
+                (Ok(response), Found::ErrorBody(body))
             }
             Err(error) => {
                 let words = T::words(self.session.policy(), &error, kind);
@@ -108,8 +117,14 @@ impl Progress {
     }
 
     /// The outcome with what was found. Only evidence makes the policy's own classifier judge once more.
-    pub(super) fn judged<'a>(&self, known: Outcome<'a>, found: &'a Found) -> Outcome<'a> {
+    pub(super) fn judged<'a>(
+        &self,
+        known: Outcome<'a>,
+        found: &'a Found,
+        request: Option<&'a RequestLine>,
+    ) -> Outcome<'a> {
         let policy = self.session.policy();
+        let known = request.map_or(known, |request| known.of_request(request));
         match found {
             Found::Nothing => known,
             Found::ErrorBody(body) => policy.classify(known.with_error_body(body)),
@@ -121,13 +136,14 @@ impl Progress {
     pub(super) fn unread<'a, T: Transport>(
         &self,
         transport: &T,
-        result: &'a Result<T::Response, T::Error>,
+        (result, request): (&'a Result<T::Response, T::Error>, Option<&'a RequestLine>),
         saved: Option<&Saved<T>>,
     ) -> Outcome<'a> {
         let policy = self.session.policy();
         let trail = T::trail(policy, saved, Some(result));
         let redirected = self.redirected(&self.mark, trail);
-        transport.outcome(policy, result).redirected(redirected)
+        let outcome = transport.outcome(policy, result).redirected(redirected);
+        request.map_or(outcome, |request| outcome.of_request(request))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The short way of a first attempt that succeeds.
 
 use super::{Budgets, Route};
-use crate::policy::{Class, Outcome, Verdict, is_standard_success};
+use crate::policy::{Class, Outcome, RequestLine, Verdict, is_standard_success};
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
@@ -23,11 +23,12 @@ impl Route {
         &self,
         status: StatusCode,
         headers: &HeaderMap,
+        request: impl FnOnce() -> Option<RequestLine>,
     ) -> Result<(), Option<Verdict>> {
         match is_standard_success(status.as_u16()) {
             false => Err(None),
-            true if self.policy.has_own_classifier() => {
-                self.succeeds_by_classifier(status, headers)
+            true if self.policy.judges_successes() => {
+                self.succeeds_by_classifier(&Outcome::response(status, headers), request)
             }
             true => Ok(()),
         }
@@ -35,10 +36,11 @@ impl Route {
 
     fn succeeds_by_classifier(
         &self,
-        status: StatusCode,
-        headers: &HeaderMap,
+        outcome: &Outcome<'_>,
+        request: impl FnOnce() -> Option<RequestLine>,
     ) -> Result<(), Option<Verdict>> {
-        let outcome = Outcome::response(status, headers);
+        let request = request();
+        let outcome = request.iter().fold(*outcome, Outcome::of_request);
         if self.policy.reads_body(&outcome) {
             return Err(None);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// When to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(crate) enum When {
     In(Duration),
     /// At so long after 1970.
     At(Duration),
@@ -53,12 +53,18 @@ fn names_its_weekday(text: &str, time: SystemTime) -> bool {
     matches!((text.get(..3), right.get(..3)), (Some(own), Some(right)) if own == right)
 }
 
-/// `2026-08-21T12:00:12Z`, with a fraction or an offset where it has one, as time since 1970; none before.
-fn rfc3339(text: &str) -> Option<Duration> {
+/// `2026-08-21T12:00:12Z`, with a fraction or an offset where it has one, as time since 1970; none before. ISO 8601, unlike
+/// RFC 3339, may leave the seconds out: `2026-08-21T12:00Z`.
+pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
-    let (clock, rest) = (rest.get(..9)?, rest.get(9..)?);
+    let has_seconds = rest.get(6..7) == Some(":");
+    let (clock, rest) = rest.split_at_checked(if has_seconds { 9 } else { 6 })?;
     let day = days(date)?;
-    let [hour, minute, second] = three(clock.strip_prefix(['T', 't', ' '])?, ':', [2, 2, 2])?;
+    let clock = clock.strip_prefix(['T', 't', ' '])?;
+    let [hour, minute, second] = match has_seconds {
+        true => three(clock, ':', [2, 2, 2])?,
+        false => three(&format!("{clock}:00"), ':', [2, 2, 2])?,
+    };
     // A leap second counts as the one that follows it.
     let valid = hour < 24 && minute < 60 && second <= 60;
     let (fraction, offset) = fraction(rest)?;
@@ -165,6 +171,8 @@ mod tests {
             ("2026-08-21 14:00:12+02:00", 1_787_313_612_000),
             ("2026-08-21T06:30:12-05:30", 1_787_313_612_000),
             ("2026-08-21T06:30:12-0530", 1_787_313_612_000),
+            ("2026-08-21T12:00Z", 1_787_313_600_000),
+            ("2026-08-21T14:00+02:00", 1_787_313_600_000),
             ("2000-02-29T00:00:00Z", 951_782_400_000),
             ("2100-03-01T00:00:00Z", 4_107_542_400_000),
             ("2016-12-31T23:59:60Z", 1_483_228_800_000),
@@ -180,7 +188,6 @@ mod tests {
             "",
             "2026-08-21",
             "2026-08-21T12:00:12",
-            "2026-08-21T12:00Z",
             "2026-13-01T00:00:00Z",
             "2026-00-01T00:00:00Z",
             "2026-02-29T00:00:00Z",

@@ -23,8 +23,7 @@ pub(super) fn spaced_duration(text: &str) -> Option<Duration> {
 
 /// A number of seconds without its unit, with decimals or without.
 pub(super) fn bare_seconds(text: &str) -> Option<Duration> {
-    let (seconds, rest) = Number::read(text)?;
-    rest.is_empty().then(|| whole_millis(seconds.times(SECOND)))
+    bare(text, SECOND)
 }
 
 /// Seconds as `Retry-After` has them: digits, or digits, a point and digits.
@@ -37,15 +36,18 @@ pub(super) fn millis(text: &str) -> Option<Duration> {
     plain(text, Duration::from_millis, MILLISECOND)
 }
 
+/// A number of these units without their name, with decimals or without, rounded up to the millisecond.
+pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
+    let (number, rest) = Number::read(text)?;
+    rest.is_empty().then(|| whole_millis(number.times(unit)))
+}
+
 fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
     match digits(text) {
         ("", _) => None,
         // Almost every header; dividing 128 bits takes several times as long.
         (all, "") => Some(whole(all.parse().unwrap_or(u64::MAX))),
-        _ => {
-            let (number, rest) = Number::read(text)?;
-            rest.is_empty().then(|| whole_millis(number.times(unit)))
-        }
+        _ => bare(text, unit),
     }
 }
 

@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
             }
         }
         Self {
-            clock: Clock { headers, wall },
+            clock: Clock::new(headers, wall),
             unreadable: UnreadableHeaders::default(),
             headers,
             delays,
@@ -89,7 +89,11 @@ impl<'a> Head<'a> {
     }
 }
 
-impl Clock<'_> {
+impl<'a> Clock<'a> {
+    pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
+        Self { headers, wall }
+    }
+
     /// The response's own `date` where that is valid, else the wall clock.
     pub(super) fn now(&self) -> Duration {
         let own = self.headers.get(http::header::DATE).and_then(text);

@@ -11,23 +11,24 @@ mod date;
 mod duration;
 mod head;
 mod names;
-#[cfg(feature = "llm")]
 mod prose;
 mod quota;
 mod server_delay;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 pub use names::UnreadableHeaders;
 pub use quota::Quota;
 pub use server_delay::ServerDelay;
+pub use unit::Unit;
 
+pub(crate) use date::When;
 #[cfg(feature = "dialects")]
 pub(crate) use duration::header_duration;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use head::tells_of_a_quota;
-#[cfg(feature = "llm")]
-pub(crate) use prose::delay_in_prose;
+pub(crate) use prose::{date_in_prose, delay_in_prose};
 
 use head::Head;
 use http::{HeaderMap, StatusCode};
@@ -148,13 +149,23 @@ impl ServerHints {
     /// The delay, with what the answer's body asks for: after the headers that say when to come back, and before those
     /// that only say when a quota is whole again.
     pub(crate) fn delay_with(&self, body: Option<Duration>) -> ServerDelay {
-        let asked = self.asked().or(body).or(self.reset());
+        self.delay_or(body.or(self.reset()))
+    }
+
+    /// The delay that a header asks for, else this one.
+    pub(crate) fn delay_or(&self, other: Option<Duration>) -> ServerDelay {
+        let asked = self.asked().or(other);
         let unreadable = || self.unreadable.names().next();
         asked.map_or_else(
             || unreadable().map_or(ServerDelay::None, ServerDelay::Invalid),
             ServerDelay::Asked,
         )
     }
+}
+
+/// The time of a response: its own `date` where that is valid, else the wall clock.
+pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
+    head::Clock::new(headers, wall).now()
 }
 
 impl ServerDelay {

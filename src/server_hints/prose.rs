@@ -1,5 +1,6 @@
 //! Delays in the prose of an error.
 
+use super::date::rfc3339;
 use super::duration::{
     DAY, HOUR, MILLISECOND, MINUTE, Number, SECOND, digits, letters, short_unit, whole_millis,
 };
@@ -11,6 +12,19 @@ pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
     let delays = behind_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
     delays.max().map(whole_millis)
+}
+
+/// The latest date of ISO 8601 behind `after` in an error's prose, as time since 1970: `try after 2026-08-21T12:00:25Z.`.
+pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
+    let text = text.to_ascii_lowercase();
+    let behind = text
+        .match_indices("after ")
+        .filter_map(|(at, cue)| text.get(at.saturating_add(cue.len())..));
+    let dates = behind.filter_map(|rest| {
+        let date = rest.split_ascii_whitespace().next()?;
+        rfc3339(date.trim_matches(['.', ',', ';', ')', '(', '"', '\'']))
+    });
+    dates.max()
 }
 
 /// What stands behind each cue at the start of a word, and whether that cue can do without `in` or `after`.

@@ -1,7 +1,7 @@
 //! More answers and events, as the providers document or send them; the shape is that of the shared cases.
 
 use crate::llm::judge::{judge, judge_event};
-use crate::policy::{Class, ErrorBody, Outcome, Reason, Verdict};
+use crate::policy::{Class, ErrorBody, Outcome, Reason, Scope, Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -101,5 +101,5 @@ fn is_retryable(judged: Verdict) -> bool {
 
 /// Whether all calls under the same key should pause.
 fn shared_cooldown(judged: Verdict) -> bool {
-    judged.reason == Some(Reason::RateLimited) && judged.shared
+    judged.reason == Some(Reason::RateLimited) && judged.scope != Some(Scope::Request)
 }

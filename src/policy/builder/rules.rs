@@ -76,7 +76,7 @@ impl RetryPolicyBuilder {
     }
 
     /// The first thing that a setter could not take is what `build` tells.
-    fn refuse(self, error: ConfigError) -> Self {
+    pub(crate) fn refuse(self, error: ConfigError) -> Self {
         Self {
             refused: self.refused.or(Some(error)),
             ..self

@@ -1,7 +1,11 @@
 //! Conditions on an outcome: what rules are made of.
 
+mod answer;
 mod holds;
 
+pub use answer::Value;
+use answer::{HeadTest, JsonTest, XmlTest};
+pub(crate) use answer::{lines, parts};
 pub(crate) use holds::Seen;
 pub(super) use holds::{all, any};
 
@@ -44,6 +48,14 @@ pub(crate) enum Test {
     /// A part of an error body or of an error's words, in lower case.
     Message(Vec<String>),
     Header(Vec<HeaderTest>),
+    /// A header, or a part of one, that has a value.
+    Head(HeadTest),
+    Json(JsonTest),
+    Xml(XmlTest),
+    /// Patterns of paths.
+    Path(Vec<String>),
+    /// The request carries a key of idempotency.
+    Keyed,
     Method(Vec<Method>),
     Attempt(Vec<RangeInclusive<u32>>),
     Retryable(bool),

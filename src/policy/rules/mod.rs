@@ -50,11 +50,11 @@ mod rule;
 pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
 pub(crate) use condition::Seen;
-#[cfg(any(feature = "serde", test))]
 pub(crate) use condition::Test;
-pub use condition::{Condition, ErrorGroup};
+pub use condition::{Condition, ErrorGroup, Value};
 #[cfg(feature = "serde")]
 pub(crate) use condition::{HeaderTest, ResultKind};
+pub(crate) use condition::{lines, parts};
 pub use exhausted::OnExhausted;
 pub use rule::{Rule, RuleBuilder};
 

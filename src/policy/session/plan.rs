@@ -8,8 +8,7 @@ use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
     Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
 };
-use crate::policy::{Class, Reason, RetryPolicy, RewriteBody};
-use crate::server_hints::ServerDelay;
+use crate::policy::{Class, Reason, RetryPolicy, RewriteBody, Scope};
 use std::time::Duration;
 
 /// How far a spread goes at most beyond what the server asked for.
@@ -173,7 +172,8 @@ impl RetrySession {
         let n = counted.saturating_add(1);
         let backoff = &policy.0.backoff;
         let own = backoff.delay_after(self.counts.previous, n, moment.random);
-        let delay = self.delay(own, outcome.server_delay(moment.wall), case)?;
+        let asked = self.demanded(outcome, moment, policy);
+        let delay = self.delay(own, asked, case)?;
         let cost = match outcome.ran_out_of_time() {
             true => Cost::Timeout,
             false => Cost::Retry,
@@ -199,11 +199,30 @@ impl RetrySession {
     pub(crate) fn refusal(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
         let policy = self.policy_by(by);
-        let asked = outcome.server_delay(moment.wall).delay();
+        let asked = self.demanded(outcome, moment, policy);
+        let names_a_time = asked.is_some();
         let heard = asked.map(|asked| heard(asked, policy)).transpose().ok()?;
         // Who asks for no time at all has not said when to come back.
         let asked = heard.flatten().filter(|asked| !asked.is_zero());
-        is_of_all(outcome).then_some(Refusal { asked })
+        is_of_all(outcome, names_a_time).then_some(Refusal { asked })
+    }
+
+    /// The wait that the server asks for, and at least what a table demands where the server names no time, or a shorter
+    /// one: that is twice as long with each repetition, up to the longest delay of the policy.
+    fn demanded(
+        &self,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+        policy: &RetryPolicy,
+    ) -> Option<Duration> {
+        let asked = outcome.server_delay(moment.wall).delay();
+        let least = outcome.at_least().map(|least| {
+            let before = self.counts.retries.saturating_add(self.counts.refusals);
+            let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
+            let longest = policy.0.backoff.longest_of_all();
+            least.saturating_mul(times).min(longest).max(least)
+        });
+        asked.max(least)
     }
 
     /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
@@ -273,7 +292,7 @@ impl RetrySession {
                 backoff.delay_after(self.counts.previous, n, moment.random)
             }
         };
-        let delay = self.delay(own, asked, case)?;
+        let delay = self.delay(own, asked.delay(), case)?;
         let since = tally.since.unwrap_or(moment.now);
         let waited = moment.now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {
@@ -330,10 +349,10 @@ impl RetrySession {
     fn delay(
         &self,
         own: Duration,
-        asked: ServerDelay,
+        asked: Option<Duration>,
         case: &Case<'_>,
     ) -> Result<Delay, StopReason> {
-        let asked = heard(asked.delay().unwrap_or_default(), case.policy)?;
+        let asked = heard(asked.unwrap_or_default(), case.policy)?;
         let asked = asked.unwrap_or_default();
         let delay = own
             .max(asked)
@@ -383,15 +402,17 @@ fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, Stop
     }
 }
 
-/// Whether an outcome is a rate limit of all callers: a 429, or another status that a classifier calls throttled for some
-/// time. Overload is none, whatever a classifier calls it: a gate that closes on it turns load into bursts.
-fn is_of_all(outcome: &Outcome<'_>) -> bool {
+/// Whether an outcome is a rate limit of more callers than this one: a 429, or another status that is called throttled for
+/// some time. Overload is none, whatever a classifier calls it: a gate that closes on it turns load into bursts.
+fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
     let by_status = match outcome.status().map(|status| status.as_u16()) {
         Some(429) => true,
         Some(413 | 503 | 529) | None => false,
-        Some(_) => outcome.judged_delay().is_some(),
+        Some(500..) => outcome.is_told_a_time(),
+        Some(_) => names_a_time,
     };
-    let limited = outcome.class() == Class::Throttled && outcome.is_shared();
+    let others = outcome.scope() != Some(Scope::Request);
+    let limited = outcome.class() == Class::Throttled && others;
     let why = outcome.reason();
     by_status && limited && why.is_none_or(|reason| reason == Reason::RateLimited)
 }

@@ -1,9 +1,11 @@
 //! Whether a condition holds, as far as an outcome has been read.
 
+use super::answer::is_like;
 use super::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
-use crate::policy::classify::{Class, ErrorKind};
 use crate::error_body::ErrorBody;
+use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
+use crate::policy::request_line::RequestLine;
 use http::{HeaderMap, Method};
 
 /// All that a condition may look at.
@@ -13,6 +15,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) attempt: u32,
     pub(crate) method: Option<&'a Method>,
     pub(crate) idempotent: bool,
+    /// The body of a success counts as well.
+    pub(crate) reads_success: bool,
     /// Nothing more will be read: what is not known does not hold.
     pub(crate) final_word: bool,
 }
@@ -45,11 +49,19 @@ impl Test {
                 return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
             }
             Self::Message(parts) => {
-                return seen.read(|read| parts.iter().any(|part| read.text.contains(part)));
+                return seen.read(|read| parts.iter().any(|part| read.lower.contains(part)));
             }
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
+            Self::Head(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
+            Self::Json(test) => return seen.read(|read| test.holds(read)),
+            Self::Xml(test) => return seen.read(|read| test.holds(read)),
+            Self::Path(patterns) => outcome.request().is_some_and(|request| {
+                let mut patterns = patterns.iter();
+                patterns.any(|pattern| is_like(pattern, request.path()))
+            }),
+            Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
             Self::Method(methods) => seen.method.is_some_and(|own| methods.contains(own)),
             Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&seen.attempt)),
             Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
@@ -62,9 +74,9 @@ impl Test {
 }
 
 impl Seen<'_> {
-    /// Only what failed is read: the body of a success belongs to the caller alone.
+    /// Only what failed is read, and a success where a table asks for it.
     fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
-        if self.outcome.class() == Class::Success {
+        if self.outcome.class() == Class::Success && !self.reads_success {
             return Some(false);
         }
         match self.outcome.error_body() {

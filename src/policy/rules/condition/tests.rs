@@ -9,6 +9,7 @@ fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
         attempt: 1,
         method: Some(&Method::GET),
         idempotent: true,
+        reads_success: false,
         final_word,
     })
 }
@@ -27,10 +28,7 @@ fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
     let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
     assert_eq!(holds(message(), &failed, false), None);
     assert_eq!(holds(message(), &failed, true), Some(false));
-    let body = ErrorBody {
-        text: "please slow down now".into(),
-        ..ErrorBody::default()
-    };
+    let body = ErrorBody::read(b"Please slow down now");
     let read = failed.with_error_body(&body);
     assert_eq!(holds(message(), &read, false), Some(true));
 }

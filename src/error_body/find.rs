@@ -1,0 +1,183 @@
+//! One walk over a JSON text for the values at several places.
+
+use super::Scalar;
+use super::pointer::Pointer;
+use super::visitor::DEEPEST_NESTING;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+const MOST_HITS: usize = 256;
+const LONGEST_SCALAR: usize = 128;
+/// As many pointers as one walk looks for: a bit for each.
+pub(crate) const MOST_POINTERS: usize = 64;
+
+/// A value at one of the places.
+#[derive(Debug, Clone)]
+pub(super) struct Hit {
+    /// Which of the pointers leads there.
+    pub(super) pointer: usize,
+    /// Nothing for a list, an object, or a text that is too long.
+    pub(super) scalar: Option<Scalar>,
+}
+
+/// All that stands at these places, in the order of the text, as far as it is JSON.
+pub(super) fn find(text: &str, pointers: &[Pointer]) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
+    let active = (0..pointers.len()).fold(0, |bits, at| bits | bit(at));
+    let walk = Walk {
+        pointers,
+        hits: &mut hits,
+        active,
+        depth: 0,
+        nesting: 0,
+    };
+    // What came before an error is kept.
+    let _ = walk.read(text);
+    hits
+}
+
+/// A value to which some pointers lead, or beyond.
+struct Walk<'a> {
+    pointers: &'a [Pointer],
+    hits: &'a mut Vec<Hit>,
+    /// A bit for each pointer whose first tokens, as many as the depth, lead here.
+    active: u64,
+    depth: usize,
+    nesting: u8,
+}
+
+fn bit(at: usize) -> u64 {
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    1_u64.checked_shl(at).unwrap_or_default()
+}
+
+impl Walk<'_> {
+    fn read(self, text: &str) -> serde_json::Result<()> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        self.deserialize(&mut reader)
+    }
+
+    fn active(&self) -> impl Iterator<Item = (usize, &Pointer)> {
+        let all = self.pointers.iter().enumerate();
+        all.filter(|(at, _)| self.active & bit(*at) != 0)
+    }
+
+    /// Notes a value at the end of a pointer.
+    fn note(&mut self, scalar: Option<&str>) {
+        let ending: Vec<usize> = self
+            .active()
+            .filter(|(_, pointer)| pointer.len() == self.depth)
+            .map(|(at, _)| at)
+            .collect();
+        let scalar = scalar.filter(|text| text.len() <= LONGEST_SCALAR);
+        for pointer in ending {
+            if self.hits.len() < MOST_HITS {
+                self.hits.push(Hit {
+                    pointer,
+                    scalar: scalar.map(Scalar::new),
+                });
+            }
+        }
+    }
+
+    /// The pointers that lead on into this member or item.
+    fn leading_into(&self, key: &str) -> u64 {
+        let on = self
+            .active()
+            .filter(|(_, pointer)| pointer.leads_into(self.depth, key));
+        on.fold(0, |bits, (at, _)| bits | bit(at))
+    }
+
+    fn below(&mut self, active: u64) -> Walk<'_> {
+        Walk {
+            pointers: self.pointers,
+            hits: self.hits,
+            active,
+            depth: self.depth.saturating_add(1),
+            nesting: self.nesting,
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(mut self, value: bool) -> Result<(), E> {
+        self.note(Some(if value { "true" } else { "false" }));
+        Ok(())
+    }
+
+    fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
+        self.note(Some(&number.to_string()));
+        Ok(())
+    }
+
+    fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
+        self.note(Some(&number.to_string()));
+        Ok(())
+    }
+
+    fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
+        self.note(Some(&number.to_string()));
+        Ok(())
+    }
+
+    /// Some services hide an object in a string.
+    fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
+        self.note(Some(text));
+        let inner = text.trim_start();
+        let leads_on = self.active().any(|(_, to)| to.len() > self.depth);
+        if leads_on && self.nesting < DEEPEST_NESTING && inner.starts_with(['{', '[']) {
+            let nesting = self.nesting.saturating_add(1);
+            // As far as it is JSON.
+            let _ = Walk { nesting, ..self }.read(inner);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        self.note(None);
+        let mut at = 0_usize;
+        loop {
+            let active = self.leading_into(&at.to_string());
+            let more = match active {
+                0 => seq.next_element::<IgnoredAny>()?.is_some(),
+                active => seq.next_element_seed(self.below(active))?.is_some(),
+            };
+            if !more {
+                return Ok(());
+            }
+            at = at.saturating_add(1);
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        self.note(None);
+        while let Some(key) = map.next_key::<String>()? {
+            match self.leading_into(&key) {
+                0 => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                active => map.next_value_seed(self.below(active))?,
+            }
+        }
+        Ok(())
+    }
+}

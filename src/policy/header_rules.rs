@@ -1,0 +1,95 @@
+//! What every server may say by its headers: rules that need no table, since a wrong guess costs one retry at a time that
+//! the server named itself.
+
+use super::classify::{Class, Reach};
+use super::outcome::Outcome;
+use super::verdict::Verdict;
+use http::HeaderMap;
+use std::time::Duration;
+
+/// The throttles of AWS.
+///
+/// # Source
+///
+/// botocore, `retries/standard.py`, `ThrottledRetryableChecker`.
+pub(crate) const AWS_THROTTLES: [&str; 14] = [
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestThrottledException",
+    "RequestThrottled",
+    "TooManyRequestsException",
+    "ProvisionedThroughputExceededException",
+    "TransactionInProgressException",
+    "RequestLimitExceeded",
+    "BandwidthLimitExceeded",
+    "LimitExceededException",
+    "SlowDown",
+    "PriorRequestNotComplete",
+    "EC2ThrottledException",
+];
+
+/// What the headers of a failure say beyond the status table.
+pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<Verdict> {
+    let (status, headers) = (outcome.status()?.as_u16(), outcome.headers()?);
+    let throttled = match status {
+        // A 403 refuses by definition; a permission error with the last call of a quota costs one try in vain.
+        403 => names_a_time(outcome) || names_a_throttle(headers),
+        400..=499 => names_a_throttle(headers),
+        _ => false,
+    };
+    throttled.then(|| Verdict::new(Class::Throttled, Reach::Refused))
+}
+
+/// The server's own word on a retry goes over what its status, or a table, says of the answer. A retry that it wants is
+/// no proof that it has done nothing.
+pub(super) fn last_word(outcome: &Outcome<'_>, said: Option<Verdict>) -> Option<Verdict> {
+    let class = said.map_or(outcome.class(), |said| said.class);
+    let Some(wanted) = outcome.headers().and_then(should_retry) else {
+        return said;
+    };
+    let other = match (class, wanted) {
+        (Class::Transient | Class::Throttled, false) => Class::Permanent,
+        (Class::Permanent, true) => Class::Transient,
+        _ => return said,
+    };
+    let said = said.unwrap_or_else(|| Verdict::new(class, Reach::Answered));
+    Some(Verdict {
+        class: other,
+        reach: Reach::Answered,
+        ..said
+    })
+}
+
+/// Whether the head names a time to come back: a delay that can be read, or the reset of a spent quota.
+fn names_a_time(outcome: &Outcome<'_>) -> bool {
+    // Whether the time is past only its reader can tell; then nothing is to wait for.
+    let hints = outcome.server_hints(Duration::ZERO);
+    let spent = hints.quota().is_some_and(|quota| quota.remaining == 0);
+    hints.asked().is_some() || (spent && hints.reset().is_some())
+}
+
+/// The name of an error may have a namespace before it and an address behind it.
+fn names_a_throttle(headers: &HeaderMap) -> bool {
+    let name = headers.get("x-amzn-errortype");
+    let name = name.and_then(|name| name.to_str().ok());
+    name.is_some_and(|name| AWS_THROTTLES.contains(&bare_name(name)))
+}
+
+/// The name of an error without its namespace and its address.
+pub(crate) fn bare_name(text: &str) -> &str {
+    let name = text.rsplit('#').next().unwrap_or(text);
+    name.split(':').next().unwrap_or(name).trim_ascii()
+}
+
+fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    let said = ["x-should-retry", "stripe-should-retry"]
+        .into_iter()
+        .filter_map(|name| headers.get(name));
+    let mut words = said.filter_map(|value| {
+        let value = value.as_bytes().trim_ascii();
+        let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+        is("true").then_some(true).or(is("false").then_some(false))
+    });
+    words.next()
+}

@@ -1,0 +1,81 @@
+//! The request that an outcome is about.
+
+use super::request_facts::RequestFacts;
+use http::{HeaderMap, Method};
+use std::fmt;
+use std::sync::Arc;
+
+/// The request that an outcome is about, as a classifier sees it: its method, where it goes, and whether it carries a
+/// key of idempotency.
+///
+/// ```
+/// use http::{HeaderMap, Method};
+/// use http_retry::policy::RequestLine;
+///
+/// let request = RequestLine::new(&Method::GET, "api.example", "/orders?page=2", &HeaderMap::new());
+/// assert_eq!(request.path(), "/orders");
+/// ```
+#[derive(Clone)]
+pub struct RequestLine {
+    method: Method,
+    authority: Arc<str>,
+    path: Box<str>,
+    keyed: bool,
+}
+
+impl RequestLine {
+    /// A request by this method to this host and port, at this path; its query is left out.
+    #[must_use]
+    pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
+        Self::of((method, authority.into()), path, headers)
+    }
+
+    pub(crate) fn of(
+        (method, authority): (&Method, Arc<str>),
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Self {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let by_key = RequestFacts::of(&Method::POST, headers);
+        Self {
+            method: method.clone(),
+            authority,
+            path: path.into(),
+            keyed: by_key.is_idempotent(),
+        }
+    }
+
+    /// Its method.
+    #[must_use]
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Host and port; empty where they are not known.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Its path, without the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether it carries a key of idempotency.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        self.keyed
+    }
+}
+
+/// A path may hold a secret.
+impl fmt::Debug for RequestLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestLine")
+            .field("method", &self.method)
+            .field("authority", &self.authority)
+            .finish_non_exhaustive()
+    }
+}

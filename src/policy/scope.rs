@@ -1,0 +1,60 @@
+//! Whom a limit stops.
+
+use super::moment::splitmix64;
+
+/// Whom a limit stops, and so which calls wait at the gate for it.
+///
+/// It is small and copied freely: of a name it keeps a hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scope {
+    /// All calls of the service that share a gate, as without a scope.
+    Account,
+    /// The calls to the same path.
+    Route,
+    /// The calls to the same path by the same method.
+    MethodRoute,
+    /// The calls whose answers name the same limit.
+    Named(ScopeName),
+    /// This call alone: others use the limit up, or it counts this call's own work.
+    Request,
+}
+
+/// The name of a limit, hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScopeName(u64);
+
+/// The longest name of a limit, in bytes.
+const LONGEST: usize = 128;
+
+impl Scope {
+    /// The calls that a limit of this name stops; none where the name has not 1 to 128 bytes.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let fits = (1..=LONGEST).contains(&name.len());
+        fits.then(|| Self::Named(ScopeName(hash(name.as_bytes()))))
+    }
+}
+
+/// FNV-1a, spread over all bits: the same everywhere, which a seed of the process is not.
+fn hash(bytes: &[u8]) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let hash = bytes.iter().fold(OFFSET, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
+    });
+    splitmix64(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_1_to_128_bytes() {
+        assert_eq!(Scope::named(""), None);
+        assert_eq!(Scope::named(&"x".repeat(129)), None);
+        assert_eq!(Scope::named("core"), Scope::named("core"));
+        assert_ne!(Scope::named("core"), Scope::named("search"));
+    }
+}
