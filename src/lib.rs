@@ -43,6 +43,7 @@
 //! |---|---|
 //! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
 //! | say what follows from an answer or an error | [`rules`] |
+//! | know what a service means by its answers | [`dialect::Dialect`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
@@ -107,6 +108,15 @@
 mod client;
 #[cfg(feature = "serde")]
 pub mod config;
+#[cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+pub mod dialect;
 mod engine;
 mod error;
 mod error_body;

@@ -1,11 +1,12 @@
 //! The layers, and every edge between modules and to other crates.
 
 /// The top-level modules and their rings: 0 and 1 decide, 2 and 3 run, 4 adapts. None names one of a higher ring.
-pub(super) const LAYERS: [(&str, u8); 21] = [
+pub(super) const LAYERS: [(&str, u8); 22] = [
     ("error", 0),
     ("server_hints", 1),
     ("error_body", 1),
     ("policy", 1),
+    ("dialect", 1),
     ("budget", 1),
     ("runtime", 2),
     ("report", 2),
@@ -30,11 +31,15 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("policy", "error"),
     ("policy", "server_hints"),
     ("policy", "error_body"),
+    ("dialect", "error"),
+    ("dialect", "policy"),
+    ("dialect", "server_hints"),
     ("budget", "error"),
     ("budget", "policy"),
     ("runtime", "policy"),
     ("report", "policy"),
     ("report", "budget"),
+    ("error_body", "error"),
     ("error_body", "server_hints"),
     ("gate", "policy"),
     ("gate", "server_hints"),
@@ -117,6 +122,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
 /// Who names which crate, besides the standard ones.
 pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("policy", "http"),
+    ("dialect", "http"),
     ("server_hints", "http"),
     ("server_hints", "httpdate"),
     ("runtime", "rand"),

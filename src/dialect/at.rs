@@ -1,0 +1,102 @@
+//! Where in an answer something stands.
+
+use crate::error::ConfigError;
+use crate::policy::rules::{lines, parts};
+use crate::policy::{Outcome, Pointer, Scope, Unit};
+use crate::server_hints::{When, date_in_prose, delay_in_prose};
+use http::HeaderName;
+
+/// Where in an answer a delay stands, or the name of a limit.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct At(pub(super) Result<Place, ConfigError>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Head(HeaderName),
+    /// A part of a header of several, by its name: `left` of `used=3, left=2`.
+    Part(HeaderName, Box<str>),
+    Json(Pointer),
+    /// What the prose of the body says.
+    Prose,
+}
+
+impl At {
+    /// In this header.
+    pub fn head(name: &str) -> Self {
+        Self(header(name).map(Place::Head))
+    }
+
+    /// In the part of this name of a header of several: `reset` of `used=3, reset=20`.
+    pub fn head_part(name: &str, part: &str) -> Self {
+        Self(header(name).map(|name| Place::Part(name, part.into())))
+    }
+
+    /// At this place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item.
+    pub fn json(pointer: &str) -> Self {
+        Self(Pointer::parse(pointer).map(Place::Json))
+    }
+
+    /// In the prose of the body: `try again in 20 s`, or a date of ISO 8601 behind `after`. Its unit does not matter.
+    pub fn prose() -> Self {
+        Self(Ok(Place::Prose))
+    }
+}
+
+fn header(name: &str) -> Result<HeaderName, ConfigError> {
+    let read = HeaderName::from_bytes(name.as_bytes());
+    read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
+}
+
+impl Place {
+    pub(super) fn is_in_the_body(&self) -> bool {
+        matches!(self, Self::Json(_) | Self::Prose)
+    }
+
+    pub(super) fn pointer(&self) -> Option<&Pointer> {
+        match self {
+            Self::Json(pointer) => Some(pointer),
+            Self::Head(_) | Self::Part(..) | Self::Prose => None,
+        }
+    }
+
+    /// Every time that stands here and can be read.
+    pub(super) fn times(&self, unit: Unit, outcome: &Outcome<'_>) -> Vec<When> {
+        if *self == Self::Prose {
+            let prose = outcome.body().map(|body| body.prose.as_str());
+            let prose = prose.unwrap_or_default();
+            let delay = delay_in_prose(prose).map(When::In);
+            let date = date_in_prose(prose).map(When::At);
+            return delay.into_iter().chain(date).collect();
+        }
+        let texts = self.texts(outcome);
+        texts.iter().filter_map(|text| unit.read(text)).collect()
+    }
+
+    /// The limit of the first name that stands here.
+    pub(super) fn scope(&self, outcome: &Outcome<'_>) -> Option<Scope> {
+        let texts = self.texts(outcome);
+        texts.iter().find_map(|text| Scope::named(text.trim()))
+    }
+
+    fn texts(&self, outcome: &Outcome<'_>) -> Vec<String> {
+        let headers = || outcome.headers().into_iter();
+        match self {
+            Self::Head(name) => {
+                let lines = headers().flat_map(|headers| lines(headers, name));
+                lines.map(str::to_owned).collect()
+            }
+            Self::Part(name, part) => {
+                let lines = headers().flat_map(|headers| lines(headers, name));
+                let parts = lines.flat_map(|line| parts(line, part));
+                parts.map(str::to_owned).collect()
+            }
+            Self::Json(pointer) => {
+                let found = outcome.body().map(|body| body.at(pointer));
+                let found = found.into_iter().flatten().flatten();
+                found.map(|scalar| scalar.as_str().to_owned()).collect()
+            }
+            Self::Prose => Vec::new(),
+        }
+    }
+}

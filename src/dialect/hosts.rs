@@ -1,0 +1,82 @@
+//! Which dialect a host speaks.
+
+use super::Dialect;
+
+/// Hosts, and the dialects that they speak: exact, or `*` for the first labels.
+const HOSTS: [(&str, &str); 46] = [
+    ("api.github.com", "github"),
+    ("gitlab.com", "gitlab"),
+    ("*.atlassian.net", "atlassian"),
+    ("api.atlassian.com", "atlassian"),
+    ("api.trello.com", "atlassian"),
+    ("api.linear.app", "linear"),
+    ("*.googleapis.com", "google"),
+    ("*.amazonaws.com", "aws"),
+    ("management.azure.com", "azure"),
+    ("*.documents.azure.com", "azure"),
+    ("*.blob.core.windows.net", "azure"),
+    ("*.queue.core.windows.net", "azure"),
+    ("*.table.core.windows.net", "azure"),
+    ("graph.microsoft.com", "azure"),
+    ("api.stripe.com", "stripe"),
+    ("*.myshopify.com", "shopify"),
+    ("api-m.paypal.com", "paypal"),
+    ("*.chargebee.com", "chargebee"),
+    ("slack.com", "slack"),
+    ("hooks.slack.com", "slack"),
+    ("discord.com", "discord"),
+    ("api.telegram.org", "telegram"),
+    ("api.zoom.us", "zoom"),
+    ("whatsapp.turn.io", "turn_io"),
+    ("api.x.com", "x"),
+    ("api.twitter.com", "x"),
+    ("api.hubapi.com", "hubspot"),
+    ("*.zendesk.com", "zendesk"),
+    ("api.airtable.com", "airtable"),
+    ("*.salesforce.com", "salesforce"),
+    ("api.dropboxapi.com", "dropbox"),
+    ("content.dropboxapi.com", "dropbox"),
+    ("*.wikipedia.org", "mediawiki"),
+    ("*.wikimedia.org", "mediawiki"),
+    ("www.wikidata.org", "mediawiki"),
+    ("*.modapi.io", "mod_io"),
+    ("api.mod.io", "mod_io"),
+    ("hub.docker.com", "docker_hub"),
+    ("registry-1.docker.io", "docker_hub"),
+    ("*.datadoghq.com", "datadog"),
+    ("*.datadoghq.eu", "datadog"),
+    ("*.okta.com", "okta"),
+    ("*.auth0.com", "auth0"),
+    ("api.sendgrid.com", "sendgrid"),
+    ("api.emailit.com", "emailit"),
+    ("api.brevo.com", "brevo"),
+];
+
+/// All hosts with their dialects.
+pub(super) fn all() -> Vec<(String, Dialect)> {
+    let known = HOSTS.iter().filter_map(|(host, name)| {
+        let dialect = match *name {
+            // One host name for all of Amazon's services.
+            "aws" => Dialect::s3().and(Dialect::aws()),
+            name => Dialect::get(name).ok()?,
+        };
+        Some(((*host).to_owned(), dialect))
+    });
+    known.collect()
+}
+
+/// The host of an authority, in lower case and without its port.
+pub(super) fn host_of(authority: &str) -> String {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    host.to_ascii_lowercase()
+}
+
+pub(super) fn is_at(pattern: &str, host: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(end) => host.len() > end.len() && host.ends_with(end),
+        None => host == pattern,
+    }
+}

@@ -1,0 +1,171 @@
+//! What an answer means.
+
+use super::at::{At, Place};
+use crate::error::ConfigError;
+use crate::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
+use crate::server_hints::When;
+use std::time::Duration;
+
+/// What an answer means: its class, how far the request got, and when to come back.
+///
+/// ```
+/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::policy::Unit;
+/// use std::time::Duration;
+///
+/// let slow = Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms).at_least(Duration::from_secs(1));
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Meaning {
+    class: Class,
+    reach: Reach,
+    delay: Vec<(Place, Unit)>,
+    at_least: Option<Duration>,
+    at_least_from: Option<(Place, Unit)>,
+    scope: Option<Scope>,
+    scope_from: Option<Place>,
+    reason: Option<Reason>,
+    pub(super) refused: Option<ConfigError>,
+}
+
+impl Meaning {
+    fn new(class: Class, reach: Reach) -> Self {
+        Self {
+            class,
+            reach,
+            delay: Vec::new(),
+            at_least: None,
+            at_least_from: None,
+            scope: None,
+            scope_from: None,
+            reason: None,
+            refused: None,
+        }
+    }
+
+    /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Meaning::answered`] says
+    /// that it may have.
+    pub fn throttled() -> Self {
+        Self::new(Class::Throttled, Reach::Refused)
+    }
+
+    /// It failed, and the same request may succeed a moment later; the server may have done it, unless
+    /// [`Meaning::refused`] says that it has not.
+    pub fn transient() -> Self {
+        Self::new(Class::Transient, Reach::Answered)
+    }
+
+    /// Repeating the same request cannot help.
+    pub fn permanent() -> Self {
+        Self::new(Class::Permanent, Reach::Answered)
+    }
+
+    /// The caller has what it asked for.
+    pub fn success() -> Self {
+        Self::new(Class::Success, Reach::Answered)
+    }
+
+    /// The server did not do what was asked. Say so only if the service says so, or turns requests away at its door: a
+    /// request that orders or pays is then sent again.
+    pub fn refused(self) -> Self {
+        Self {
+            reach: Reach::Refused,
+            ..self
+        }
+    }
+
+    /// The server may have done what was asked.
+    pub fn answered(self) -> Self {
+        Self {
+            reach: Reach::Answered,
+            ..self
+        }
+    }
+
+    /// Where the answer says when to come back; of several places the latest time counts. `Retry-After` and its kin go
+    /// before it. A place in the head takes the place of the resets of quotas, so that a number is not read in two
+    /// units.
+    pub fn delay(self, at: At, unit: Unit) -> Self {
+        self.with(at, |meaning, place| meaning.delay.push((place, unit)))
+    }
+
+    /// The shortest wait, whatever the answer says; it doubles with each repetition, up to the policy's longest delay.
+    pub fn at_least(self, least: Duration) -> Self {
+        Self {
+            at_least: Some(least),
+            ..self
+        }
+    }
+
+    /// The shortest wait as the answer names it.
+    pub fn at_least_from(self, at: At, unit: Unit) -> Self {
+        self.with(at, |meaning, place| {
+            meaning.at_least_from = Some((place, unit));
+        })
+    }
+
+    /// Whom the limit stops. Default [`Scope::Account`].
+    pub fn scope(self, scope: Scope) -> Self {
+        Self {
+            scope: Some(scope),
+            ..self
+        }
+    }
+
+    /// Where the answer names the limit: it stops those whose answers name the same one.
+    pub fn scope_from(self, at: At) -> Self {
+        self.with(at, |meaning, place| meaning.scope_from = Some(place))
+    }
+
+    /// Why, in terms that the caller can act on.
+    pub fn because(self, reason: Reason) -> Self {
+        Self {
+            reason: Some(reason),
+            ..self
+        }
+    }
+
+    fn with(mut self, at: At, change: impl FnOnce(&mut Self, Place)) -> Self {
+        match at.0 {
+            Ok(place) => change(&mut self, place),
+            Err(error) => self.refused = self.refused.or(Some(error)),
+        }
+        self
+    }
+
+    /// Every place of an answer that it looks at.
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let delays = self.delay.iter().chain(&self.at_least_from);
+        delays.map(|(place, _)| place).chain(&self.scope_from)
+    }
+
+    pub(super) fn needs_the_body(&self) -> bool {
+        self.places().any(Place::is_in_the_body)
+    }
+
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
+        self.places().filter_map(Place::pointer)
+    }
+
+    pub(super) fn says_refused(&self) -> bool {
+        self.reach == Reach::Refused
+    }
+
+    /// What it means for this answer.
+    pub(super) fn of(&self, outcome: &Outcome<'_>) -> Verdict {
+        let times = |(place, unit): &(Place, Unit)| place.times(*unit, outcome);
+        let named = self.at_least_from.iter().flat_map(times);
+        let least = named.filter_map(|when| when.parts().0).max();
+        let scope = self.scope_from.as_ref();
+        let verdict = Verdict {
+            reason: self.reason,
+            at_least: self.at_least.max(least),
+            scope: scope.and_then(|place| place.scope(outcome)).or(self.scope),
+            ignores_resets: self.delay.iter().any(|(place, _)| !place.is_in_the_body()),
+            ..Verdict::new(self.class, self.reach)
+        };
+        let delays: Vec<When> = self.delay.iter().flat_map(times).collect();
+        delays.into_iter().fold(verdict, Verdict::asking)
+    }
+}

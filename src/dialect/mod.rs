@@ -1,0 +1,298 @@
+//! What a service means by its answers: tables of rows that anyone can read and extend.
+//!
+//! A status is not enough for most APIs: GitHub refuses with 403, AWS with 400, Shopify's GraphQL with 200. A
+//! [`Dialect`] is a table: *when an answer looks like this, it means that*. It says the class of an answer, how far the
+//! request got, when to come back and whom a limit stops; limits, backoff, budget, deadline and gate act on that as on
+//! any answer.
+//!
+//! ```
+//! use http_retry::RetryPolicy;
+//! use http_retry::dialect::{At, Dialect, Meaning, Row};
+//! use http_retry::policy::Unit;
+//!
+//! let github = RetryPolicy::background().to_builder().dialect(Dialect::github()).build()?;
+//!
+//! // Rows of one's own go before those of the table that they are added to.
+//! let own = Dialect::named("shop").from(Dialect::shopify()).row(
+//!     Row::when()
+//!         .status(403)
+//!         .json("/error/code", "SLOW")
+//!         .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms)),
+//! );
+//! let shop = RetryPolicy::background().to_builder().dialect(own).build()?;
+//! # Ok::<(), http_retry::ConfigError>(())
+//! ```
+//!
+//! Of an answer, the first of these that has a word decides: the policy's own classifier, the first row that holds, the
+//! header rules for everybody, the status table. Of a delay: `retry-after-ms` and its kin, `Retry-After`, what the row
+//! names, the resets of spent quotas.
+//!
+//! A body is read only if a row could still match: of a failure 64 KiB at most, for 2 s at most; of a success only where
+//! a row names its status and a test of the body, and only JSON or XML of at most 64 KiB.
+
+mod at;
+mod hosts;
+mod meaning;
+mod row;
+mod say;
+mod tables;
+
+pub use at::At;
+pub use meaning::Meaning;
+pub use row::{Row, RowBuilder, Statuses};
+
+use crate::error::ConfigError;
+use crate::policy::RetryPolicyBuilder;
+use http::HeaderName;
+use say::Tables;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a service means by its answers: rows, of which the first that holds speaks.
+#[derive(Clone)]
+#[must_use]
+pub struct Dialect {
+    name: Arc<str>,
+    source: &'static str,
+    /// The header in which the service takes a key of idempotency, besides the usual ones.
+    key_header: Option<HeaderName>,
+    own: Vec<Row>,
+    /// The rows of the dialects that it is made from, after its own.
+    more: Vec<NamedRow>,
+}
+
+/// A row and its name: its table and its place there.
+#[derive(Clone)]
+struct NamedRow {
+    name: Arc<str>,
+    row: Row,
+}
+
+impl Dialect {
+    /// An empty dialect of this name, which reports call its rows by: `shop[0]`.
+    pub fn named(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            source: "",
+            key_header: None,
+            own: Vec::new(),
+            more: Vec::new(),
+        }
+    }
+
+    /// The built-in dialect of this name; a hyphen counts as an underscore, and a family answers to its members:
+    /// `bigquery` is `google`.
+    ///
+    /// # Errors
+    ///
+    /// A name that no built-in dialect has; it names the nearest.
+    pub fn get(name: &str) -> Result<Self, ConfigError> {
+        let plain = name.replace('-', "_").to_ascii_lowercase();
+        let plain = tables::MEMBERS
+            .iter()
+            .find(|(member, _)| *member == plain)
+            .map_or(plain.as_str(), |(_, family)| family);
+        let found = tables::ALL.iter().find(|(known, _)| *known == plain);
+        found.map(|(_, make)| make()).ok_or_else(|| {
+            let near = nearest(plain);
+            let allowed = format!("is no built-in dialect; the nearest is {near}");
+            ConfigError::new("dialect", name, allowed)
+        })
+    }
+
+    /// All built-in dialects.
+    pub fn all() -> impl Iterator<Item = Self> {
+        tables::ALL.iter().map(|(_, make)| make())
+    }
+
+    /// Its rows before those of another dialect.
+    pub fn from(self, base: Self) -> Self {
+        self.and(base)
+    }
+
+    /// One more row, after its own so far and before those of the dialects that it is made from.
+    pub fn row(mut self, row: Row) -> Self {
+        self.own.push(row);
+        self
+    }
+
+    /// The rows of another dialect after all of these: the first that holds speaks.
+    pub fn and(mut self, other: Self) -> Self {
+        self.more.extend(other.all_rows());
+        self.key_header = self.key_header.or(other.key_header);
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its facts are from; empty for one of your own.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// How many rows it has, with those of the dialects that it is made from.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.own.len().saturating_add(self.more.len())
+    }
+
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether some row looks at the body of a failure.
+    #[must_use]
+    pub fn reads_bodies(&self) -> bool {
+        self.all_rows().any(|named| named.row.reads_the_body())
+    }
+
+    /// Whether some row looks at the body of an answer that is a success by its status.
+    #[must_use]
+    pub fn reads_successes(&self) -> bool {
+        let of_success = |named: NamedRow| named.row.of_successes && named.row.reads_the_body();
+        self.all_rows().any(of_success)
+    }
+
+    /// Whether some row says that the server did not do what was asked, though its status says less.
+    #[must_use]
+    pub fn says_refused(&self) -> bool {
+        self.all_rows()
+            .any(|named| named.row.meaning.says_refused())
+    }
+
+    /// The same dialect without one of its rows: for a test that wants each to be needed.
+    pub fn without(mut self, place: usize) -> Self {
+        if place < self.own.len() {
+            self.own.remove(place);
+        }
+        self
+    }
+
+    fn built_in(name: &'static str, source: &'static str) -> Self {
+        Self {
+            source,
+            ..Self::named(name)
+        }
+    }
+
+    /// The header in which the service takes a key of idempotency.
+    fn key_header(self, name: &'static str) -> Self {
+        Self {
+            key_header: Some(HeaderName::from_static(name)),
+            ..self
+        }
+    }
+
+    /// The rows of a built-in table.
+    fn rows<const N: usize>(mut self, rows: [Row; N]) -> Self {
+        self.own.extend(rows);
+        self
+    }
+
+    fn own_len(&self) -> usize {
+        self.own.len()
+    }
+
+    fn shared_name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// All rows with their names, in the order in which they are asked.
+    fn all_rows(&self) -> impl Iterator<Item = NamedRow> {
+        let own = self.own.iter().enumerate().map(|(place, row)| NamedRow {
+            name: format!("{}[{place}]", self.name).into(),
+            row: row.clone(),
+        });
+        own.chain(self.more.iter().cloned())
+    }
+}
+
+/// A row may hold what somebody looks for in a body.
+impl fmt::Debug for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialect")
+            .field("name", &self.name)
+            .field("rows", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The built-in dialect whose name is most like this one.
+fn nearest(name: &str) -> &'static str {
+    let shared = |known: &str| {
+        let start = known.bytes().zip(name.bytes());
+        let start = start.take_while(|(one, other)| one == other).count();
+        let inside = usize::from(known.contains(name) || name.contains(known));
+        (inside, start)
+    };
+    let names = tables::ALL.iter().map(|(known, _)| *known);
+    names.max_by_key(|known| shared(known)).unwrap_or_default()
+}
+
+/// Dialects by host: `api.github.com` speaks `github`, and so on.
+///
+/// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
+/// only if it says so.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Dialects {
+    hosts: Vec<(String, Dialect)>,
+    inspect_success: bool,
+}
+
+impl Dialects {
+    /// The built-in dialects, each for its hosts.
+    pub fn by_host() -> Self {
+        Self {
+            hosts: hosts::all(),
+            inspect_success: false,
+        }
+    }
+
+    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others.
+    pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
+        let host = host.into().to_ascii_lowercase();
+        self.hosts.insert(0, (host, dialect));
+        self
+    }
+
+    /// Whether the bodies of successes are read where a table asks for it. Default no: such an answer would wait for its
+    /// body on the strength of a name.
+    pub fn inspect_success(self, inspect_success: bool) -> Self {
+        Self {
+            inspect_success,
+            ..self
+        }
+    }
+}
+
+impl RetryPolicyBuilder {
+    /// What the service means by its answers: its rows go before the status table, and a classifier before them.
+    /// Default none.
+    ///
+    /// `build` refuses a dialect with a row that cannot work, with more than 64 rows of its own, or with more than 16
+    /// places of a JSON body.
+    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        match Tables::one(&dialect) {
+            Ok(tables) => self.meanings(Some(Arc::new(tables))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// A dialect for each host, in the place of one for all.
+    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
+    pub fn dialects(self, dialects: Dialects) -> Self {
+        match Tables::by_host(&dialects.hosts, dialects.inspect_success) {
+            Ok(tables) => self.meanings(Some(Arc::new(tables))),
+            Err(error) => self.refuse(error),
+        }
+    }
+}

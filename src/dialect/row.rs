@@ -1,0 +1,229 @@
+//! One row of a dialect: when an answer looks like this, it means that.
+
+use super::meaning::Meaning;
+use crate::error::ConfigError;
+use crate::policy::rules::{Condition, Test, Value};
+use crate::policy::{Pointer, is_standard_success};
+use http::{HeaderName, Method};
+use std::ops::RangeInclusive;
+
+/// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
+///
+/// ```
+/// use http_retry::dialect::{At, Meaning, Row};
+/// use http_retry::policy::Unit;
+///
+/// let slow = Row::when()
+///     .status(403)
+///     .json("/error/code", "SLOW")
+///     .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms));
+/// ```
+///
+/// A row that names no status is about failures. One that names a status from 200 to 299 and looks at the body makes
+/// the layer read the start of such an answer; the caller still gets every byte.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub(super) when: Condition,
+    pub(super) meaning: Meaning,
+    /// It names a status that is a success by itself.
+    pub(super) of_successes: bool,
+    pub(super) refused: Option<ConfigError>,
+}
+
+/// A row whose meaning is still to be said.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct RowBuilder {
+    when: Condition,
+    refused: Option<ConfigError>,
+}
+
+/// Statuses: one, a list, or a range.
+#[derive(Debug, Clone)]
+pub struct Statuses(Vec<u16>);
+
+impl From<u16> for Statuses {
+    fn from(status: u16) -> Self {
+        Self(vec![status])
+    }
+}
+
+impl<const N: usize> From<[u16; N]> for Statuses {
+    fn from(statuses: [u16; N]) -> Self {
+        Self(statuses.into())
+    }
+}
+
+impl From<RangeInclusive<u16>> for Statuses {
+    fn from(statuses: RangeInclusive<u16>) -> Self {
+        Self(statuses.collect())
+    }
+}
+
+impl Row {
+    /// A row for the answers that what follows holds for, all of it.
+    pub fn when() -> RowBuilder {
+        RowBuilder::default()
+    }
+
+    /// The condition as a value.
+    pub fn on(condition: Condition) -> RowBuilder {
+        RowBuilder {
+            when: condition,
+            refused: None,
+        }
+    }
+
+    /// Every place of a JSON body that it looks at.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
+        let mut found = Vec::new();
+        collect(&self.when, &mut found);
+        found.into_iter().chain(self.meaning.pointers())
+    }
+
+    pub(super) fn reads_the_body(&self) -> bool {
+        self.meaning.needs_the_body() || asks(&self.when, is_of_the_body)
+    }
+}
+
+impl RowBuilder {
+    /// One of these statuses, each 100 to 999.
+    pub fn status(self, statuses: impl Into<Statuses>) -> Self {
+        self.with(Condition::status(statuses.into().0))
+    }
+
+    /// This header has this value ([`Value`] says how they are compared): a text, a number that it begins with, or one of
+    /// a list.
+    pub fn head(self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.with(header(name).and_then(|name| Condition::head(name, value)))
+    }
+
+    /// This part of a header of several has this value: `left` of `used=3, left=2`.
+    pub fn head_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.with(header(name).and_then(|name| Condition::head_part(name, part, value)))
+    }
+
+    /// This header is there.
+    pub fn has_head(self, name: &str) -> Self {
+        self.head(name, Value::any())
+    }
+
+    /// This place of a JSON body has this value.
+    pub fn json(self, pointer: &str, value: impl Into<Value>) -> Self {
+        self.with(Condition::json(pointer, value))
+    }
+
+    /// The first element of this name in an XML error holds one of these texts.
+    pub fn xml<const N: usize>(self, tag: &str, texts: [&str; N]) -> Self {
+        self.with(Condition::xml(tag, texts))
+    }
+
+    /// The body holds this text; case does not matter.
+    pub fn text(self, part: &str) -> Self {
+        self.with(Condition::message(part))
+    }
+
+    /// The request goes to a path like this, in which `*` stands for anything.
+    pub fn path(self, pattern: &str) -> Self {
+        self.with(Condition::path(pattern))
+    }
+
+    /// The request has this method.
+    pub fn method(self, method: Method) -> Self {
+        self.with(Ok(Condition::method(method)))
+    }
+
+    /// The request carries a key of idempotency.
+    pub fn keyed(self) -> Self {
+        self.with(Ok(Condition::keyed()))
+    }
+
+    /// What a condition says holds as well.
+    pub fn and(self, condition: Condition) -> Self {
+        self.with(Ok(condition))
+    }
+
+    /// What such an answer means.
+    pub fn is(self, meaning: Meaning) -> Row {
+        let unfit = asks(&self.when, is_of_the_call).then(|| {
+            let allowed = "a row looks at answers: attempt, retryable, idempotent, outcome and error are for rules";
+            ConfigError::new("row", "this condition", allowed)
+        });
+        Row {
+            of_successes: names_a_success(&self.when),
+            refused: self.refused.or(meaning.refused.clone()).or(unfit),
+            when: self.when,
+            meaning,
+        }
+    }
+
+    fn with(self, condition: Result<Condition, ConfigError>) -> Self {
+        match condition {
+            Ok(condition) => Self {
+                when: self.when.and(condition),
+                ..self
+            },
+            Err(error) => Self {
+                refused: self.refused.or(Some(error)),
+                ..self
+            },
+        }
+    }
+}
+
+fn header(name: &str) -> Result<HeaderName, ConfigError> {
+    let read = HeaderName::from_bytes(name.as_bytes());
+    read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
+}
+
+fn names_a_success(when: &Condition) -> bool {
+    let mut tests = when.0.iter();
+    tests.any(|test| match test {
+        Test::Status(ranges) => ranges
+            .iter()
+            .any(|range| range.clone().any(is_standard_success)),
+        _ => false,
+    })
+}
+
+fn is_of_the_body(test: &Test) -> bool {
+    matches!(
+        test,
+        Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_)
+    )
+}
+
+fn is_of_the_call(test: &Test) -> bool {
+    matches!(
+        test,
+        Test::Attempt(_)
+            | Test::Retryable(_)
+            | Test::Idempotent(_)
+            | Test::Outcome(_)
+            | Test::Error(_)
+    )
+}
+
+/// Whether any test of a condition, however deep, is of this kind.
+fn asks(when: &Condition, kind: fn(&Test) -> bool) -> bool {
+    when.0.iter().any(|test| match test {
+        Test::Any(several) | Test::All(several) => several.iter().any(|when| asks(when, kind)),
+        Test::Not(when) => asks(when, kind),
+        test => kind(test),
+    })
+}
+
+fn collect<'a>(when: &'a Condition, found: &mut Vec<&'a Pointer>) {
+    for test in when.0.iter() {
+        match test {
+            Test::Json(test) => found.push(&test.pointer),
+            Test::Any(several) | Test::All(several) => {
+                several.iter().for_each(|when| collect(when, found));
+            }
+            Test::Not(when) => collect(when, found),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Which row speaks.
+
+use super::hosts::{host_of, is_at};
+use super::{Dialect, NamedRow};
+use crate::error::ConfigError;
+use crate::policy::rules::Seen;
+use crate::policy::{
+    ErrorBody, Meanings, Outcome, Pointer, RequestLine, RowId, Said, Verdict, is_standard_success,
+};
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use std::sync::Arc;
+
+/// As many rows as a dialect has by itself, and as many places of a body as it looks at.
+const MOST_ROWS: usize = 64;
+const MOST_POINTERS: usize = 16;
+/// The same of dialects that are joined.
+const MOST_POINTERS_IN_ALL: usize = 64;
+/// As much of a success is read.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// Dialects as a policy asks them.
+pub(super) struct Tables {
+    tables: Vec<Table>,
+    /// Which table speaks for a host; without it the first for all.
+    hosts: Option<Vec<(String, usize)>>,
+    /// Whether the body of a success may be read where a table asks for it.
+    inspect_success: bool,
+}
+
+struct Table {
+    name: Arc<str>,
+    rows: Vec<NamedRow>,
+    pointers: Vec<Pointer>,
+    judges_successes: bool,
+}
+
+/// What a table says of an answer, and by which of its rows.
+enum Answer {
+    Nothing,
+    Unread,
+    Row(u16, Verdict),
+}
+
+impl Table {
+    fn of(dialect: &Dialect) -> Result<Self, ConfigError> {
+        let rows: Vec<NamedRow> = dialect.all_rows().collect();
+        if let Some(refused) = rows.iter().find_map(|named| named.row.refused.clone()) {
+            return Err(refused);
+        }
+        let wrong = |given: usize, allowed| Err(ConfigError::new("dialect", given, allowed));
+        let pointers = pointers(rows.iter());
+        let own = pointers_of_own(dialect, &rows);
+        if dialect.own_len() > MOST_ROWS {
+            return wrong(dialect.own_len(), "rows are too many: 64 at most");
+        }
+        if own > MOST_POINTERS || pointers.len() > MOST_POINTERS_IN_ALL {
+            return wrong(
+                own,
+                "places of a JSON body are too many: 16 at most, 64 of all that are joined",
+            );
+        }
+        Ok(Self {
+            name: Arc::clone(dialect.shared_name()),
+            judges_successes: rows.iter().any(|named| named.row.of_successes),
+            rows,
+            pointers,
+        })
+    }
+
+    /// What its first row says that holds, and which row that is.
+    fn say(&self, outcome: &Outcome<'_>, final_word: bool, may_read: bool) -> Answer {
+        let success = outcome
+            .status()
+            .is_some_and(|status| is_standard_success(status.as_u16()));
+        let final_word = final_word || !may_read;
+        let whole = outcome.body().is_some_and(ErrorBody::is_whole);
+        let seen = Seen {
+            outcome,
+            attempt: 0,
+            method: outcome.request().map(RequestLine::method),
+            idempotent: false,
+            // A success that is cut off is one.
+            reads_success: success && may_read && (whole || outcome.body().is_none()),
+            final_word,
+        };
+        for (row, named) in (0..).zip(&self.rows) {
+            if success && !named.row.of_successes {
+                continue;
+            }
+            match named.row.when.holds(&seen) {
+                None => return Answer::Unread,
+                Some(false) => {}
+                Some(true) => {
+                    let meaning = &named.row.meaning;
+                    let unread = outcome.body().is_none() && !final_word;
+                    if unread && meaning.needs_the_body() {
+                        return Answer::Unread;
+                    }
+                    return Answer::Row(row, meaning.of(outcome));
+                }
+            }
+        }
+        Answer::Nothing
+    }
+
+    fn line(&self) -> String {
+        let reads = self.rows.iter().any(|named| named.row.reads_the_body());
+        let of_successes = |named: &NamedRow| named.row.of_successes && named.row.reads_the_body();
+        let looks = match (reads, self.rows.iter().any(of_successes)) {
+            (_, true) => "reads the bodies of failures and of some successes",
+            (true, false) => "reads the bodies of failures",
+            (false, false) => "reads no body",
+        };
+        let Self { name, rows, .. } = self;
+        format!("dialect {name}: {} rows, {looks}", rows.len())
+    }
+}
+
+fn pointers<'a>(rows: impl Iterator<Item = &'a NamedRow>) -> Vec<Pointer> {
+    let mut all: Vec<Pointer> = rows
+        .flat_map(|named| named.row.pointers().cloned().collect::<Vec<_>>())
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The most places that one of the joined dialects looks at.
+fn pointers_of_own(dialect: &Dialect, rows: &[NamedRow]) -> usize {
+    let own = rows.iter().take(dialect.own_len());
+    pointers(own).len()
+}
+
+impl Tables {
+    pub(super) fn one(dialect: &Dialect) -> Result<Self, ConfigError> {
+        Ok(Self {
+            tables: vec![Table::of(dialect)?],
+            hosts: None,
+            inspect_success: true,
+        })
+    }
+
+    pub(super) fn by_host(
+        hosts: &[(String, Dialect)],
+        inspect_success: bool,
+    ) -> Result<Self, ConfigError> {
+        let mut tables: Vec<Table> = Vec::new();
+        let mut places = Vec::new();
+        for (host, dialect) in hosts {
+            let known = tables
+                .iter()
+                .position(|table| table.name == *dialect.shared_name());
+            let place = known.unwrap_or(tables.len());
+            if known.is_none() {
+                tables.push(Table::of(dialect)?);
+            }
+            places.push((host.clone(), place));
+        }
+        Ok(Self {
+            tables,
+            hosts: Some(places),
+            inspect_success,
+        })
+    }
+
+    fn table(&self, outcome: &Outcome<'_>) -> Option<(u16, &Table)> {
+        let place = match &self.hosts {
+            None => 0,
+            Some(hosts) => {
+                let host = host_of(outcome.request()?.authority());
+                hosts.iter().find(|(pattern, _)| is_at(pattern, &host))?.1
+            }
+        };
+        Some((u16::try_from(place).ok()?, self.tables.get(place)?))
+    }
+}
+
+impl Meanings for Tables {
+    fn say(&self, outcome: &Outcome<'_>, final_word: bool) -> Said {
+        let (Some(headers), Some(status)) = (outcome.headers(), outcome.status()) else {
+            return Said::Nothing;
+        };
+        let success = is_standard_success(status.as_u16());
+        let Some((place, table)) = self.table(outcome) else {
+            return Said::Nothing;
+        };
+        if success && !table.judges_successes {
+            return Said::Nothing;
+        }
+        let may_read = !success || (self.inspect_success && is_short_and_readable(headers));
+        match table.say(outcome, final_word, may_read) {
+            Answer::Nothing => Said::Nothing,
+            Answer::Unread => Said::Unread,
+            Answer::Row(row, verdict) => Said::This(Verdict {
+                row: Some(RowId { table: place, row }),
+                ..verdict
+            }),
+        }
+    }
+
+    fn judge_successes(&self) -> bool {
+        self.tables.iter().any(|table| table.judges_successes)
+    }
+
+    fn pointers(&self, outcome: &Outcome<'_>) -> &[Pointer] {
+        self.table(outcome)
+            .map_or(&[], |(_, table)| &table.pointers)
+    }
+
+    fn name_of(&self, id: RowId) -> Option<Arc<str>> {
+        let table = self.tables.get(usize::from(id.table))?;
+        Some(Arc::clone(&table.rows.get(usize::from(id.row))?.name))
+    }
+
+    fn lines(&self) -> Vec<String> {
+        match &self.hosts {
+            None => self.tables.iter().map(Table::line).collect(),
+            Some(hosts) => {
+                let (hosts, tables) = (hosts.len(), self.tables.len());
+                vec![format!(
+                    "dialect by host: {tables} tables for {hosts} hosts"
+                )]
+            }
+        }
+    }
+}
+
+/// Whether a success can be read whole before the caller has it: JSON or XML whose length is short, or not known. A
+/// stream of events has no end.
+fn is_short_and_readable(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let kind = text(CONTENT_TYPE).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.to_ascii_lowercase();
+    let readable = kind == "application/json"
+        || (kind.starts_with("application/") && kind.ends_with("+json"))
+        || kind.ends_with("/xml");
+    let length = text(CONTENT_LENGTH).map(|length| length.trim().parse::<u64>());
+    let short = length.is_none_or(|length| length.is_ok_and(|length| length <= MOST_BYTES));
+    readable && short
+}
