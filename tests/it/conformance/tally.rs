@@ -11,7 +11,6 @@ pub(super) struct Tally {
     name: String,
     total: usize,
     failures: Vec<String>,
-    is_run: bool,
 }
 
 impl Tally {
@@ -20,14 +19,6 @@ impl Tally {
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::of_text(name, &text, check),
             Err(error) => Self::unread(name, &format!("{}: {error}", path.display())),
-        }
-    }
-
-    /// The cases of a file are counted, and no more.
-    pub(super) fn not_run(folder: &Path, name: &str) -> Self {
-        Self {
-            is_run: false,
-            ..Self::of_file(folder, name, |_| Ok(()))
         }
     }
 
@@ -50,7 +41,6 @@ impl Tally {
             name: name.to_owned(),
             total: cases.len(),
             failures: failures.collect(),
-            is_run: true,
         }
     }
 
@@ -59,7 +49,6 @@ impl Tally {
             name: name.to_owned(),
             total: 0,
             failures: vec![why.to_owned()],
-            is_run: true,
         }
     }
 
@@ -76,14 +65,8 @@ fn judged(case: &Value, check: Check) -> Result<(), String> {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, total, .. } = self;
-        match self.is_run || !self.holds() {
-            true => write!(
-                f,
-                "{name} {}/{total}",
-                total.saturating_sub(self.failures.len())
-            )?,
-            false => write!(f, "{name} not run ({total} cases)")?,
-        }
+        let holding = total.saturating_sub(self.failures.len());
+        write!(f, "{name} {holding}/{total}")?;
         self.failures
             .iter()
             .try_for_each(|failure| write!(f, "\n  {failure}"))
