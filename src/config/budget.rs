@@ -3,10 +3,11 @@
 use super::block::Node;
 use super::fields::{Fields, Type, table};
 use super::schema::object;
-use super::types::{above_zero, above_zero_to, number};
+use super::types::{above_zero, above_zero_to, duration, number};
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;
 use serde_json::json;
+use std::time::Duration;
 
 const MOST_TOKENS: u32 = 1_000_000_000;
 
@@ -30,6 +31,12 @@ table! {
         /// What a retry after a timeout costs: above 0, at most the capacity. Default twice retry_cost, since a server that
         /// no longer answers in time needs rest the most.
         timeout_cost: Decimal = cost();
+        /// What a retry after a 429 costs if its call waits at the gate: 0 to the capacity. Default 0, since the gate
+        /// sends no more than the server has room for.
+        gated_cost: Decimal = number::<0, MOST_TOKENS>(), default(&0);
+        /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s: a busy client survives an
+        /// outage of that length. Default 250 ms, or no growth where the capacity is given.
+        growth: Duration = duration(), default(&"250ms");
     }
 }
 
@@ -61,7 +68,7 @@ fn read(node: &Node<'_>) -> Option<Budget> {
     if let Err(error) = read.builder().build() {
         let field = error.field().trim_start_matches("budget.");
         let of = match field {
-            "initial" | "retry_cost" | "timeout_cost" => ", which is the capacity",
+            "initial" | "retry_cost" | "timeout_cost" | "gated_cost" => ", which is the capacity",
             _ => "",
         };
         let cause = format!("{} is not allowed: {}{of}", error.given(), error.allowed());
@@ -80,12 +87,15 @@ impl Budget {
             (self.capacity, RetryBudgetBuilder::capacity),
             (self.retry_cost, RetryBudgetBuilder::retry_cost),
             (self.timeout_cost, RetryBudgetBuilder::timeout_cost),
+            (self.gated_cost, RetryBudgetBuilder::gated_cost),
         ];
+        let builder = match self.growth {
+            Some(growth) => RetryBudget::builder().growth(growth),
+            None => RetryBudget::builder(),
+        };
         of.into_iter()
             .filter_map(|(number, set)| Some((number?, set)))
-            .fold(RetryBudget::builder(), |builder, (number, set)| {
-                set(builder, number)
-            })
+            .fold(builder, |builder, (number, set)| set(builder, number))
     }
 
     /// A bucket with these numbers, which are checked when they are read.

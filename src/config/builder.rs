@@ -2,13 +2,17 @@
 
 use super::names::Names;
 use super::{ConfigErrors, Document, RetryConfig};
+use crate::budget::RetryBudget;
+use crate::policy::{ByFunction, Class, Classify, Outcome, OwnError, Reach, Verdict};
 use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Names observers and schedules from code, and loads a document that uses them.
+/// Teaches a document what code alone knows, and loads it: the document decides on limits and rules, code gives names to
+/// observers, schedules and error types, and says what outcomes mean.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct RetryConfigBuilder {
@@ -56,6 +60,74 @@ impl RetryConfigBuilder {
         self
     }
 
+    /// Gives a name to a budget, for `budget: NAME`: one that the program shares with clients outside of the document. A
+    /// budget of the same name in the document takes its place.
+    pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
+        self.names.budgets.insert(name.into(), budget);
+        self
+    }
+
+    /// A function that overrides the standard tables at every place of the document, as
+    /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
+    /// outcome to the classifier of the preset, if it has one, and to the tables. It must not panic.
+    ///
+    /// ```
+    /// use http_retry::config::{Document, RetryConfig};
+    /// use http_retry::{Class, Reach};
+    ///
+    /// // The program knows that a 409 of this API is worth a retry; the document says how many.
+    /// let document: Document = serde_json::from_str(r#"{"version": 1, "retry": {"max_attempts": 3}}"#)?;
+    /// let config = RetryConfig::builder()
+    ///     .classify(|outcome| {
+    ///         let locked = outcome.status().is_some_and(|status| status == 409);
+    ///         locked.then_some((Class::Transient, Reach::Refused))
+    ///     })
+    ///     .load(&document)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn classify<V: Into<Verdict>>(
+        self,
+        rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
+    ) -> Self {
+        self.classifier(ByFunction(move |outcome: &Outcome<'_>| {
+            rule(outcome).map(Into::into)
+        }))
+    }
+
+    /// A classifier for every place of the document; it replaces an earlier [`classify`](Self::classify).
+    pub fn classifier(mut self, classifier: impl Classify) -> Self {
+        self.names.classifier = Some(Arc::new(classifier));
+        self
+    }
+
+    /// What your own error type means, at every place of the document;
+    /// [`RetryPolicyBuilder::classify_error`](crate::RetryPolicyBuilder::classify_error) says how. For several types,
+    /// call it several times. The function must not panic.
+    pub fn classify_error<E, V>(mut self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
+    where
+        E: Error + 'static,
+        V: Into<Option<(Class, Reach)>>,
+    {
+        self.names.errors.push(OwnError::new(judge));
+        self
+    }
+
+    /// The same where the document asks for it: gives a name to what an error type means, for `classify_error: NAME`.
+    /// It comes before what [`classify_error`](Self::classify_error) says of the type.
+    pub fn error_type<E, V>(
+        mut self,
+        name: impl Into<Arc<str>>,
+        judge: impl Fn(&E) -> V + Send + Sync + 'static,
+    ) -> Self
+    where
+        E: Error + 'static,
+        V: Into<Option<(Class, Reach)>>,
+    {
+        let own = OwnError::new(judge);
+        self.names.error_types.insert(name.into(), own);
+        self
+    }
+
     /// Puts a document into force.
     ///
     /// # Errors
@@ -71,6 +143,8 @@ impl fmt::Debug for RetryConfigBuilder {
         f.debug_struct("RetryConfigBuilder")
             .field("dead_letters", &self.names.dead_letters.keys())
             .field("backoffs", &self.names.backoffs.keys())
-            .finish()
+            .field("budgets", &self.names.budgets.keys())
+            .field("error_types", &self.names.error_types.keys())
+            .finish_non_exhaustive()
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct Service {
 #[derive(Clone, Default)]
 struct LiveBudgets {
     named: BTreeMap<String, (Budget, RetryBudget)>,
+    of_code: BTreeMap<Arc<str>, RetryBudget>,
     /// Those of services that name none.
     own: BTreeMap<String, RetryBudget>,
     /// Those of hosts without a service.
@@ -59,7 +60,7 @@ impl Live {
                 names,
                 problems: &problems,
             },
-            budgets: LiveBudgets::of(&spec, before.map(|before| &before.budgets)),
+            budgets: LiveBudgets::of(&spec, names, before.map(|before| &before.budgets)),
         }
         .build();
         problems.into_errors()?;
@@ -115,7 +116,8 @@ impl Choose for Service {
 }
 
 impl LiveBudgets {
-    fn of(spec: &Spec, before: Option<&Self>) -> Self {
+    fn of(spec: &Spec, names: &Names, before: Option<&Self>) -> Self {
+        let of_code = names.budgets.clone();
         let named = spec.budgets.iter().map(|(name, numbers)| {
             let kept = before.and_then(|before| before.named.get(name));
             let kept = kept.filter(|(old, _)| old == numbers);
@@ -127,6 +129,7 @@ impl LiveBudgets {
             (name.clone(), kept.cloned().unwrap_or_default())
         });
         Self {
+            of_code,
             named: named.collect(),
             own: own.collect(),
             rest: before.map(|before| before.rest.clone()).unwrap_or_default(),
@@ -134,6 +137,7 @@ impl LiveBudgets {
     }
 
     fn named(&self, name: &str) -> Option<RetryBudget> {
-        self.named.get(name).map(|(_, budget)| budget.clone())
+        let own = self.named.get(name).map(|(_, budget)| budget);
+        own.or_else(|| self.of_code.get(name)).cloned()
     }
 }

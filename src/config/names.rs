@@ -1,7 +1,9 @@
-//! What a document can name that only code can give: observers of dead letters, and schedules.
+//! What code teaches a document: names of observers, schedules and error types, and what outcomes mean.
 
 use super::shown;
 use super::value::Value;
+use crate::budget::RetryBudget;
+use crate::policy::{Classify, Outcome, OwnError, Verdict};
 use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -16,6 +18,24 @@ type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
 pub(super) struct Names {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
     pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
+    pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
+    pub(super) error_types: BTreeMap<Arc<str>, OwnError>,
+    /// What holds at every place.
+    pub(super) errors: Vec<OwnError>,
+    pub(super) classifier: Option<Arc<dyn Classify>>,
+}
+
+/// Several classifiers, of which the first with a verdict decides.
+pub(super) struct InTurn(pub(super) Vec<Arc<dyn Classify>>);
+
+impl Classify for InTurn {
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        self.0.iter().find_map(|one| one.classify(outcome))
+    }
+
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        self.0.iter().any(|one| one.reads_body(outcome))
+    }
 }
 
 impl Names {

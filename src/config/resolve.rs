@@ -3,6 +3,7 @@
 mod checks;
 mod place;
 mod rules;
+mod taught;
 
 pub(super) use place::{Found, Place, PlaceNames};
 
@@ -146,12 +147,7 @@ impl Resolver<'_> {
         let builder = builder
             .max_gate_wait(gate.and_then(|gate| gate.wait))
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true));
-        #[cfg(feature = "llm")]
-        let builder = match value(&retry.classifier) {
-            Some(true) => builder.classifier(crate::llm::LlmClassifier::new()),
-            _ => builder,
-        };
-        builder.build().unwrap_or_else(|error| {
+        self.taught(builder, retry).build().unwrap_or_else(|error| {
             self.refused(retry, &error);
             RetryPolicy::default()
         })

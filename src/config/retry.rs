@@ -2,16 +2,20 @@
 
 mod delays;
 mod exhausted;
+mod llm;
 mod presets;
 
 pub(super) use delays::{Growth, Over};
 pub(super) use exhausted::Exhausted;
+#[cfg(feature = "llm")]
+pub(super) use llm::Kept;
+pub(super) use llm::{Hold, Truncate};
 
 use super::block::{Block, Node};
 use super::fields::{Fields, Layer, Type, table, told, told_as};
 use super::headers::header_names;
 use super::schema::{Defs, forms, not_both, object};
-use super::types::{Words, count, duration, duration_or_none, name, number, word};
+use super::types::{Words, count, duration, duration_or_none, name, names, number, word};
 use super::value::Value;
 use super::when::conditions;
 use crate::policy::{Cap, Condition, Counter, Decimal, Methods, Origin, Source};
@@ -101,6 +105,15 @@ table! { layered
         /// The budget that pays for the retries, by its name under budgets. Default: one of the service's own, or of the
         /// host's where no service matches.
         budget: Given<Arc<str>> = told(name());
+        /// What errors of the program's own types mean: a name, or a list of up to 100, that the program gives with
+        /// RetryConfig::builder().error_type(NAME, ..). Not in a rule's own block. Default none.
+        classify_error: Given<Arc<[Arc<str>]>> = told_as(names(), |names| names.join(", "));
+        /// For calls to language models: cuts the longest text of a request that is too long for the model, and sends it
+        /// again: off (default, since text of the caller is lost), head, tail or ends (what stays), or {keep, share}.
+        truncate: Given<Option<Truncate>> = told_as(llm::truncate(), llm::cut_in_words), default(&"off");
+        /// For calls to language models: holds back the start of a streamed answer until its first output, so that a stream
+        /// that begins with an error is retried: off (default), on, or {first_event_timeout}. Not in a rule's own block.
+        hold_streams: Given<Option<Hold>> = told_as(llm::hold_streams(), llm::hold_in_words), default(&"off");
         /// The gate of the service or the document.
         gate: Given<Gating> = super::document::gate(), unsaid();
         /// Whether the preset reads bodies.

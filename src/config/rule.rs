@@ -9,7 +9,7 @@ use super::fields::{Fields, Type, block, table};
 use super::headers::{headers, is_map};
 use super::retry::{RetryBlock, retry};
 use super::schema::{exactly_one, list, object, only_if, only_with, with};
-use super::types::{Words, count, duration, name, truth, word};
+use super::types::{Words, count, duration, name, read_above_zero, truth, word};
 use super::when::when;
 use crate::policy::{Action, Condition, Failover};
 use http::HeaderMap;
@@ -54,7 +54,10 @@ table! {
     /// deadline.
     Wait("wait", "A wait") {
         /// Before each attempt, above 0. Default: as long as the server asks, else the policy's backoff.
-        delay: Duration = above_zero();
+        delay: Duration = Type {
+            read: |node| read_above_zero(node, ", since a wait asks again and again"),
+            schema: duration().schema,
+        };
         /// How many waits there may be, at least 1. Default: no such limit.
         at_most: u32 = count::<1, { u32::MAX }>();
         /// How long the waits may take in all. Default: no such limit.
@@ -257,18 +260,5 @@ pub(super) fn set() -> Type<Arc<HeaderMap>> {
             read
         },
         schema: object::<Change>,
-    }
-}
-
-fn above_zero() -> Type<Duration> {
-    Type {
-        read: |node| {
-            let delay = (duration().read)(node)?;
-            if delay.is_zero() {
-                node.wrong("0s is not allowed: must be above 0, since a wait asks again and again");
-            }
-            Some(delay)
-        },
-        schema: duration().schema,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::block::Node;
 use super::fields::Type;
-use super::schema::{Defs, forms, one_or_more, text_like};
+use super::schema::{Defs, forms, list, one_or_more, text_like, with};
 use super::units;
 use super::value::Value;
 use crate::policy::Decimal;
@@ -79,6 +79,28 @@ pub(super) const fn name() -> Type<Arc<str>> {
     }
 }
 
+const MOST_NAMES: usize = 100;
+
+/// A name, or a list of names.
+pub(super) fn names() -> Type<Arc<[Arc<str>]>> {
+    Type {
+        read: |node| {
+            let names = node.one_or_more();
+            if names.len() > MOST_NAMES {
+                let cause = format!("has more than {MOST_NAMES} names");
+                node.problems.add(&node.path, &names.len(), cause);
+                return None;
+            }
+            Some(names.iter().filter_map(name().read).collect())
+        },
+        schema: |defs| {
+            let name = name_schema(defs);
+            let names = with(list(&name), json!({"maxItems": MOST_NAMES}));
+            forms([("a name", name), ("a list of names", names)])
+        },
+    }
+}
+
 pub(super) fn name_schema(defs: &mut Defs) -> Json {
     let about = "1 to 128 bytes without @, ?, =, \"://\" and \": \", since names stand in logs, metrics and errors.";
     let of = json!({"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[^@?=]*$"});
@@ -91,6 +113,16 @@ pub(super) const fn duration() -> Type<Duration> {
         read: read_duration,
         schema: duration_schema,
     }
+}
+
+/// A duration above 0; where it is not, these words say why.
+pub(super) fn read_above_zero(node: &Node<'_>, why: &str) -> Option<Duration> {
+    let duration = read_duration(node)?;
+    if duration.is_zero() {
+        node.wrong(format!("0s is not allowed: must be above 0{why}"));
+        return None;
+    }
+    Some(duration)
 }
 
 /// A duration, or the word that says that there is none.
@@ -175,7 +207,12 @@ pub(super) fn words(duration: Duration) -> String {
     }
 }
 
-fn decimal(node: &Node<'_>, least: Decimal, most: Decimal, allowed: &str) -> Option<Decimal> {
+pub(super) fn decimal(
+    node: &Node<'_>,
+    least: Decimal,
+    most: Decimal,
+    allowed: &str,
+) -> Option<Decimal> {
     let given = match node.value {
         Value::Integer(number) => u32::try_from(*number).ok().map(Decimal::from),
         Value::Float(number) => Some(Decimal::from(*number)),

@@ -165,12 +165,11 @@ impl RetryPolicyBuilder {
         E: Error + 'static,
         V: Into<Option<(Class, Reach)>>,
     {
-        self.with(|settings| {
-            settings.own_errors.push(OwnError {
-                seen: |value| value.downcast_ref::<E>().map(|error| error as _),
-                judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
-            });
-        })
+        self.own_error(OwnError::new(judge))
+    }
+
+    pub(crate) fn own_error(self, own: OwnError) -> Self {
+        self.with(|settings| settings.own_errors.push(own))
     }
 
     /// Whether a few headers that every server may send say more than its status. Default yes; no is plain HTTP.

@@ -51,6 +51,8 @@ pub use rewrite::TextCut;
 pub use scope::{Scope, ScopeName};
 pub use session::RetrySession;
 pub(crate) use session::Server;
+#[cfg(feature = "serde")]
+pub(crate) use verdict::ByFunction;
 pub use verdict::{Classify, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
@@ -147,9 +149,22 @@ struct Settings {
 
 /// What the user taught the policy about one error type.
 #[derive(Clone)]
-struct OwnError {
+pub(crate) struct OwnError {
     seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
     judge: ErrorRule,
+}
+
+impl OwnError {
+    pub(crate) fn new<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
+    where
+        E: Error + 'static,
+        V: Into<Option<(Class, Reach)>>,
+    {
+        Self {
+            seen: |value| value.downcast_ref::<E>().map(|error| error as _),
+            judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
+        }
+    }
 }
 
 impl RetryPolicy {

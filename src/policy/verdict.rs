@@ -146,7 +146,7 @@ pub trait Classify: Send + Sync + 'static {
 }
 
 /// A closure as a classifier.
-pub(super) struct ByFunction<F>(pub(super) F);
+pub(crate) struct ByFunction<F>(pub(crate) F);
 
 impl<F> Classify for ByFunction<F>
 where

@@ -15,6 +15,7 @@ mod refused;
 mod replaced;
 mod rules;
 mod secrets;
+mod taught;
 mod unknown_service;
 
 use http_retry::config::{ConfigErrors, Document, RetryConfig};

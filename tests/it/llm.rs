@@ -1,6 +1,7 @@
 //! Answers of LLM APIs on whole stacks: nothing of them is lost, and all callers wait together.
 
 mod bodies;
+mod document;
 mod gate;
 mod keys;
 mod server;

@@ -7,7 +7,7 @@ use crate::config::matching::{Matches, Matching, of_route, of_service};
 use crate::config::retry::{Gating, Given, RetryBlock, retry};
 use crate::config::rule::{ActionSpec, RuleSpec, otherwise, rules};
 use crate::config::schema::{forms, list, object, text_like};
-use crate::config::types::{Words, duration, name, word, words, words_of};
+use crate::config::types::{Words, duration, name, read_above_zero, word, words, words_of};
 use crate::config::value::Value;
 use http::Uri;
 use std::collections::BTreeSet;
@@ -67,7 +67,10 @@ table! {
     /// A gate with a limit of its own.
     GateMap("gate_map", "A gate's limit") {
         /// How long one call may wait at the gate in all, above 0; past it the call is sent all the same.
-        max_wait: Duration = max_wait(), required();
+        max_wait: Duration = Type {
+            read: |node| read_above_zero(node, "; write gate: off"),
+            schema: duration().schema,
+        }, required();
     }
 }
 
@@ -178,20 +181,6 @@ pub(in crate::config) fn gate() -> Type<Given<Gating>> {
                 ])
             })
         },
-    }
-}
-
-fn max_wait() -> Type<Duration> {
-    Type {
-        read: |node| {
-            let wait = (duration().read)(node)?;
-            if wait.is_zero() {
-                node.wrong("0s is not allowed: must be above 0; write gate: off");
-                return None;
-            }
-            Some(wait)
-        },
-        schema: duration().schema,
     }
 }
 

@@ -14,6 +14,7 @@ impl Resolver<'_> {
         if let Some(given) = &retry.budget {
             self.check_budget(given);
         }
+        self.check_error_types(retry);
         if let Some(Growth::Custom(name)) = of(&retry.backoff, |backoff| &backoff.growth) {
             if !self.names.backoffs.contains_key(&*name) {
                 self.custom(&name, retry);
@@ -59,9 +60,10 @@ impl Resolver<'_> {
     }
 
     pub(super) fn check_budget(&self, given: &Given<Arc<str>>) {
-        let budgets = &self.spec.budgets;
-        if !budgets.contains_key(&*given.value) {
-            let known = budgets.keys().map(String::as_str);
+        let (own, of_code) = (&self.spec.budgets, &self.names.budgets);
+        if !own.contains_key(&*given.value) && !of_code.contains_key(&given.value) {
+            let of_code = of_code.keys().map(|name| &**name);
+            let known = own.keys().map(String::as_str).chain(of_code);
             self.unknown(given, &given.value, "is no budget", known);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Inside, Resolver, deadline, no_deadline, of, value};
 use crate::config::block::Path;
-use crate::config::retry::{Exhausted, Growth, Over, Retry};
+use crate::config::retry::{Exhausted, Given, Growth, Over, Retry};
 use crate::config::rule::{ActionSpec, RuleSpec};
 use crate::policy::{
     Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,
@@ -63,6 +63,10 @@ impl Resolver<'_> {
         outer: &Retry,
         inside: &mut Inside<'_>,
     ) -> RetryPolicy {
+        if let Some(block) = block {
+            self.check_is_of_the_place(&block.classify_error, "classify_error");
+            self.check_is_of_the_place(&block.hold_streams, "hold_streams");
+        }
         let outer = Retry {
             retry_on: None,
             ..outer.clone()
@@ -75,11 +79,21 @@ impl Resolver<'_> {
         self.policy("rule", &retry, rules)
     }
 
+    /// An outcome is judged before a rule is asked.
+    fn check_is_of_the_place<T>(&self, given: &Option<Given<T>>, key: &str) {
+        if let Some(given) = given {
+            let cause =
+                format!("{key} has no effect in a rule: write it in the retry of the service");
+            self.wrong(given, cause);
+        }
+    }
+
     pub(super) fn rules(&self, retry: &Retry, inside: &mut Inside<'_>) -> Rules {
         let budget = value(&retry.budget).filter(|name| Some(name) != inside.budget.as_ref());
         if let Some(given) = &retry.budget {
             self.check_budget(given);
         }
+        self.check_error_types(retry);
         inside.names.budgets.extend(budget.clone());
         let delays = &retry.retry_after;
         let ignores = of(delays, |delays| &delays.ignored).unwrap_or_default();

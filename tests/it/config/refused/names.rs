@@ -8,6 +8,11 @@ fn a_name_must_be_there() {
 }
 
 #[test]
+fn what_only_code_can_give_must_be_given() {
+    check(OF_CODE);
+}
+
+#[test]
 fn no_way_leads_back_to_where_it_began() {
     check(CIRCLES);
 }
@@ -86,6 +91,25 @@ const NAMES: &[Case] = &[
         "retry: {backoff: {custom: squares}}",
         &[
             r#"retry.backoff.custom: "squares" is no custom backoff of this program: there are none"#,
+        ],
+    ),
+];
+
+const OF_CODE: &[Case] = &[
+    (
+        "retry: {classify_error: [mine]}",
+        &[r#"retry.classify_error: "mine" is no error type of this program: there are none"#],
+    ),
+    (
+        "policies: {gentle: {classify_error: mine}}",
+        &[
+            r#"policies.gentle.classify_error: "mine" is no error type of this program: there are none"#,
+        ],
+    ),
+    (
+        "rules: [{when: 500, retry: {hold_streams: on}}]",
+        &[
+            "rules[0].retry.hold_streams: hold_streams has no effect in a rule: write it in the retry of the service",
         ],
     ),
 ];

@@ -121,6 +121,28 @@ const NUMBERS: &[Case] = &[
         ],
     ),
     (
+        "budgets: {shared: {capacity: 2, gated_cost: 3}}",
+        &["budgets.shared.gated_cost: 3 is not allowed: must be 0 to 2, which is the capacity"],
+    ),
+    (
+        "budgets: {shared: {growth: 250}}",
+        &["budgets.shared.growth: 250 has no unit: write 250ms or 250s"],
+    ),
+    (
+        "retry: {truncate: {share: 1}}",
+        &["retry.truncate.share: 1 is not allowed: must be above 0 and below 1"],
+    ),
+    (
+        "retry: {truncate: {share: 0}}",
+        &["retry.truncate.share: 0 is not allowed: must be above 0 and below 1"],
+    ),
+    (
+        "retry: {hold_streams: {first_event_timeout: 0s}}",
+        &[
+            "retry.hold_streams.first_event_timeout: 0s is not allowed: must be above 0; write hold_streams: off",
+        ],
+    ),
+    (
         "budgets: {shared: {retry_cost: 0}}",
         &["budgets.shared.retry_cost: 0 is not allowed: must be above 0, up to the capacity"],
     ),

@@ -61,6 +61,16 @@ const WORDS: &[Case] = &[
         &[r#"retry.cap: "befor" is not known: did you mean before?"#],
     ),
     (
+        "retry: {truncate: middle}",
+        &[
+            r#"retry.truncate: "middle" is not known: known are off, head, tail, ends, {keep: tail, share: 0.5}"#,
+        ],
+    ),
+    (
+        "retry: {hold_streams: true}",
+        &["retry.hold_streams: true is not one of on, off, {first_event_timeout: 2m}"],
+    ),
+    (
         "retry: {methods: idempotnt}",
         &[r#"retry.methods: "idempotnt" is not known: did you mean idempotent?"#],
     ),

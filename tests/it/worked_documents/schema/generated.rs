@@ -113,6 +113,18 @@ fn retry_keys() -> Keys {
             ])),
         ),
         ("cap", one_of(json!(["both", "before", "after"]))),
+        (
+            "truncate",
+            one_of(json!([
+                "off", "tail", {"keep": "ends", "share": 0.5}, {"share": 0.25}, {}
+            ])),
+        ),
+        (
+            "hold_streams",
+            one_of(json!([
+                "on", "off", {"first_event_timeout": "2m"}, {"first_event_timeout": "none"}, {}
+            ])),
+        ),
         ("retry_on", list_of(when(), 2)),
         ("stop_on", list_of(when(), 2)),
         (

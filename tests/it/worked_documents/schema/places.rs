@@ -54,6 +54,8 @@ fn places() -> Vec<(&'static str, Value)> {
         ("/$defs/jitter_interval", retry("jitter")),
         ("/$defs/server_delays", retry("retry_after")),
         ("/$defs/exhausted", retry("on_exhausted")),
+        ("/$defs/truncate_map", retry("truncate")),
+        ("/$defs/hold_streams_map", retry("hold_streams")),
         (
             "/$defs/response",
             root("retry", json!({"on_exhausted": {"respond": {"zzz": 1}}})),
@@ -119,6 +121,12 @@ fn the_words_of_the_schema_are_those_of_the_loader() {
         ("/$defs/retry_map/properties/backoff", "retry.backoff"),
         ("/$defs/retry_map/properties/jitter", "retry.jitter"),
         ("/$defs/retry_map/properties/cap", "retry.cap"),
+        ("/$defs/retry_map/properties/truncate", "retry.truncate"),
+        ("/$defs/truncate_map/properties/keep", "retry.truncate.keep"),
+        (
+            "/$defs/retry_map/properties/hold_streams",
+            "retry.hold_streams",
+        ),
         (
             "/$defs/retry_map/properties/retry_after",
             "retry.retry_after",
