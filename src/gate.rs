@@ -116,6 +116,12 @@ impl Gate {
         self.but(|options| options.sharing.by_text(key))
     }
 
+    /// Whether the name of a host is all that tells its gate from others.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn is_per_host(&self) -> bool {
+        self.0.options.sharing.is_per_host()
+    }
+
     /// The gate that a call uses.
     pub(crate) fn key(&self, call: &GatedCall<'_>) -> GateKey {
         self.0.options.sharing.key(call)

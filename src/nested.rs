@@ -70,18 +70,17 @@ impl AttemptMark {
         self.repeats
     }
 
-    /// Polls a part of the attempt, which this layer makes.
+    /// A part of the attempt, which this layer makes, is polled until the guard is dropped.
     #[inline]
-    pub(crate) fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
-        if !self.repeats {
-            return poll();
-        }
-        let within = Within::new(layer);
-        let polled = poll();
-        if within.redirected() {
-            self.redirected.store(true, Ordering::Relaxed);
-        }
-        polled
+    pub(crate) fn polled(&self, layer: LayerId) -> Option<Within<'_>> {
+        self.repeats.then(|| Within::new(self, layer))
+    }
+
+    /// Polls a part of the attempt.
+    #[cfg(test)]
+    fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
+        let _within = self.polled(layer);
+        poll()
     }
 
     /// Whether the client has followed a redirect where this attempt was polled.
@@ -97,30 +96,32 @@ impl AttemptMark {
 }
 
 /// The mark is set until this is dropped.
-struct Within {
+pub(crate) struct Within<'a> {
+    mark: &'a AttemptMark,
     before: Polled,
 }
 
-impl Within {
-    fn new(layer: LayerId) -> Self {
+impl<'a> Within<'a> {
+    #[inline]
+    fn new(mark: &'a AttemptMark, layer: LayerId) -> Self {
         let before = POLLED.get();
         POLLED.set(Polled {
             outermost: before.outermost.or(Some(layer)),
             redirected: false,
         });
-        Self { before }
-    }
-
-    fn redirected(&self) -> bool {
-        POLLED.get().redirected
+        Self { mark, before }
     }
 }
 
-impl Drop for Within {
+impl Drop for Within<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let redirected = self.before.redirected || POLLED.get().redirected;
+        let redirected = POLLED.get().redirected;
+        if redirected {
+            self.mark.redirected.store(true, Ordering::Relaxed);
+        }
         POLLED.set(Polled {
-            redirected,
+            redirected: self.before.redirected || redirected,
             ..self.before
         });
     }

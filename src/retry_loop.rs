@@ -36,14 +36,14 @@ pub(crate) struct FirstAttempt<T: Transport> {
     pub(crate) result: Outcomes<T>,
     /// What the policy's own classifier has said of it.
     pub(crate) said: Option<Verdict>,
-    pub(crate) saved: Option<Saved<T>>,
+    pub(crate) saved: Option<Box<Saved<T>>>,
     pub(crate) mark: AttemptMark,
     pub(crate) started: Duration,
 }
 
 /// What came of the wait before a retry.
 enum Waited<T: Transport> {
-    Send(T::Request, Option<Saved<T>>),
+    Send(T::Request, Option<Box<Saved<T>>>),
     GiveBack(Outcomes<T>, StopReason),
 }
 
@@ -144,7 +144,7 @@ impl<T: Transport> Call<T> {
         ready.map_err(|error| (Err(error), StopReason::NotReady))
     }
 
-    async fn attempt(&mut self, request: T::Request, saved: Option<Saved<T>>) -> Step<T> {
+    async fn attempt(&mut self, request: T::Request, saved: Option<Box<Saved<T>>>) -> Step<T> {
         let Self {
             transport,
             progress,
@@ -173,7 +173,7 @@ impl<T: Transport> Call<T> {
     async fn judge(
         &mut self,
         (result, said): (Outcomes<T>, Option<Verdict>),
-        saved: Option<Saved<T>>,
+        saved: Option<Box<Saved<T>>>,
         until: Option<Duration>,
     ) -> Step<T> {
         let Self {
@@ -182,7 +182,7 @@ impl<T: Transport> Call<T> {
         } = &mut *self;
         let request = progress.session.request();
         let of = (&result, request.as_deref());
-        let outcome = progress.unread(transport, of, saved.as_ref());
+        let outcome = progress.unread(transport, of, saved.as_deref());
         let (known, needs) = progress.needs(outcome, said);
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
@@ -197,7 +197,7 @@ impl<T: Transport> Call<T> {
         &mut self,
         planned: Planned,
         last: Option<Outcomes<T>>,
-        mut saved: Saved<T>,
+        mut saved: Box<Saved<T>>,
     ) -> Waited<T> {
         let Planned { paid, due } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
@@ -237,7 +237,7 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    fn next_attempt(&mut self, saved: Saved<T>) -> Waited<T> {
+    fn next_attempt(&mut self, saved: Box<Saved<T>>) -> Waited<T> {
         self.progress.recorder.retry_sent();
         let last = !self.progress.session.may_retry();
         let (request, saved) = T::Request::again(saved, last);
@@ -252,7 +252,7 @@ impl<T: Transport> Call<T> {
         T::Request::amend(saved, plan.set.as_deref(), way);
         let (_, before) = moved?;
         if let Some((headers, extensions)) = T::Request::head(saved) {
-            self.progress.comes_to_the_gate(headers, extensions);
+            self.progress.comes_to_the_gate(&headers, extensions);
         }
         Some(before)
     }
@@ -325,6 +325,13 @@ async fn marked<F: Future>(
     layer: LayerId,
     send: impl FnOnce() -> F,
 ) -> F::Output {
-    let mut attempt = pin!(mark.around(layer, send));
-    poll_fn(|cx| mark.around(layer, || Pin::as_mut(&mut attempt).poll(cx))).await
+    let within = mark.polled(layer);
+    let attempt = send();
+    drop(within);
+    let mut attempt = pin!(attempt);
+    poll_fn(|cx| {
+        let _within = mark.polled(layer);
+        Pin::as_mut(&mut attempt).poll(cx)
+    })
+    .await
 }

@@ -12,6 +12,7 @@ use crate::retry_loop::{Call, Progress, Repeat, Transport};
 use crate::route::{Head, Rebase};
 use crate::runtime::Runtime;
 use http::{Extensions, HeaderMap};
+use std::borrow::Cow;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -256,12 +257,12 @@ impl<E: 'static> Judge<E> for ByPolicy {
 impl Repeat for () {
     type Saved = ();
 
-    fn save(self, _: usize) -> ((), Option<()>) {
-        ((), Some(()))
+    fn save(self, _: usize) -> ((), Option<Box<()>>) {
+        ((), Some(Box::new(())))
     }
 
-    fn again((): (), _: bool) -> ((), Option<()>) {
-        ((), Some(()))
+    fn again(saved: Box<()>, _: bool) -> ((), Option<Box<()>>) {
+        ((), Some(saved))
     }
 
     fn can_resend((): &(), _: bool) -> bool {
@@ -270,7 +271,7 @@ impl Repeat for () {
 
     fn next_in_turn((): &mut ()) {}
 
-    fn head((): &()) -> Option<(&HeaderMap, Option<&Extensions>)> {
+    fn head((): &()) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
         None
     }
 

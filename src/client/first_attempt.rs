@@ -1,7 +1,7 @@
 //! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
 
 use super::options::{Admitted, RequestOptions, facts, give_key, line};
-use super::{Answer, Resend};
+use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
 use crate::gate::Admission;
 use crate::nested::AttemptMark;
@@ -18,7 +18,7 @@ pub(crate) struct StartedRequest<Q: Resend> {
     pub(crate) route: Arc<Route>,
     pub(crate) mark: AttemptMark,
     options: RequestOptions,
-    saved: Option<Q::Saved>,
+    saved: Option<Box<Q::Saved>>,
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
     started: Duration,
@@ -73,12 +73,12 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         answer: Option<&A>,
     ) -> Result<(), Option<Verdict>> {
         let answer = answer.ok_or(None)?;
-        let request = || self.saved.as_ref().map(Q::head).map(line);
+        let request = || self.saved.as_deref().map(line);
         self.route
             .succeeds(answer.status(), answer.headers(), request)?;
         if self.mark.repeats() {
             self.route.deposit(self.started);
-            let asked = self.saved.as_ref().map(Q::head).and_then(Q::url);
+            let asked = self.saved.as_deref().and_then(HasHead::url);
             let redirects = &admitted.engine.redirects;
             redirects.check(&self.mark, asked.zip(answer.url()));
         }
@@ -112,8 +112,8 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         admission: Option<Admission>,
         (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
     ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
-        let request = self.saved.as_ref().map(Q::head);
-        let facts = request.map(facts).or(self.unkept);
+        let request = self.saved.as_deref();
+        let facts = request.map(|request| facts(request)).or(self.unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
         let way = (engine, self.route);
         let mut progress = self.options.progress(way, request, facts, self.started);

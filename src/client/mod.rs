@@ -21,6 +21,8 @@ pub(crate) mod resend;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod retry_body;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
+mod saved_headers;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod saved_request;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -33,3 +35,5 @@ pub use self::{
 
 #[cfg(feature = "tower")]
 pub(crate) use of_reqwest::is_of_reqwest;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use resend::HasHead;

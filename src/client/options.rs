@@ -1,7 +1,7 @@
 //! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
 
 use super::error_chain::{is_of_reqwest, outcome_of};
-use super::{Answer, Resend};
+use super::{Answer, HasHead, Resend};
 use crate::engine::{Engine, Routes};
 use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place};
 use crate::nested::{AttemptMark, is_inside};
@@ -14,7 +14,7 @@ use crate::report::{ReportRecorder, ReportSlot, Subject};
 use crate::retry_loop::{Progress, RequestHead};
 use crate::route::{Head, Route};
 use crate::server_hints::tells_of_a_quota;
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl RequestOptions {
         Self {
             slot: extensions.get().cloned(),
             nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
-            own: own.cloned().map(Box::new),
+            own: own.map(|own| Box::new(own.clone())),
         }
     }
 
@@ -89,12 +89,12 @@ impl RequestOptions {
     }
 
     /// Lets the first attempt go at once, where the gate has nothing to decide or there is none.
-    #[inline]
-    pub(crate) fn enter<E: Deref<Target = Engine>, Q: Resend>(
+    #[inline(always)]
+    pub(crate) fn enter<E: Deref<Target = Engine>>(
         &self,
         engine: E,
         route: &Route,
-        request: &Q,
+        request: &impl HasHead,
         now: Duration,
     ) -> Result<Admitted<E>, E> {
         let aside = self.nested || self.own.as_ref().is_some_and(|own| own.off);
@@ -104,19 +104,14 @@ impl RequestOptions {
                 place: None,
             });
         }
-        let authority = request.authority();
-        let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
-        match engine.gate.enter(key, now) {
-            Ok(place) => Ok(Admitted { engine, place }),
-            Err(NotIdle) => Err(engine),
-        }
+        enter_gate(engine, request, now)
     }
 
     /// The start of a request's way; the request itself, or a copy, names its service.
-    pub(crate) fn progress<Q: Resend>(
+    pub(crate) fn progress<H: HasHead>(
         &self,
         (engine, route): (Arc<Engine>, Arc<Route>),
-        request: Option<&Q>,
+        request: Option<&H>,
         facts: RequestFacts,
         started: Duration,
     ) -> Progress {
@@ -157,8 +152,8 @@ impl RequestOptions {
         }
     }
 
-    fn subject<Q: Resend>(&self, route: &Route, request: Option<&Q>) -> Subject {
-        let authority = request.and_then(Q::authority);
+    fn subject(&self, route: &Route, request: Option<&impl HasHead>) -> Subject {
+        let authority = request.and_then(HasHead::authority);
         let authority = authority.map_or_else(Arc::default, Arc::from);
         let named = self.own.as_ref().and_then(|own| own.service.clone());
         let named = route.service.clone().or(named);
@@ -213,12 +208,28 @@ impl<E: Deref<Target = Engine>> Drop for Admitted<E> {
     }
 }
 
-fn gate_key<Q: Resend>(engine: &Engine, authority: &str, request: &Q) -> GateKey {
+fn enter_gate<E: Deref<Target = Engine>>(
+    engine: E,
+    request: &impl HasHead,
+    now: Duration,
+) -> Result<Admitted<E>, E> {
+    let authority = request.authority();
+    let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
+    match engine.gate.enter(key, now) {
+        Ok(place) => Ok(Admitted { engine, place }),
+        Err(NotIdle) => Err(engine),
+    }
+}
+
+fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
+    if engine.gate.is_per_host() {
+        return engine.gate.key_of(authority);
+    }
     engine.gate.key(&GatedCall::new(
         authority,
         request.method(),
         request.path(),
-        (request.headers(), request.extensions()),
+        (&request.header_map(), request.extensions()),
     ))
 }
 
@@ -232,19 +243,17 @@ pub(crate) fn give_key<Q: Resend>(engine: &Engine, request: &mut Q) {
 }
 
 /// What an outcome is about.
-pub(crate) fn line<Q: Resend>(request: &Q) -> RequestLine {
+pub(crate) fn line(request: &impl HasHead) -> RequestLine {
     let authority = request.authority();
     let authority = authority.map_or_else(Arc::default, Arc::from);
-    RequestLine::of(
-        (request.method(), authority),
-        request.path(),
-        request.headers(),
-    )
+    let by_key = RequestFacts::by_first_values(&Method::POST, |name| request.value(name));
+    RequestLine::of((request.method(), authority), request.path(), by_key)
 }
 
 /// What the server must know of the request.
-pub(crate) fn facts<Q: Resend>(request: &Q) -> RequestFacts {
-    RequestFacts::of(request.method(), request.headers())
+#[inline]
+pub(crate) fn facts(request: &impl HasHead) -> RequestFacts {
+    RequestFacts::by_first_values(request.method(), |name| request.value(name))
 }
 
 /// Writes which attempt this is, where the server is to know; a request with too many headers goes without.
@@ -256,13 +265,13 @@ pub(crate) fn number<Q: Resend>(header: Option<&HeaderName>, request: &mut Q, at
     }
 }
 
-fn head<Q: Resend>(request: &Q) -> Box<RequestHead> {
+fn head(request: &impl HasHead) -> Box<RequestHead> {
     let uri = request.uri().into_owned();
     Box::new(RequestHead {
         method: request.method().clone(),
         at: uri.parse().ok(),
         uri,
-        headers: request.headers().clone(),
+        headers: request.header_map().into_owned(),
         credentials: Vec::new(),
     })
 }
@@ -283,18 +292,18 @@ pub(crate) fn http_outcome<'a, A: Answer, E: 'static>(
 
 /// What an HTTP attempt shows of redirects; its client may follow them, or only where an error says that it is one that
 /// does.
-pub(crate) fn http_trail<'a, A: Answer, E: 'static, Q: Resend>(
+pub(crate) fn http_trail<'a, A: Answer, E: 'static>(
     may_follow: bool,
     policy: &RetryPolicy,
-    request: Option<&'a Q>,
+    request: Option<&'a impl HasHead>,
     result: Option<&'a Result<A::Kept, E>>,
 ) -> Trail<'a> {
     let error = result.and_then(|result| result.as_ref().err());
     let answer = result.and_then(|result| result.as_ref().ok());
-    let asked = request.and_then(Q::url);
+    let asked = request.and_then(HasHead::url);
     Trail {
         may_follow: may_follow || error.is_some_and(|error| is_of_reqwest(policy, error)),
-        path: request.map(Q::path),
+        path: request.map(HasHead::path),
         urls: asked.zip(answer.and_then(A::url_of)),
     }
 }

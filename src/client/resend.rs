@@ -32,18 +32,6 @@ pub trait Replay: Sized {
     /// A copy of the whole unread body; `None` if there cannot be one.
     fn replay(&self) -> Option<Self>;
 
-    /// A copy of a request with this body.
-    #[doc(hidden)]
-    fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
-        let mut copy = http::Request::new(request.body().replay()?);
-        *copy.method_mut() = request.method().clone();
-        *copy.uri_mut() = request.uri().clone();
-        *copy.version_mut() = request.version();
-        *copy.headers_mut() = request.headers().clone();
-        *copy.extensions_mut() = request.extensions().clone();
-        Some(copy)
-    }
-
     /// Whether this copy is still whole, after an attempt that was answered before it read all of the body, or after
     /// any other.
     fn can_replay(&self, early: bool) -> bool {
@@ -82,10 +70,6 @@ impl<B: Clone + http_body::Body + 'static> Replay for B {
     #[inline]
     fn measure(&self) -> Measure {
         Measure::of(self)
-    }
-
-    fn replay_request(request: &http::Request<Self>) -> Option<http::Request<Self>> {
-        Some(request.clone())
     }
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
@@ -141,34 +125,13 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
     }
 }
 
-/// A request that can be sent a second time.
-///
-/// `http::Request<B>` implements it for every body that is [`Replay`], and so does `reqwest::Request` with the
-/// `reqwest` feature. You cannot implement it outside of this crate.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a request that can be sent a second time",
-    note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
-            `http_retry::ReplayBody`, or for which it has a `copy_body`; and `reqwest::Request` with the feature \
-            `reqwest`"
-)]
-pub trait Resend: Sized + sealed::Sealed {
-    /// What later attempts are made of.
-    type Saved: Send;
-
+/// The head of a request, or of the copy that is kept of one.
+pub trait HasHead {
     /// The request's method.
     fn method(&self) -> &Method;
 
-    /// The request's headers.
-    fn headers(&self) -> &HeaderMap;
-
-    /// The request's headers to write to.
-    fn headers_mut(&mut self) -> &mut HeaderMap;
-
     /// Host and port that the request goes to, without user info and without the scheme's default port.
     fn authority(&self) -> Option<Cow<'_, str>>;
-
-    /// The scheme that the request's URI names.
-    fn scheme(&self) -> Option<&str>;
 
     /// The path that the request goes to, without its query.
     fn path(&self) -> &str;
@@ -181,10 +144,40 @@ pub trait Resend: Sized + sealed::Sealed {
         None
     }
 
+    /// The first value of a header, by its name in lower case.
+    fn value(&self, name: &str) -> Option<&[u8]>;
+
+    /// All headers, which a copy makes anew.
+    fn header_map(&self) -> Cow<'_, HeaderMap>;
+
     /// The request's extensions, if they are public.
     fn extensions(&self) -> Option<&Extensions> {
         None
     }
+}
+
+/// A request that can be sent a second time.
+///
+/// `http::Request<B>` implements it for every body that is [`Replay`], and so does `reqwest::Request` with the
+/// `reqwest` feature. You cannot implement it outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a request that can be sent a second time",
+    note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
+            `http_retry::ReplayBody`, or for which it has a `copy_body`; and `reqwest::Request` with the feature \
+            `reqwest`"
+)]
+pub trait Resend: HasHead + Sized + sealed::Sealed {
+    /// What later attempts are made of.
+    type Saved: HasHead + Send;
+
+    /// The scheme that the request's URI names.
+    fn scheme(&self) -> Option<&str>;
+
+    /// The request's headers.
+    fn headers(&self) -> &HeaderMap;
+
+    /// The request's headers to write to.
+    fn headers_mut(&mut self) -> &mut HeaderMap;
 
     /// The request's extensions to write to, if they are public.
     fn extensions_mut(&mut self) -> Option<&mut Extensions> {
@@ -193,20 +186,17 @@ pub trait Resend: Sized + sealed::Sealed {
 
     /// The request, and what later attempts are made of, if there can be any. Records at most this many bytes of a
     /// stream, unless the body has its own limit.
-    fn save(mut self, recorded: usize) -> (Self, Option<Self::Saved>) {
+    fn save(mut self, recorded: usize) -> (Self, Option<Box<Self::Saved>>) {
         let saved = self.save_in_place(recorded);
         (self, saved)
     }
 
     /// The same, with the request in place.
     #[doc(hidden)]
-    fn save_in_place(&mut self, recorded: usize) -> Option<Self::Saved>;
+    fn save_in_place(&mut self, recorded: usize) -> Option<Box<Self::Saved>>;
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(saved: Self::Saved, last: bool) -> (Self, Option<Self::Saved>);
-
-    /// The head of the request, as part of a saved request.
-    fn head(saved: &Self::Saved) -> &Self;
+    fn again(saved: Box<Self::Saved>, last: bool) -> (Self, Option<Box<Self::Saved>>);
 
     /// Whether the body is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
@@ -229,11 +219,11 @@ pub trait Resend: Sized + sealed::Sealed {
 impl<Q: Resend + Send + 'static> Repeat for Q {
     type Saved = Q::Saved;
 
-    fn save(self, recorded: usize) -> (Self, Option<Q::Saved>) {
+    fn save(self, recorded: usize) -> (Self, Option<Box<Q::Saved>>) {
         Resend::save(self, recorded)
     }
 
-    fn again(saved: Q::Saved, last: bool) -> (Self, Option<Q::Saved>) {
+    fn again(saved: Box<Q::Saved>, last: bool) -> (Self, Option<Box<Q::Saved>>) {
         Resend::again(saved, last)
     }
 
@@ -245,9 +235,8 @@ impl<Q: Resend + Send + 'static> Repeat for Q {
         <Q as Resend>::next_in_turn(saved);
     }
 
-    fn head(saved: &Q::Saved) -> Option<(&HeaderMap, Option<&Extensions>)> {
-        let head = <Q as Resend>::head(saved);
-        Some((head.headers(), head.extensions()))
+    fn head(saved: &Q::Saved) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
+        Some((saved.header_map(), saved.extensions()))
     }
 
     fn amend(saved: &mut Q::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
@@ -278,10 +267,12 @@ pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
 
 /// Whether this many bytes are all of a body whose length the head gives: a client sends no more of it, and so never
 /// sees its end.
-pub(super) fn is_told_length(headers: &HeaderMap, read: Option<u64>) -> bool {
-    let told = headers.get(http::header::CONTENT_LENGTH);
-    let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
-    told.is_some() && told == read
+pub(super) fn is_told_length(head: &impl HasHead, read: Option<u64>) -> bool {
+    let told = || {
+        let told = head.value("content-length")?;
+        std::str::from_utf8(told).ok()?.parse().ok()
+    };
+    read.is_some_and(|read| told() == Some(read))
 }
 
 #[cfg(test)]

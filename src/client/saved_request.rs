@@ -4,42 +4,33 @@
 mod of_reqwest;
 
 use super::measure::Measure;
-use super::resend::{Replay, Resend, is_told_length, set};
+use super::resend::{HasHead, Replay, Resend, is_told_length, set};
+use super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
 use crate::route::{Rebase, public_authority};
-use http::{Extensions, HeaderMap, Method};
+use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version};
 use std::borrow::Cow;
 
 /// What later attempts of an `http::Request` are made of.
 pub struct SavedRequest<B> {
-    request: http::Request<B>,
+    method: Method,
+    uri: Uri,
+    version: Version,
+    headers: SavedHeaders,
+    extensions: Extensions,
+    body: B,
     /// What the body measured before the first attempt.
     first: Measure,
 }
 
 #[diagnostic::do_not_recommend]
-impl<B: Replay + Send> Resend for http::Request<B> {
-    type Saved = SavedRequest<B>;
-
+impl<B> HasHead for http::Request<B> {
     fn method(&self) -> &Method {
         self.method()
     }
 
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
-    }
-
-    fn headers_mut(&mut self) -> &mut HeaderMap {
-        self.headers_mut()
-    }
-
     fn authority(&self) -> Option<Cow<'_, str>> {
-        let host = || self.headers().get(http::header::HOST)?.to_str().ok();
-        public_authority(self.uri(), host)
-    }
-
-    fn scheme(&self) -> Option<&str> {
-        self.uri().scheme_str()
+        authority(self, self.uri())
     }
 
     fn path(&self) -> &str {
@@ -50,8 +41,63 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         Cow::Owned(self.uri().to_string())
     }
 
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.headers().get(name).map(HeaderValue::as_bytes)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Cow::Borrowed(self.headers())
+    }
+
     fn extensions(&self) -> Option<&Extensions> {
         Some(self.extensions())
+    }
+}
+
+impl<B> HasHead for SavedRequest<B> {
+    fn method(&self) -> &Method {
+        &self.method
+    }
+
+    fn authority(&self) -> Option<Cow<'_, str>> {
+        authority(self, &self.uri)
+    }
+
+    fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    fn uri(&self) -> Cow<'_, str> {
+        Cow::Owned(self.uri.to_string())
+    }
+
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.headers.value(name)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Cow::Owned(self.headers.to_map())
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        Some(&self.extensions)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<B: Replay + Send> Resend for http::Request<B> {
+    type Saved = SavedRequest<B>;
+
+    fn scheme(&self) -> Option<&str> {
+        self.uri().scheme_str()
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.headers()
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        self.headers_mut()
     }
 
     fn extensions_mut(&mut self) -> Option<&mut Extensions> {
@@ -59,57 +105,90 @@ impl<B: Replay + Send> Resend for http::Request<B> {
     }
 
     #[inline]
-    fn save_in_place(&mut self, _: usize) -> Option<SavedRequest<B>> {
+    fn save_in_place(&mut self, _: usize) -> Option<Box<SavedRequest<B>>> {
         let first = self.body().measure();
-        let request = B::replay_request(self)?;
-        Some(SavedRequest { request, first })
+        Some(Box::new(SavedRequest {
+            body: self.body().replay()?,
+            method: self.method().clone(),
+            uri: self.uri().clone(),
+            version: self.version(),
+            headers: SavedHeaders::of(self.headers()),
+            extensions: self.extensions().clone(),
+            first,
+        }))
     }
 
-    fn again(saved: SavedRequest<B>, last: bool) -> (Self, Option<SavedRequest<B>>) {
-        let SavedRequest { request, first } = saved;
+    fn again(saved: Box<SavedRequest<B>>, last: bool) -> (Self, Option<Box<SavedRequest<B>>>) {
         let later = match last {
             true => None,
-            false => B::replay_request(&request),
+            false => saved.copy(),
         };
-        let later = later.map(|request| SavedRequest { request, first });
-        (request, later)
-    }
-
-    fn head(saved: &SavedRequest<B>) -> &Self {
-        &saved.request
+        (saved.into_request(), later)
     }
 
     fn can_resend(saved: &SavedRequest<B>, answered: bool) -> bool {
-        let SavedRequest { request, first } = saved;
-        let body = request.body();
-        first.is_still(body.measure())
-            && body.can_replay(answered && !is_told_length(request.headers(), body.bytes_read()))
+        let body = &saved.body;
+        saved.first.is_still(body.measure())
+            && body.can_replay(answered && !is_told_length(saved, body.bytes_read()))
     }
 
     fn next_in_turn(saved: &mut SavedRequest<B>) {
-        saved.request.body_mut().next_in_turn();
+        saved.body.next_in_turn();
     }
 
     fn amend(saved: &mut SavedRequest<B>, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
-        let request = &mut saved.request;
-        if let Some((way, uri)) = way.and_then(|way| Some((way, way.of(request.uri())?))) {
-            let before = std::mem::replace(request.uri_mut(), uri);
-            way.leave_behind(request.headers_mut(), &before);
+        let way = way.and_then(|way| Some((way, way.of(&saved.uri)?)));
+        if headers.is_none() && way.is_none() {
+            return;
         }
-        set(request.headers_mut(), headers);
+        saved.headers.change(|map| {
+            if let Some((way, uri)) = way {
+                let before = std::mem::replace(&mut saved.uri, uri);
+                way.leave_behind(map, &before);
+            }
+            set(map, headers);
+        });
     }
 
     fn rewrite(saved: &mut SavedRequest<B>, with: &mut RewriteWith<'_>) -> bool {
-        let SavedRequest { request, first } = saved;
-        let mut headers = request.headers().clone();
-        let body = request.body_mut();
-        let changed = body.rewrite(&mut |body| with(&mut headers, body));
+        let mut headers = saved.headers.to_map();
+        let changed = saved.body.rewrite(&mut |body| with(&mut headers, body));
         if changed {
-            *first = body.measure();
-            *request.headers_mut() = headers;
+            saved.first = saved.body.measure();
+            saved.headers = SavedHeaders::of(&headers);
         }
         changed
     }
+}
+
+impl<B: Replay> SavedRequest<B> {
+    fn copy(&self) -> Option<Box<Self>> {
+        Some(Box::new(Self {
+            body: self.body.replay()?,
+            method: self.method.clone(),
+            uri: self.uri.clone(),
+            version: self.version,
+            headers: self.headers.clone(),
+            extensions: self.extensions.clone(),
+            first: self.first,
+        }))
+    }
+
+    fn into_request(self) -> http::Request<B> {
+        let mut request = http::Request::new(self.body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.uri;
+        *request.version_mut() = self.version;
+        *request.headers_mut() = self.headers.to_map();
+        *request.extensions_mut() = self.extensions;
+        request
+    }
+}
+
+/// Host and port that the URI names, or the `host` header.
+fn authority<'a>(head: &'a impl HasHead, uri: &'a Uri) -> Option<Cow<'a, str>> {
+    let host = || std::str::from_utf8(head.value("host")?).ok();
+    public_authority(uri, || host().filter(|host| host.is_ascii()))
 }
 
 #[cfg(test)]
@@ -154,7 +233,7 @@ mod tests {
             .unwrap();
         request.extensions_mut().insert(7_u8);
         let (request, copy) = request.save(0);
-        let copy = copy.unwrap().request;
+        let (copy, _) = <http::Request<String>>::again(copy.unwrap(), true);
         assert_eq!(
             (copy.method(), copy.uri()),
             (request.method(), request.uri())

@@ -83,6 +83,12 @@ impl Sharing {
         self.by = By::Text(Arc::new(key));
     }
 
+    /// Whether the name of a host tells everything.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(super) fn is_per_host(&self) -> bool {
+        matches!(self.by, By::Host)
+    }
+
     /// Which gate a call has.
     pub(super) fn key(&self, call: &GatedCall<'_>) -> GateKey {
         let mut hasher = self.hasher.build_hasher();

@@ -1,6 +1,8 @@
 //! What a decision needs to know about a request.
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
+
+const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 
 /// What a decision needs to know about a request: whether it may be processed twice, and whether it can be sent twice.
 ///
@@ -29,9 +31,24 @@ impl RequestFacts {
     /// RFC 9110 section 9.2.2; RFC 10008 (QUERY); draft-ietf-httpapi-idempotency-key-header.
     #[must_use]
     pub fn of(method: &Method, headers: &HeaderMap) -> Self {
+        Self::by_first_values(method, |name| headers.get(name).map(HeaderValue::as_bytes))
+    }
+
+    /// The same, by a function that finds the first value of a header.
+    #[inline]
+    pub(crate) fn by_first_values<'a>(
+        method: &Method,
+        first_value: impl Fn(&'static str) -> Option<&'a [u8]>,
+    ) -> Self {
         let by_method = method.is_idempotent() || method.as_str() == "QUERY";
+        let has_key = || {
+            IDEMPOTENCY_KEYS
+                .into_iter()
+                .filter_map(first_value)
+                .any(|value| !value.trim_ascii().is_empty())
+        };
         Self {
-            idempotent: by_method || has_idempotency_key(headers),
+            idempotent: by_method || has_key(),
             by_method,
             replayable: true,
         }
@@ -75,11 +92,4 @@ impl RequestFacts {
     pub fn is_replayable(&self) -> bool {
         self.replayable
     }
-}
-
-fn has_idempotency_key(headers: &HeaderMap) -> bool {
-    ["idempotency-key", "x-idempotency-key"]
-        .into_iter()
-        .filter_map(|name| headers.get(name))
-        .any(|value| !value.as_bytes().trim_ascii().is_empty())
 }

@@ -27,16 +27,17 @@ impl RequestLine {
     /// A request by this method to this host and port, at this path; its query is left out.
     #[must_use]
     pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
-        Self::of((method, authority.into()), path, headers)
+        let by_key = RequestFacts::of(&Method::POST, headers);
+        Self::of((method, authority.into()), path, by_key)
     }
 
+    /// The same, by the facts of a POST with its headers.
     pub(crate) fn of(
         (method, authority): (&Method, Arc<str>),
         path: &str,
-        headers: &HeaderMap,
+        by_key: RequestFacts,
     ) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        let by_key = RequestFacts::of(&Method::POST, headers);
         Self {
             method: method.clone(),
             authority,

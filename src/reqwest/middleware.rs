@@ -104,9 +104,16 @@ impl Middleware for RetryMiddleware {
                 return self.every_attempt(chain, started, request).await;
             };
             let result = {
-                let (mark, layer) = (&started.mark, engine.id());
-                let mut attempt = mark.around(layer, || next.clone().run(request, extensions));
-                poll_fn(|cx| mark.around(layer, || attempt.as_mut().poll(cx))).await
+                let mark = &started.mark;
+                let polled = || mark.polled(engine.id());
+                let within = polled();
+                let mut attempt = next.clone().run(request, extensions);
+                drop(within);
+                poll_fn(|cx| {
+                    let _within = polled();
+                    attempt.as_mut().poll(cx)
+                })
+                .await
             };
             let Err(said) = started.succeeds(&mut admitted, result.as_ref().ok()) else {
                 return result;
@@ -194,7 +201,7 @@ impl Transport for Chain<'_> {
         saved: Option<&'a <Request as Resend>::Saved>,
         result: Option<&'a Result<Response>>,
     ) -> Trail<'a> {
-        http_trail::<Response, _, _>(true, policy, saved.map(Request::head), result)
+        http_trail::<Response, _>(true, policy, saved, result)
     }
 
     fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {

@@ -69,9 +69,9 @@ pub(super) enum LastWord {
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<Saved<T>>),
+    Done(Result<T::Response, T::Error>, Option<Box<Saved<T>>>),
     Cut(T::Error, Stop),
-    CutForRetry(Planned, Option<T::Error>, Saved<T>),
+    CutForRetry(Planned, Option<T::Error>, Box<Saved<T>>),
 }
 
 /// A retry that is paid for, and when it is due.
@@ -102,7 +102,7 @@ pub(super) enum Step<T: Transport> {
         planned: Planned,
         /// Nothing where the attempt was cut short and the client's error type cannot say that.
         last: Option<Result<T::Response, T::Error>>,
-        saved: Saved<T>,
+        saved: Box<Saved<T>>,
     },
 }
 
@@ -179,7 +179,7 @@ impl Progress {
         sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
         mark: &AttemptMark,
         limit: Option<Duration>,
-        saved: Option<Saved<T>>,
+        saved: Option<Box<Saved<T>>>,
     ) -> Sent<T> {
         let mut sent = pin!(sent);
         let Some(limit) = limit else {
@@ -197,7 +197,7 @@ impl Progress {
         let error = AttemptTimeout::new(limit);
         let words = ErrorBody::of_words(&format!("timeout: {error}"));
         let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
-        let trail = T::trail(self.session.policy(), saved.as_ref(), None);
+        let trail = T::trail(self.session.policy(), saved.as_deref(), None);
         let timeout = timeout.redirected(self.redirected(mark, trail));
         let request = self.session.request();
         let timeout = request
@@ -207,7 +207,7 @@ impl Progress {
         let at = self.engine.runtime.moment();
         self.look_around();
         let decided = self.decide(&timeout, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_ref()));
+        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
         let (decided, saved) = match (decided, saved) {
             (Ok(planned), Some(saved)) => {
                 self.tell(&timeout, at, planned.by(), false);
@@ -230,7 +230,7 @@ impl Progress {
         &mut self,
         known: Outcome<'static>,
         (result, found): (Result<T::Response, T::Error>, Found),
-        saved: Option<Saved<T>>,
+        saved: Option<Box<Saved<T>>>,
     ) -> Step<T> {
         let whole = saved
             .as_ref()
@@ -244,7 +244,7 @@ impl Progress {
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
         let decided = self.decide(&outcome, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_ref()));
+        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);
         let why = decided.as_ref().err().map(|stop| stop.why);
@@ -282,7 +282,7 @@ impl Progress {
         &mut self,
         planned: Planned,
         last: Option<Result<T::Response, T::Error>>,
-        mut saved: Saved<T>,
+        mut saved: Box<Saved<T>>,
     ) -> Step<T> {
         T::Request::next_in_turn(&mut saved);
         self.session.apply(&planned.paid);

@@ -9,6 +9,7 @@ use crate::report::{RequestFailed, RetryReport};
 use crate::route::Rebase;
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap, StatusCode};
+use std::borrow::Cow;
 use std::future::{Future, ready};
 
 /// What later attempts through a client are made of.
@@ -20,10 +21,10 @@ pub(crate) trait Repeat: Sized + Send {
     type Saved: Send;
 
     /// The request, and what later attempts are made of, if there can be any; records at most so many bytes of a stream.
-    fn save(self, recorded: usize) -> (Self, Option<Self::Saved>);
+    fn save(self, recorded: usize) -> (Self, Option<Box<Self::Saved>>);
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(saved: Self::Saved, last: bool) -> (Self, Option<Self::Saved>);
+    fn again(saved: Box<Self::Saved>, last: bool) -> (Self, Option<Box<Self::Saved>>);
 
     /// Whether the request is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
@@ -32,7 +33,7 @@ pub(crate) trait Repeat: Sized + Send {
     fn next_in_turn(saved: &mut Self::Saved);
 
     /// The headers of the request, and its extensions where they are public; nothing of an operation that is not HTTP.
-    fn head(saved: &Self::Saved) -> Option<(&HeaderMap, Option<&Extensions>)>;
+    fn head(saved: &Self::Saved) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)>;
 
     /// The same request with other headers, or for another place.
     fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>);

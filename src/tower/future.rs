@@ -86,15 +86,18 @@ where
                 };
             }
         };
-        let layer = admitted.engine.id();
-        let attempt = started.mark.around(layer, || service.call(request));
-        let rest = Some(Rest {
-            admitted,
-            request: started,
-            service,
-        });
+        let within = started.mark.polled(admitted.engine.id());
+        let attempt = service.call(request);
+        drop(within);
         Self {
-            state: State::First { attempt, rest },
+            state: State::First {
+                attempt,
+                rest: Some(Rest {
+                    admitted,
+                    request: started,
+                    service,
+                }),
+            },
         }
     }
 }
@@ -172,8 +175,9 @@ where
         let Some(first) = rest else {
             return Poll::Pending;
         };
-        let layer = first.admitted.engine.id();
-        let result = ready!(first.request.mark.around(layer, || attempt.poll(cx)));
+        let within = first.request.mark.polled(first.admitted.engine.id());
+        let result = ready!(attempt.poll(cx));
+        drop(within);
         let answer = result.as_ref().ok();
         let Err(said) = first.request.succeeds(&mut first.admitted, answer) else {
             *rest = None;

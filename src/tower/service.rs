@@ -232,7 +232,7 @@ where
             TypeId::of::<S::Error>(),
         ];
         let may_follow = types.into_iter().any(is_of_reqwest);
-        http_trail::<S::Response, _, _>(may_follow, policy, saved.map(Q::head), result)
+        http_trail::<S::Response, _>(may_follow, policy, saved, result)
     }
 
     fn drain(

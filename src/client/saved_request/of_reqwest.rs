@@ -1,18 +1,20 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
 use super::super::replay_body::ReplayBody;
-use super::super::resend::{Resend, is_told_length, set};
+use super::super::resend::{HasHead, Resend, is_told_length, set};
+use super::super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
 use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderValue, Method, Uri};
 use std::borrow::Cow;
 use std::fmt;
 
 /// What later attempts of a `reqwest::Request` are made of.
 pub struct SavedRequest {
-    /// The request, with its body if that can be cloned.
+    /// The request without its headers, with its body if that can be cloned.
     request: Request,
+    headers: SavedHeaders,
     stream: Option<ReplayBody<Body>>,
 }
 
@@ -25,27 +27,13 @@ impl fmt::Debug for SavedRequest {
     }
 }
 
-impl Resend for Request {
-    type Saved = SavedRequest;
-
+impl HasHead for Request {
     fn method(&self) -> &Method {
         self.method()
     }
 
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
-    }
-
-    fn headers_mut(&mut self) -> &mut HeaderMap {
-        self.headers_mut()
-    }
-
     fn authority(&self) -> Option<Cow<'_, str>> {
         authority(self.url()).map(Cow::Borrowed)
-    }
-
-    fn scheme(&self) -> Option<&str> {
-        Some(self.url().scheme())
     }
 
     fn path(&self) -> &str {
@@ -60,55 +48,98 @@ impl Resend for Request {
         Some(self.url().as_str())
     }
 
-    fn save_in_place(&mut self, recorded: usize) -> Option<SavedRequest> {
-        if let Some(request) = self.try_clone() {
-            return Some(SavedRequest {
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.headers().get(name).map(HeaderValue::as_bytes)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Cow::Borrowed(self.headers())
+    }
+}
+
+impl HasHead for SavedRequest {
+    fn method(&self) -> &Method {
+        self.request.method()
+    }
+
+    fn authority(&self) -> Option<Cow<'_, str>> {
+        self.request.authority()
+    }
+
+    fn path(&self) -> &str {
+        self.request.path()
+    }
+
+    fn uri(&self) -> Cow<'_, str> {
+        self.request.uri()
+    }
+
+    fn url(&self) -> Option<&str> {
+        Some(self.request.url().as_str())
+    }
+
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.headers.value(name)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Cow::Owned(self.headers.to_map())
+    }
+}
+
+impl Resend for Request {
+    type Saved = SavedRequest;
+
+    fn scheme(&self) -> Option<&str> {
+        Some(self.url().scheme())
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.headers()
+    }
+
+    fn headers_mut(&mut self) -> &mut HeaderMap {
+        self.headers_mut()
+    }
+
+    fn save_in_place(&mut self, recorded: usize) -> Option<Box<SavedRequest>> {
+        if let Some(request) = without_headers(self, |request| request.try_clone()) {
+            return Some(Box::new(SavedRequest {
+                headers: SavedHeaders::of(self.headers()),
                 request,
                 stream: None,
-            });
+            }));
         }
         let body = self.body_mut().take()?;
-        let head = self.try_clone();
+        let head = without_headers(self, |request| request.try_clone());
         let stream = ReplayBody::with_limit(body, recorded);
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
-        head.zip(later).map(|(request, later)| SavedRequest {
-            request,
-            stream: Some(later),
+        head.zip(later).map(|(request, later)| {
+            Box::new(SavedRequest {
+                headers: SavedHeaders::of(self.headers()),
+                request,
+                stream: Some(later),
+            })
         })
     }
 
-    fn again(saved: SavedRequest, last: bool) -> (Self, Option<SavedRequest>) {
-        let SavedRequest { request, stream } = saved;
-        let head = if last { None } else { request.try_clone() };
-        let later = stream.as_ref().map(ReplayBody::later);
-        let mut request = request;
-        if let Some(stream) = stream {
+    fn again(saved: Box<SavedRequest>, last: bool) -> (Self, Option<Box<SavedRequest>>) {
+        let later = if last { None } else { saved.copy() };
+        let saved = *saved;
+        let mut request = saved.request;
+        *request.headers_mut() = saved.headers.to_map();
+        if let Some(stream) = saved.stream {
             *request.body_mut() = Some(Body::wrap(stream));
         }
-        let saved = match (head, later) {
-            (Some(request), None) => Some(SavedRequest {
-                request,
-                stream: None,
-            }),
-            (Some(request), Some(Some(later))) => Some(SavedRequest {
-                request,
-                stream: Some(later),
-            }),
-            _ => None,
-        };
-        (request, saved)
-    }
-
-    fn head(saved: &SavedRequest) -> &Self {
-        &saved.request
+        (request, later)
     }
 
     fn can_resend(saved: &SavedRequest, answered: bool) -> bool {
         let Some(stream) = &saved.stream else {
             return true;
         };
-        stream.is_whole(answered && !is_told_length(saved.request.headers(), stream.read()))
+        stream.is_whole(answered && !is_told_length(saved, stream.read()))
     }
 
     fn next_in_turn(saved: &mut SavedRequest) {
@@ -116,17 +147,31 @@ impl Resend for Request {
     }
 
     fn amend(saved: &mut SavedRequest, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
-        let request = &mut saved.request;
-        if let Some((way, at, url)) = way.and_then(|way| moved(request.url(), way)) {
-            *request.url_mut() = url;
-            way.leave_behind(request.headers_mut(), &at);
+        let SavedRequest {
+            request,
+            headers: saved,
+            ..
+        } = saved;
+        let way = way.and_then(|way| moved(request.url(), way));
+        if headers.is_none() && way.is_none() {
+            return;
         }
-        set(request.headers_mut(), headers);
+        saved.change(|map| {
+            if let Some((way, at, url)) = way {
+                *request.url_mut() = url;
+                way.leave_behind(map, &at);
+            }
+            set(map, headers);
+        });
     }
 
     fn rewrite(saved: &mut SavedRequest, with: &mut RewriteWith<'_>) -> bool {
-        let SavedRequest { request, stream } = saved;
-        let mut headers = request.headers().clone();
+        let SavedRequest {
+            request,
+            headers: saved,
+            stream,
+        } = saved;
+        let mut headers = saved.to_map();
         let mut with = |body: &[u8]| with(&mut headers, body);
         let changed = match stream {
             Some(stream) => stream.rewrite(&mut with),
@@ -141,10 +186,32 @@ impl Resend for Request {
             }
         };
         if changed {
-            *request.headers_mut() = headers;
+            *saved = SavedHeaders::of(&headers);
         }
         changed
     }
+}
+
+impl SavedRequest {
+    fn copy(&self) -> Option<Box<Self>> {
+        let stream = match &self.stream {
+            None => None,
+            Some(stream) => Some(stream.later()?),
+        };
+        Some(Box::new(Self {
+            request: self.request.try_clone()?,
+            headers: self.headers.clone(),
+            stream,
+        }))
+    }
+}
+
+/// Works on a request whose headers are not there meanwhile.
+fn without_headers<T>(request: &mut Request, work: impl FnOnce(&Request) -> T) -> T {
+    let headers = std::mem::take(request.headers_mut());
+    let done = work(request);
+    *request.headers_mut() = headers;
+    done
 }
 
 /// Host and port as they stand in a URL, which leaves out the port that goes without saying.
@@ -165,4 +232,39 @@ fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
     let at: Uri = url.as_str().parse().ok()?;
     let to = Url::parse(&way.of(&at)?.to_string()).ok()?;
     Some((way, at, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Version;
+    use std::time::Duration;
+
+    #[test]
+    fn a_copy_has_all_that_can_be_seen_of_the_request() {
+        let url: Url = "http://u:p@h:1/a?b#c".parse().unwrap();
+        let mut request = Request::new(Method::from_bytes(b"PURGE").unwrap(), url);
+        request
+            .headers_mut()
+            .append("x", HeaderValue::from_static("1"));
+        request
+            .headers_mut()
+            .append("x", HeaderValue::from_static("2"));
+        *request.timeout_mut() = Some(Duration::from_secs(3));
+        *request.version_mut() = Version::HTTP_2;
+        *request.body_mut() = Some(Body::from("b"));
+        let clone = request.try_clone().unwrap();
+        let (sent, saved) = Resend::save(request, 0);
+        let (second, saved) = Request::again(saved.unwrap(), false);
+        let (last, saved) = Request::again(saved.unwrap(), true);
+        assert!(saved.is_none());
+        for copy in [sent, second, last] {
+            assert_eq!((copy.method(), copy.url()), (clone.method(), clone.url()));
+            assert_eq!(copy.headers(), clone.headers());
+            assert_eq!(copy.timeout(), clone.timeout());
+            assert_eq!(copy.version(), clone.version());
+            let bodies = [&copy, &clone].map(|request| request.body().and_then(Body::as_bytes));
+            assert_eq!(bodies[0], bodies[1]);
+        }
+    }
 }

@@ -1,0 +1,205 @@
+//! The headers of a request in one allocation, which become a header map only when a retry is sent.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// With more headers than this the map itself is copied: one that is built anew could fail where many names share a hash.
+const MOST_PACKED: usize = 4_096;
+const NAME_BYTES: usize = size_of::<u16>();
+const VALUE_BYTES: usize = size_of::<u32>();
+/// Marks a sensitive value in its length.
+const SENSITIVE: u32 = 1 << 31;
+
+/// All headers of a request, in their order.
+#[derive(Clone)]
+pub(super) enum SavedHeaders {
+    /// Of each: the lengths of name and value, the name, the value.
+    Packed(Vec<u8>),
+    Whole(Box<HeaderMap>),
+}
+
+impl SavedHeaders {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        pack(headers).map_or_else(|| Self::Whole(Box::new(headers.clone())), Self::Packed)
+    }
+
+    /// The same headers as a map: the same order, the same bytes, the same values sensitive.
+    pub(super) fn to_map(&self) -> HeaderMap {
+        let packed = match self {
+            Self::Packed(packed) => packed,
+            Self::Whole(map) => return HeaderMap::clone(map),
+        };
+        let mut map = HeaderMap::with_capacity(lines(packed).count());
+        for line in lines(packed) {
+            let name = HeaderName::from_bytes(line.name);
+            let value = HeaderValue::from_bytes(line.value);
+            // Both come from a map, which holds only what these accept.
+            if let (Ok(name), Ok(mut value)) = (name, value) {
+                value.set_sensitive(line.is_sensitive);
+                let _ = map.try_append(name, value);
+            }
+        }
+        map
+    }
+
+    /// The first value of a header, by its name in lower case.
+    pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
+        match self {
+            Self::Packed(packed) => lines(packed)
+                .find(|line| line.name == name.as_bytes())
+                .map(|line| line.value),
+            Self::Whole(map) => map.get(name).map(HeaderValue::as_bytes),
+        }
+    }
+
+    /// Changes the headers as a map.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut HeaderMap) -> T) -> T {
+        let mut map = self.to_map();
+        let changed = change(&mut map);
+        *self = Self::of(&map);
+        changed
+    }
+}
+
+/// The headers in one buffer; nothing where there are too many, or one is too long.
+#[inline]
+fn pack(headers: &HeaderMap) -> Option<Vec<u8>> {
+    if headers.len() > MOST_PACKED {
+        return None;
+    }
+    let mut bytes = 0_usize;
+    for (name, value) in headers {
+        bytes = bytes
+            .saturating_add(NAME_BYTES + VALUE_BYTES)
+            .saturating_add(name.as_str().len())
+            .saturating_add(value.len());
+    }
+    let mut packed = Vec::with_capacity(bytes);
+    for (name, value) in headers {
+        let name = name.as_str().as_bytes();
+        let name_length = u16::try_from(name.len()).ok()?;
+        let value_length = u32::try_from(value.len()).ok()?;
+        if value_length >= SENSITIVE {
+            return None;
+        }
+        let sensitive = if value.is_sensitive() { SENSITIVE } else { 0 };
+        packed.extend_from_slice(&name_length.to_le_bytes());
+        packed.extend_from_slice(&(value_length | sensitive).to_le_bytes());
+        packed.extend_from_slice(name);
+        packed.extend_from_slice(value.as_bytes());
+    }
+    Some(packed)
+}
+
+struct Line<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+    is_sensitive: bool,
+}
+
+fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    std::iter::from_fn(move || {
+        let (name, rest) = packed.split_first_chunk::<NAME_BYTES>()?;
+        let (value, rest) = rest.split_first_chunk::<VALUE_BYTES>()?;
+        let told = u32::from_le_bytes(*value);
+        let (name, rest) = rest.split_at_checked(u16::from_le_bytes(*name).into())?;
+        let value = usize::try_from(told & !SENSITIVE).ok()?;
+        let (value, rest) = rest.split_at_checked(value)?;
+        packed = rest;
+        Some(Line {
+            name,
+            value,
+            is_sensitive: told & SENSITIVE != 0,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::splitmix64;
+
+    /// Random numbers from a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_add(1);
+            usize::try_from(splitmix64(self.0) >> 33).unwrap() % end
+        }
+
+        fn bytes(&mut self, of: &[u8], most: usize) -> Vec<u8> {
+            let length = self.below(most);
+            (0..length).map(|_| of[self.below(of.len())]).collect()
+        }
+
+        fn name(&mut self) -> HeaderName {
+            let known = ["accept", "host", "cookie", "authorization", "x-a"];
+            if self.below(3) == 0 {
+                return HeaderName::from_static(known[self.below(known.len())]);
+            }
+            let rest = self.bytes(b"abcxyz0189!#$%&'*+-.^_`|~", 40);
+            HeaderName::from_bytes(&[b"x".as_slice(), &rest].concat()).unwrap()
+        }
+
+        fn value(&mut self) -> HeaderValue {
+            let bytes = self.bytes(b"\t az09~\x80\xfe\xff", 60);
+            let mut value = HeaderValue::from_bytes(&bytes).unwrap();
+            value.set_sensitive(self.below(4) == 0);
+            value
+        }
+
+        /// As a program comes to its headers: it adds, replaces and removes.
+        fn map(&mut self) -> HeaderMap {
+            let mut map = HeaderMap::new();
+            for _ in 0..self.below(30) {
+                let (name, value) = (self.name(), self.value());
+                match self.below(6) {
+                    0 => drop(map.insert(name, value)),
+                    1 => drop(map.remove(name)),
+                    _ => drop(map.append(name, value)),
+                }
+            }
+            map
+        }
+    }
+
+    /// What can be seen of a map: names, values and what is secret, in their order.
+    fn seen(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
+        map.iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes(), value.is_sensitive()))
+            .collect()
+    }
+
+    #[test]
+    fn saved_headers_come_back_as_a_clone_of_them_would() {
+        for seed in 0..10_000 {
+            let mut random = Random(splitmix64(seed));
+            let map = random.map();
+            let saved = SavedHeaders::of(&map);
+            assert!(matches!(saved, SavedHeaders::Packed(_)));
+            let (again, clone) = (saved.to_map(), map.clone());
+            assert_eq!(seen(&again), seen(&clone), "{seed}");
+            assert_eq!(again.keys_len(), clone.keys_len());
+            let name = random.name();
+            let first = map.get(&name).map(HeaderValue::as_bytes);
+            assert_eq!(saved.value(name.as_str()), first, "{seed}");
+        }
+    }
+
+    #[test]
+    fn more_headers_than_are_packed_come_back_too() {
+        for most in [MOST_PACKED, MOST_PACKED + 1] {
+            let mut map = HeaderMap::new();
+            for n in 0..most {
+                map.append(HeaderName::try_from(format!("x-{n}")).unwrap(), n.into());
+            }
+            let saved = SavedHeaders::of(&map);
+            assert_eq!(
+                matches!(saved, SavedHeaders::Packed(_)),
+                most == MOST_PACKED
+            );
+            assert_eq!(seen(&saved.to_map()), seen(&map));
+            assert_eq!(saved.value("x-7"), Some(&b"7"[..]));
+        }
+    }
+}
