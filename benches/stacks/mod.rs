@@ -78,7 +78,3 @@ pub(crate) fn future_size() -> usize {
     let mut service = tower_stacks::layer().layer(tower_stacks::bare::<7>());
     size_of_val(&service.call(tower_stacks::request()))
 }
-
-pub(crate) fn request_size() -> usize {
-    size_of::<tower_stacks::Request>()
-}

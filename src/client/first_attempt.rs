@@ -113,7 +113,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
     ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
         let request = self.saved.as_deref();
-        let facts = request.map(|request| facts(request)).or(self.unkept);
+        let facts = request.map(facts).or(self.unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
         let way = (engine, self.route);
         let mut progress = self.options.progress(way, request, facts, self.started);

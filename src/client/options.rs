@@ -20,10 +20,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) struct RequestOptions {
-    pub(crate) own: Option<Box<RetryOverride>>,
+    own: Own,
     pub(crate) slot: Option<ReportSlot>,
     pub(crate) nested: bool,
 }
+
+/// What the request says for itself.
+enum Own {
+    Nothing,
+    /// That it is sent once, which takes no box.
+    Off,
+    Says(Box<RetryOverride>),
+}
+
+impl From<RetryOverride> for Own {
+    fn from(own: RetryOverride) -> Self {
+        match own == OFF {
+            true => Self::Off,
+            false => Self::Says(Box::new(own)),
+        }
+    }
+}
+
+static OFF: RetryOverride = RetryOverride::off();
 
 impl RequestOptions {
     #[inline]
@@ -31,7 +50,7 @@ impl RequestOptions {
         match extensions.filter(|extensions| !extensions.is_empty()) {
             Some(extensions) => Self::among(extensions),
             None => Self {
-                own: None,
+                own: Own::Nothing,
                 slot: None,
                 nested: is_inside(),
             },
@@ -44,8 +63,21 @@ impl RequestOptions {
         Self {
             slot: extensions.get().cloned(),
             nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
-            own: own.map(|own| Box::new(own.clone())),
+            own: own.cloned().map_or(Own::Nothing, Own::from),
         }
+    }
+
+    fn own(&self) -> Option<&RetryOverride> {
+        match &self.own {
+            Own::Nothing => None,
+            Own::Off => Some(&OFF),
+            Own::Says(own) => Some(own),
+        }
+    }
+
+    /// Whether the layer only passes the request on.
+    fn stands_aside(&self) -> bool {
+        self.nested || self.own().is_some_and(|own| own.off)
     }
 
     /// What the request goes by. What it may not say for itself is left out from here on.
@@ -58,7 +90,7 @@ impl RequestOptions {
     }
 
     fn chosen_route<Q: Resend>(&mut self, engine: &Engine, request: &Q) -> Arc<Route> {
-        let service = self.own.as_ref().and_then(|own| own.service.as_deref());
+        let service = self.own().and_then(|own| own.service.as_deref());
         let head = Head {
             method: Some(request.method()),
             scheme: request.scheme(),
@@ -66,25 +98,23 @@ impl RequestOptions {
             path: request.path(),
         };
         let route = engine.route(&head, service);
-        self.own = self
-            .own
-            .take()
-            .map(|own| Box::new(route.overrides.allowed(*own)));
+        if let Some(own) = self.own() {
+            self.own = route.overrides.allowed(own.clone()).into();
+        }
         route
     }
 
     /// Whether a retry can follow the first attempt at all; if not, nothing need be kept for one.
     pub(crate) fn may_retry(&self, route: &Route) -> bool {
-        let own = self.own.as_ref().and_then(|own| own.max_retries);
-        let off = self.own.as_ref().is_some_and(|own| own.off);
+        let own = self.own().and_then(|own| own.max_retries);
         let ever = own.unwrap_or(route.policy.max_retries()) > 0
             || route.policy.resends_beyond_its_limit();
-        ever && !off && !self.nested
+        ever && !self.stands_aside()
     }
 
     /// Whether a success needs neither a clock nor a report.
     pub(crate) fn is_plain(&self) -> bool {
-        let timed = self.own.as_ref().is_some_and(|own| own.deadline.is_some());
+        let timed = self.own().is_some_and(|own| own.deadline.is_some());
         self.slot.is_none() && !timed
     }
 
@@ -97,8 +127,7 @@ impl RequestOptions {
         request: &impl HasHead,
         now: Duration,
     ) -> Result<Admitted<E>, E> {
-        let aside = self.nested || self.own.as_ref().is_some_and(|own| own.off);
-        if aside || route.policy.max_gate_wait().is_none() {
+        if self.stands_aside() || route.policy.max_gate_wait().is_none() {
             return Ok(Admitted {
                 engine,
                 place: None,
@@ -116,7 +145,7 @@ impl RequestOptions {
         started: Duration,
     ) -> Progress {
         let subject = self.subject(&route, request);
-        let named = self.own.as_ref().and_then(|own| own.service.as_ref());
+        let named = self.own().and_then(|own| own.service.as_ref());
         let unknown = engine.unknown_service(&route, named);
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
@@ -142,7 +171,7 @@ impl RequestOptions {
 
     fn session(&self, route: &Route, facts: RequestFacts, started: Duration) -> RetrySession {
         let session = route.policy.session(facts, started);
-        let session = match &self.own {
+        let session = match self.own() {
             Some(own) => session.with_override(own),
             None => session,
         };
@@ -155,7 +184,7 @@ impl RequestOptions {
     fn subject(&self, route: &Route, request: Option<&impl HasHead>) -> Subject {
         let authority = request.and_then(HasHead::authority);
         let authority = authority.map_or_else(Arc::default, Arc::from);
-        let named = self.own.as_ref().and_then(|own| own.service.clone());
+        let named = self.own().and_then(|own| own.service.clone());
         let named = route.service.clone().or(named);
         Subject {
             service: named.unwrap_or_else(|| Arc::clone(&authority)),

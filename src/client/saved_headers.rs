@@ -4,15 +4,17 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// With more headers than this the map itself is copied: one that is built anew could fail where many names share a hash.
 const MOST_PACKED: usize = 4_096;
-const NAME_BYTES: usize = size_of::<u16>();
-const VALUE_BYTES: usize = size_of::<u32>();
-/// Marks a sensitive value in its length.
-const SENSITIVE: u32 = 1 << 31;
+/// Before each header stands a number: whether its value is sensitive, and the lengths of name and value.
+const NUMBER_BYTES: usize = size_of::<u64>();
+const SENSITIVE: u64 = 1 << 63;
+const NAME_SHIFT: u32 = 32;
+const LONGEST_NAME: usize = u16::MAX as usize;
+const LONGEST_VALUE: usize = u32::MAX as usize;
 
 /// All headers of a request, in their order.
 #[derive(Clone)]
 pub(super) enum SavedHeaders {
-    /// Of each: the lengths of name and value, the name, the value.
+    /// Of each its number, its name and its value.
     Packed(Vec<u8>),
     Whole(Box<HeaderMap>),
 }
@@ -69,25 +71,27 @@ fn pack(headers: &HeaderMap) -> Option<Vec<u8>> {
     let mut bytes = 0_usize;
     for (name, value) in headers {
         bytes = bytes
-            .saturating_add(NAME_BYTES + VALUE_BYTES)
+            .saturating_add(NUMBER_BYTES)
             .saturating_add(name.as_str().len())
             .saturating_add(value.len());
     }
     let mut packed = Vec::with_capacity(bytes);
     for (name, value) in headers {
         let name = name.as_str().as_bytes();
-        let name_length = u16::try_from(name.len()).ok()?;
-        let value_length = u32::try_from(value.len()).ok()?;
-        if value_length >= SENSITIVE {
-            return None;
-        }
-        let sensitive = if value.is_sensitive() { SENSITIVE } else { 0 };
-        packed.extend_from_slice(&name_length.to_le_bytes());
-        packed.extend_from_slice(&(value_length | sensitive).to_le_bytes());
+        packed.extend_from_slice(&number(name, value)?.to_le_bytes());
         packed.extend_from_slice(name);
         packed.extend_from_slice(value.as_bytes());
     }
     Some(packed)
+}
+
+fn number(name: &[u8], value: &HeaderValue) -> Option<u64> {
+    if name.len() > LONGEST_NAME || value.len() > LONGEST_VALUE {
+        return None;
+    }
+    let lengths = (name.len() as u64) << NAME_SHIFT | value.len() as u64;
+    let sensitive = if value.is_sensitive() { SENSITIVE } else { 0 };
+    Some(lengths | sensitive)
 }
 
 struct Line<'a> {
@@ -98,17 +102,17 @@ struct Line<'a> {
 
 fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
     std::iter::from_fn(move || {
-        let (name, rest) = packed.split_first_chunk::<NAME_BYTES>()?;
-        let (value, rest) = rest.split_first_chunk::<VALUE_BYTES>()?;
-        let told = u32::from_le_bytes(*value);
-        let (name, rest) = rest.split_at_checked(u16::from_le_bytes(*name).into())?;
-        let value = usize::try_from(told & !SENSITIVE).ok()?;
-        let (value, rest) = rest.split_at_checked(value)?;
+        let (number, rest) = packed.split_first_chunk::<NUMBER_BYTES>()?;
+        let number = u64::from_le_bytes(*number);
+        let name = (number & !SENSITIVE) >> NAME_SHIFT;
+        let value = number & LONGEST_VALUE as u64;
+        let (name, rest) = rest.split_at_checked(usize::try_from(name).ok()?)?;
+        let (value, rest) = rest.split_at_checked(usize::try_from(value).ok()?)?;
         packed = rest;
         Some(Line {
             name,
             value,
-            is_sensitive: told & SENSITIVE != 0,
+            is_sensitive: number & SENSITIVE != 0,
         })
     })
 }

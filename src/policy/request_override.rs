@@ -40,10 +40,14 @@ impl RetryOverride {
 
     /// No retries for this request.
     #[must_use]
-    pub fn off() -> Self {
+    pub const fn off() -> Self {
         Self {
             off: true,
-            ..Self::default()
+            max_retries: None,
+            idempotent: None,
+            deadline: None,
+            service: None,
+            even_if_nested: false,
         }
     }
 

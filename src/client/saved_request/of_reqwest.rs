@@ -103,7 +103,7 @@ impl Resend for Request {
     }
 
     fn save_in_place(&mut self, recorded: usize) -> Option<Box<SavedRequest>> {
-        if let Some(request) = without_headers(self, |request| request.try_clone()) {
+        if let Some(request) = without_headers(self, Self::try_clone) {
             return Some(Box::new(SavedRequest {
                 headers: SavedHeaders::of(self.headers()),
                 request,
@@ -111,7 +111,7 @@ impl Resend for Request {
             }));
         }
         let body = self.body_mut().take()?;
-        let head = without_headers(self, |request| request.try_clone());
+        let head = without_headers(self, Self::try_clone);
         let stream = ReplayBody::with_limit(body, recorded);
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
