@@ -1,5 +1,7 @@
 //! A policy in words: its schedule, and the worst that it can cost.
 
+mod lists;
+
 use super::rules::{Action, Counter, ServerDelays, Wait};
 use super::worst_case::{AtGate, WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
@@ -86,9 +88,10 @@ impl Settings {
             writeln!(text, "  rule {name}: {}", rule.action)?;
         }
         match &self.rules.otherwise {
-            Action::Classify => Ok(()),
-            otherwise => writeln!(text, "  otherwise: {otherwise}"),
+            Action::Classify => {}
+            otherwise => writeln!(text, "  otherwise: {otherwise}")?,
         }
+        self.explain_lists(text)
     }
 
     fn explain_limits(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
