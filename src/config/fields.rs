@@ -5,8 +5,9 @@
 //!
 //! # To add a key
 //!
-//! 1. Add a row to the block's table: `document.rs` (document, service, route, gate), `budget.rs`, `retry.rs` and
-//!    `retry/parts.rs` (RETRY and the maps in it), `rule.rs` (rule, wait, set, otherwise), `when.rs`, `matching.rs`.
+//! 1. Add a row to the block's table (`grep -rn "^table!" -A4 src/config` lists them): `document.rs` (the document),
+//!    `document/service.rs` (service, route, gate), `budget.rs`, `retry.rs` (RETRY) and `retry/` (the maps in it),
+//!    `rule.rs` (rule, wait, set), `when.rs`, `matching.rs`.
 //!
 //!    ```text
 //!    /// What it means, as the JSON Schema describes it.
@@ -17,8 +18,13 @@
 //!    A key that is no Rust name is written `matching as "match"`. A field of RETRY, which other layers lie below, is
 //!    `Given<T>` and [`told`]; a field of another block is the plain `T`. The types are in `types.rs` and `headers.rs`.
 //! 2. Use `block.first_step`, an `Option`, where it takes effect; for RETRY that is `resolve.rs`.
-//! 3. Write its row in `src/docs/config.md`, run `UPDATE_SCHEMA=1 cargo test --all-features --lib schema`, and read what
-//!    changed in `config.schema.json`.
+//! 3. `UPDATE_SCHEMA=1 cargo test --all-features --lib -- schema docs` writes `src/docs/config.schema.json` and says which
+//!    rows `src/docs/config.md` and the list of keys in `src/docs/guide.md` lack.
+//! 4. Add the key to `tests/it/worked_documents/schema/generated.rs`, so that the schema is held against the loader, and a
+//!    refused value to `tests/it/config/refused/`.
+//!
+//! A set of words is `words! { Type: "word" => value, .. }`, and its type `word::<Type>()`. A key that takes a word or a map
+//! is a block with a row for the word, as in `retry/delays.rs`.
 
 use super::block::{Block, Node};
 use super::retry::Given;

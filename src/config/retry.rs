@@ -15,7 +15,7 @@ use super::block::{Block, Node};
 use super::fields::{Fields, Layer, Type, table, told, told_as};
 use super::headers::header_names;
 use super::schema::{Defs, forms, not_both, object};
-use super::types::{Words, count, duration, duration_or_none, name, names, number, word};
+use super::types::{count, duration, duration_or_none, name, names, number, word, words};
 use super::value::Value;
 use super::when::conditions;
 use crate::policy::{Cap, Condition, Counter, Decimal, Methods, Origin, Source};
@@ -274,20 +274,14 @@ const fn limit<const LEAST: u32>() -> Type<Limit> {
     }
 }
 
-impl Words for Cap {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("both", Self::Both),
-        ("before", Self::Before),
-        ("after", Self::After),
-    ];
+words! { Cap:
+    "both" => Cap::Both, "before" => Cap::Before, "after" => Cap::After
 }
 
-impl Words for Methods {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("idempotent", Self::Idempotent), ("all", Self::All)];
+words! { Methods:
+    "idempotent" => Methods::Idempotent, "all" => Methods::All
 }
 
-impl Words for Counter {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("request", Self::Request), ("rule", Self::Rule)];
+words! { Counter:
+    "request" => Counter::Request, "rule" => Counter::Rule
 }

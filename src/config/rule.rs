@@ -9,7 +9,7 @@ use super::fields::{Fields, Type, block, table};
 use super::headers::{headers, is_map};
 use super::retry::{RetryBlock, retry};
 use super::schema::{exactly_one, list, object, only_if, only_with, with};
-use super::types::{Words, count, duration, name, read_above_zero, truth, word};
+use super::types::{count, duration, name, read_above_zero, truth, word, words};
 use super::when::when;
 use crate::policy::{Action, Condition, Failover};
 use http::HeaderMap;
@@ -82,23 +82,12 @@ pub(super) enum Verb {
     Retry,
 }
 
-impl Words for Verb {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("accept", Self::Accept),
-        ("fail", Self::Fail),
-        ("stop", Self::Stop),
-        ("retry", Self::Retry),
-        // Other systems' words for the same.
-        ("continue", Self::Accept),
-        ("break", Self::Stop),
-        ("prune", Self::Stop),
-    ];
-    const FORMS: &'static [(&'static str, &'static str)] = &[
-        ("wait", "wait: {at_most: NUMBER}"),
-        ("failover", "failover: SERVICE"),
-        ("requeue", "requeue: {at_most: NUMBER}"),
-        ("jump", "jump: SERVICE"),
-    ];
+words! { Verb:
+    "accept" => Verb::Accept, "fail" => Verb::Fail, "stop" => Verb::Stop, "retry" => Verb::Retry,
+    // Other systems' words for the same.
+    "continue" => Verb::Accept, "break" => Verb::Stop, "prune" => Verb::Stop;
+    "wait" => "wait: {at_most: NUMBER}", "failover" => "failover: SERVICE",
+    "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
 }
 
 fn together() -> Json {

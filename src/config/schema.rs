@@ -2,6 +2,7 @@
 
 use super::document::Root;
 use super::fields::{Fields, Row};
+use super::types::{Words, words_of};
 use serde_json::{Map, Value as Json, json};
 
 /// The parts of a schema that have a name.
@@ -116,6 +117,11 @@ pub(super) fn forms<const N: usize>(forms: [(&str, Json); N]) -> Json {
 pub(super) fn one_or_more(title: &str, one: Json) -> Json {
     let list = list(&one);
     forms([(title, one), (&format!("{title}: a list"), list)])
+}
+
+/// A word, or a block in its place.
+pub(super) fn word_or_map<W: Words, B: Fields>(map: &str, defs: &mut Defs) -> Json {
+    forms([("a word", words_of::<W>()), (map, object::<B>(defs))])
 }
 
 pub(super) fn list(items: &Json) -> Json {

@@ -20,6 +20,24 @@ pub(super) trait Words: Clone + 'static {
     const MEANT: &'static [(&'static str, &'static str)] = &[];
 }
 
+/// The word for a value.
+pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
+    let found = T::WORDS.iter().find(|(_, of)| of == value);
+    found.map_or("", |(word, _)| word)
+}
+
+/// Gives a type its words: `words! { Type: "word" => value, ..; "what is no word" => "how it is written", .. }`.
+macro_rules! words {
+    ($type:ty: $($word:literal => $value:expr),+ $(; $($other:literal => $form:literal),+)?) => {
+        impl crate::config::types::Words for $type {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $value)),+];
+            $(const FORMS: &'static [(&'static str, &'static str)] = &[$(($other, $form)),+];)?
+        }
+    };
+}
+
+pub(super) use words;
+
 pub(super) fn word<T: Words>() -> Type<T> {
     Type {
         read: |node| node.word(),
@@ -193,7 +211,7 @@ fn is_endless(text: &str) -> bool {
 }
 
 /// A duration as a document would write it: in days and what is below them.
-pub(super) fn words(duration: Duration) -> String {
+pub(super) fn duration_text(duration: Duration) -> String {
     const DAY: u64 = 24 * 60 * 60;
     let days = duration.as_secs().checked_div(DAY).unwrap_or_default();
     let rest = duration.saturating_sub(Duration::from_secs(days.saturating_mul(DAY)));

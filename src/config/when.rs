@@ -6,7 +6,7 @@ use super::headers::header_tests;
 use super::ranges::{attempts, status_schema, statuses};
 use super::schema::{Defs, forms, list, object, one_or_more};
 use super::shown::is_public;
-use super::types::{Words, methods, texts, truth, word, words_of};
+use super::types::{Words, methods, texts, truth, word, words, words_of};
 use super::value::Value;
 use crate::policy::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
 use http::Method;
@@ -55,8 +55,8 @@ table! {
     }
 }
 
-impl Words for ResultKind {
-    const WORDS: &'static [(&'static str, Self)] = &[("ok", Self::Ok), ("error", Self::Error)];
+words! { ResultKind:
+    "ok" => ResultKind::Ok, "error" => ResultKind::Error
 }
 
 impl Words for ErrorGroup {

@@ -6,8 +6,8 @@ use crate::config::fields::{Fields, Type, block, table, told};
 use crate::config::matching::{Matches, Matching, of_route, of_service};
 use crate::config::retry::{Gating, Given, RetryBlock, retry};
 use crate::config::rule::{ActionSpec, RuleSpec, otherwise, rules};
-use crate::config::schema::{forms, list, object, text_like};
-use crate::config::types::{Words, duration, name, read_above_zero, word, words, words_of};
+use crate::config::schema::{list, object, text_like, word_or_map};
+use crate::config::types::{duration, duration_text, name, read_above_zero, word, words};
 use crate::config::value::Value;
 use http::Uri;
 use std::collections::BTreeSet;
@@ -98,12 +98,8 @@ pub(in crate::config) enum OverridesSpec {
     Deny,
 }
 
-impl Words for OverridesSpec {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("allow", Self::Allow),
-        ("fill_only", Self::FillOnly),
-        ("deny", Self::Deny),
-    ];
+words! { OverridesSpec:
+    "allow" => OverridesSpec::Allow, "fill_only" => OverridesSpec::FillOnly, "deny" => OverridesSpec::Deny
 }
 
 pub(super) fn service() -> Type<ServiceSpec> {
@@ -138,12 +134,8 @@ pub(super) fn service() -> Type<ServiceSpec> {
 #[derive(Clone)]
 struct GateWord(Option<Duration>);
 
-impl Words for GateWord {
-    /// `on` is the wait of the `llm` preset.
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("on", Self(Some(Duration::from_secs(5 * 60)))),
-        ("off", Self(None)),
-    ];
+words! { GateWord:
+    "on" => GateWord(Some(Duration::from_secs(5 * 60))), "off" => GateWord(None)
 }
 
 /// The longest total wait at the gate.
@@ -166,7 +158,7 @@ pub(in crate::config) fn gate() -> Type<Given<Gating>> {
                 wait,
                 quotas_at_once: None,
             };
-            let text = wait.map_or_else(|| "off".to_owned(), words);
+            let text = wait.map_or_else(|| "off".to_owned(), duration_text);
             Some(Given::at(node, gating).in_words(text))
         },
         schema: |defs| {
@@ -174,11 +166,7 @@ pub(in crate::config) fn gate() -> Type<Given<Gating>> {
                 where no preset is named) and llm, 15m in rate_limited, off in user_facing and never. on: each call waits \
                 for at most 5m in all its waits together.";
             defs.named("gate", ["A gate", about], |defs| {
-                let map = object::<GateMap>(defs);
-                forms([
-                    ("a word", words_of::<GateWord>()),
-                    ("{max_wait: DURATION}", map),
-                ])
+                word_or_map::<GateWord, GateMap>("{max_wait: DURATION}", defs)
             })
         },
     }

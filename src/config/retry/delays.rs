@@ -5,9 +5,9 @@
 use super::Given;
 use crate::config::block::Node;
 use crate::config::fields::{Fields, Layer, Type, block, table, told};
-use crate::config::schema::{any_given, forms, list, object, text_like};
+use crate::config::schema::{any_given, forms, list, object, text_like, word_or_map};
 use crate::config::types::{
-    Words, duration, duration_or_none, duration_schema, name, number, truth, word, words_of,
+    duration, duration_or_none, duration_schema, name, number, truth, word, words, words_of,
 };
 use crate::config::value::Value;
 use crate::policy::{Decimal, Origin};
@@ -85,15 +85,10 @@ table! { layered
     }
 }
 
-impl Words for Growth {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("none", Self::None),
-        ("fixed", Self::Fixed),
-        ("linear", Self::Linear),
-        ("exponential", Self::Exponential),
-    ];
-    const FORMS: &'static [(&'static str, &'static str)] =
-        &[("schedule", "[1s, 5s]"), ("custom", "{custom: NAME}")];
+words! { Growth:
+    "none" => Growth::None, "fixed" => Growth::Fixed, "linear" => Growth::Linear,
+    "exponential" => Growth::Exponential;
+    "schedule" => "[1s, 5s]", "custom" => "{custom: NAME}"
 }
 
 pub(super) fn backoff() -> Type<Backoff> {
@@ -171,21 +166,11 @@ fn args(node: &Node<'_>) -> Option<Args> {
     Some(Args(Given::at(node, Arc::new(node.value.clone()))))
 }
 
-impl Words for Spread {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("none", Self::between(1_000_000, 1_000_000)),
-        ("full", Self::between(0, 1_000_000)),
-        ("equal", Self::between(500_000, 1_000_000)),
-        (
-            "decorrelated",
-            Self {
-                decorrelated: true,
-                ..Self::between(0, 1_000_000)
-            },
-        ),
-    ];
-    const FORMS: &'static [(&'static str, &'static str)] =
-        &[("", "\"20%\""), ("", "{min: 0.5, max: 1}")];
+words! { Spread:
+    "none" => Spread::between(1_000_000, 1_000_000), "full" => Spread::between(0, 1_000_000),
+    "equal" => Spread::between(500_000, 1_000_000),
+    "decorrelated" => Spread { decorrelated: true, ..Spread::between(0, 1_000_000) };
+    "" => "\"20%\"", "" => "{min: 0.5, max: 1}"
 }
 
 impl Spread {
@@ -253,14 +238,13 @@ fn read_jitter(node: &Node<'_>) -> Option<Jitter> {
 #[derive(Clone, Copy)]
 struct Ignored(bool);
 
-impl Words for Ignored {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("respect", Self(false)), ("ignore", Self(true))];
-    const FORMS: &'static [(&'static str, &'static str)] = &[("clamp", "{max: 30s, over: clamp}")];
+words! { Ignored:
+    "respect" => Ignored(false), "ignore" => Ignored(true);
+    "clamp" => "{max: 30s, over: clamp}"
 }
 
-impl Words for Over {
-    const WORDS: &'static [(&'static str, Self)] = &[("stop", Self::Stop), ("clamp", Self::Clamp)];
+words! { Over:
+    "stop" => Over::Stop, "clamp" => Over::Clamp
 }
 
 pub(super) fn retry_after() -> Type<ServerDelays> {
@@ -279,11 +263,6 @@ pub(super) fn retry_after() -> Type<ServerDelays> {
             let ignored = Some(ignored);
             Some(ServerDelays { ignored, ..read })
         },
-        schema: |defs| {
-            forms([
-                ("a word", words_of::<Ignored>()),
-                ("a limit: {max, over}", object::<ServerDelays>(defs)),
-            ])
-        },
+        schema: |defs| word_or_map::<Ignored, ServerDelays>("a limit: {max, over}", defs),
     }
 }

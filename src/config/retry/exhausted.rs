@@ -5,8 +5,8 @@ use crate::config::block::Node;
 use crate::config::fields::{Fields, Type, block, table, told, told_as};
 use crate::config::headers::{headers, is_map};
 use crate::config::rule::set;
-use crate::config::schema::{exactly_one, forms, object, only_with, with};
-use crate::config::types::{Words, name, truth, word, words_of};
+use crate::config::schema::{exactly_one, object, only_with, with, word_or_map};
+use crate::config::types::{name, truth, word, words};
 use crate::config::value::Value;
 use crate::policy::Failover;
 use http::{HeaderMap, StatusCode};
@@ -57,13 +57,10 @@ table! { layered
     }
 }
 
-impl Words for Exhausted {
-    const WORDS: &'static [(&'static str, Self)] = &[("last", Self::Last), ("fail", Self::Fail)];
-    const FORMS: &'static [(&'static str, &'static str)] = &[
-        ("respond", "{respond: {status: 503}}"),
-        ("failover", "{failover: SERVICE}"),
-        ("dead_letter", "{dead_letter: NAME}"),
-    ];
+words! { Exhausted:
+    "last" => Exhausted::Last, "fail" => Exhausted::Fail;
+    "respond" => "{respond: {status: 503}}", "failover" => "{failover: SERVICE}",
+    "dead_letter" => "{dead_letter: NAME}"
 }
 
 const ENDS: [&str; 3] = ["respond", "failover", "dead_letter"];
@@ -76,12 +73,7 @@ fn one_end() -> Json {
 pub(super) fn on_exhausted() -> Type<OnExhausted> {
     Type {
         read: read_on_exhausted,
-        schema: |defs| {
-            forms([
-                ("a word", words_of::<Exhausted>()),
-                ("a map", object::<OnExhausted>(defs)),
-            ])
-        },
+        schema: |defs| word_or_map::<Exhausted, OnExhausted>("a map", defs),
     }
 }
 

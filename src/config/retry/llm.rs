@@ -2,8 +2,10 @@
 
 use crate::config::block::Node;
 use crate::config::fields::{Type, block, table};
-use crate::config::schema::{forms, object};
-use crate::config::types::{Words, duration_or_none, read_above_zero, word, words, words_of};
+use crate::config::schema::word_or_map;
+use crate::config::types::{
+    duration_or_none, duration_text, read_above_zero, word, word_for, words,
+};
 use crate::config::value::Value;
 use crate::policy::Decimal;
 use serde_json::json;
@@ -47,34 +49,26 @@ pub(in crate::config) enum Kept {
     Ends,
 }
 
-impl Words for Kept {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("head", Self::Head),
-        ("tail", Self::Tail),
-        ("ends", Self::Ends),
-    ];
+words! { Kept:
+    "head" => Kept::Head, "tail" => Kept::Tail, "ends" => Kept::Ends
 }
 
 /// A word that stands for a cut, or for none.
 #[derive(Clone, Copy)]
 struct CutWord(Option<Kept>);
 
-impl Words for CutWord {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("off", Self(None)),
-        ("head", Self(Some(Kept::Head))),
-        ("tail", Self(Some(Kept::Tail))),
-        ("ends", Self(Some(Kept::Ends))),
-    ];
-    const FORMS: &'static [(&'static str, &'static str)] = &[("", "{keep: tail, share: 0.5}")];
+words! { CutWord:
+    "off" => CutWord(None), "head" => CutWord(Some(Kept::Head)), "tail" => CutWord(Some(Kept::Tail)),
+    "ends" => CutWord(Some(Kept::Ends));
+    "" => "{keep: tail, share: 0.5}"
 }
 
 #[derive(Clone, Copy)]
 struct HoldWord(bool);
 
-impl Words for HoldWord {
-    const WORDS: &'static [(&'static str, Self)] = &[("on", Self(true)), ("off", Self(false))];
-    const FORMS: &'static [(&'static str, &'static str)] = &[("", "{first_event_timeout: 2m}")];
+words! { HoldWord:
+    "on" => HoldWord(true), "off" => HoldWord(false);
+    "" => "{first_event_timeout: 2m}"
 }
 
 pub(super) fn truncate() -> Type<Option<Truncate>> {
@@ -89,12 +83,7 @@ pub(super) fn truncate() -> Type<Option<Truncate>> {
             };
             in_this_build(node, cut)
         },
-        schema: |defs| {
-            forms([
-                ("a word", words_of::<CutWord>()),
-                ("{keep, share}", object::<Truncate>(defs)),
-            ])
-        },
+        schema: |defs| word_or_map::<CutWord, Truncate>("{keep, share}", defs),
     }
 }
 
@@ -107,12 +96,7 @@ pub(super) fn hold_streams() -> Type<Option<Hold>> {
             };
             in_this_build(node, hold)
         },
-        schema: |defs| {
-            forms([
-                ("a word", words_of::<HoldWord>()),
-                ("{first_event_timeout}", object::<Hold>(defs)),
-            ])
-        },
+        schema: |defs| word_or_map::<HoldWord, Hold>("{first_event_timeout}", defs),
     }
 }
 
@@ -137,9 +121,7 @@ pub(super) fn cut_in_words(cut: &Option<Truncate>) -> String {
     let Some(cut) = cut else {
         return "off".to_owned();
     };
-    let keep = cut.keep.unwrap_or(Kept::Head);
-    let keep = Kept::WORDS.iter().find(|(_, kept)| *kept == keep);
-    let keep = keep.map_or("head", |(word, _)| word);
+    let keep = word_for(&cut.keep.unwrap_or(Kept::Head));
     match cut.share {
         Some(share) => format!("{keep}, share {share}"),
         None => keep.to_owned(),
@@ -152,6 +134,6 @@ pub(super) fn hold_in_words(hold: &Option<Hold>) -> String {
         None => "off".to_owned(),
         Some(None) => "on".to_owned(),
         Some(Some(None)) => "on, for any time".to_owned(),
-        Some(Some(Some(most))) => format!("on, for at most {}", words(most)),
+        Some(Some(Some(most))) => format!("on, for at most {}", duration_text(most)),
     }
 }

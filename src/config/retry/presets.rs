@@ -2,8 +2,8 @@
 
 use super::delays::{Backoff, ServerDelays};
 use super::{Gating, Given, Growth, Limit, Retry};
-use crate::config::types::{Words, words};
-use crate::policy::{Methods, Preset, Source};
+use crate::config::types::{duration_text, word_for};
+use crate::policy::{Preset, Source};
 use std::sync::Arc;
 
 impl Retry {
@@ -30,26 +30,26 @@ impl Retry {
             wait: preset.max_gate_wait,
             quotas_at_once: Some(preset.quotas_at_once),
         };
-        let gate = preset.max_gate_wait.map_or_else(|| "off".to_owned(), words);
+        let gate = preset
+            .max_gate_wait
+            .map_or_else(|| "off".to_owned(), duration_text);
         let is_llm = preset.name == Preset::LLM.name;
         let classifier = if is_llm { "llm" } else { "by status" };
         let (longest, asked) = (preset.max_delay, preset.max_server_delay);
         let retries = preset.max_retries.to_string();
-        let methods = Methods::WORDS.iter().find(|(_, of)| *of == preset.methods);
-        let methods = methods.map_or("", |(word, _)| word);
         Self {
             max_retries: Some(from.gives(limit, retries)),
             backoff: Some(Backoff {
                 growth: Some(from.gives(Growth::Exponential, "exponential")),
                 ..Backoff::default()
             }),
-            base: Some(from.gives(preset.base, words(preset.base))),
-            max_delay: Some(from.gives(Some(longest), words(longest))),
+            base: Some(from.gives(preset.base, duration_text(preset.base))),
+            max_delay: Some(from.gives(Some(longest), duration_text(longest))),
             retry_after: Some(ServerDelays {
-                max: Some(from.gives(Some(asked), words(asked))),
+                max: Some(from.gives(Some(asked), duration_text(asked))),
                 ..ServerDelays::default()
             }),
-            methods: Some(from.gives(preset.methods, methods)),
+            methods: Some(from.gives(preset.methods, word_for(&preset.methods))),
             gate: Some(from.gives(gating, gate)),
             classifier: Some(from.gives(is_llm, classifier)),
             ..Self::default()

@@ -3,8 +3,8 @@
 use super::ActionSpec;
 use crate::config::fields::{Fields, Type, table};
 use crate::config::retry::{RetryBlock, retry};
-use crate::config::schema::{forms, object};
-use crate::config::types::{Words, words_of};
+use crate::config::schema::word_or_map;
+use crate::config::types::words;
 use crate::config::value::Value;
 use crate::policy::Action;
 
@@ -32,11 +32,7 @@ pub(in crate::config) fn otherwise() -> Type<ActionSpec> {
         schema: |defs| {
             let says = ["OTHERWISE", "What decides where no rule holds."];
             defs.named("otherwise", says, |defs| {
-                let retry = object::<OtherwiseRetry>(defs);
-                forms([
-                    ("a word", words_of::<Otherwise>()),
-                    ("{retry: RETRY}", retry),
-                ])
+                word_or_map::<Otherwise, OtherwiseRetry>("{retry: RETRY}", defs)
             })
         },
     }
@@ -45,13 +41,9 @@ pub(in crate::config) fn otherwise() -> Type<ActionSpec> {
 #[derive(Clone)]
 struct Otherwise(Action);
 
-impl Words for Otherwise {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("classify", Self(Action::Classify)),
-        ("accept", Self(Action::Accept)),
-        ("fail", Self(Action::Fail)),
-        ("by_outcome", Self(Action::ByOutcome)),
-        ("continue", Self(Action::Accept)),
-    ];
-    const FORMS: &'static [(&'static str, &'static str)] = &[("retry", "{retry: RETRY}")];
+words! { Otherwise:
+    "classify" => Otherwise(Action::Classify), "accept" => Otherwise(Action::Accept),
+    "fail" => Otherwise(Action::Fail), "by_outcome" => Otherwise(Action::ByOutcome),
+    "continue" => Otherwise(Action::Accept);
+    "retry" => "{retry: RETRY}"
 }
