@@ -198,6 +198,9 @@ impl RetrySession {
     /// would wait.
     pub(crate) fn refusal(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
+        if !may_be_of_all(outcome) {
+            return None;
+        }
         let policy = self.policy_by(by);
         let asked = self.demanded(outcome, moment, policy);
         let names_a_time = asked.is_some();
@@ -402,19 +405,26 @@ fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, Stop
     }
 }
 
+/// Whether a limit that was met, as far as the status and the class tell, may be everybody's.
+fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
+    let status = outcome.status().map(|status| status.as_u16());
+    let others = outcome.scope() != Some(Scope::Request);
+    let why = outcome.reason();
+    !matches!(status, None | Some(413 | 503 | 529))
+        && outcome.class() == Class::Throttled
+        && others
+        && why.is_none_or(|reason| reason == Reason::RateLimited)
+}
+
 /// Whether an outcome is a rate limit of more callers than this one: a 429, or another status that is called throttled for
 /// some time. Overload is none, whatever a classifier calls it: a gate that closes on it turns load into bursts.
 fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
     let by_status = match outcome.status().map(|status| status.as_u16()) {
         Some(429) => true,
-        Some(413 | 503 | 529) | None => false,
         Some(500..) => outcome.is_told_a_time(),
-        Some(_) => names_a_time,
+        _ => names_a_time,
     };
-    let others = outcome.scope() != Some(Scope::Request);
-    let limited = outcome.class() == Class::Throttled && others;
-    let why = outcome.reason();
-    by_status && limited && why.is_none_or(|reason| reason == Reason::RateLimited)
+    by_status && may_be_of_all(outcome)
 }
 
 /// A part more than was asked for, so that clients told the same time do not come back at once; never less.
