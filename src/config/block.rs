@@ -34,19 +34,6 @@ pub(super) struct Block<'a> {
     problems: &'a Problems,
 }
 
-/// A place where something is wrong, whatever stands there.
-#[derive(Debug)]
-pub(super) struct Place<'a> {
-    path: Path,
-    problems: &'a Problems,
-}
-
-impl Place<'_> {
-    pub(super) fn wrong(&self, given: &dyn Display, cause: impl Into<String>) {
-        self.problems.add(&self.path, given, cause);
-    }
-}
-
 impl<'a> Node<'a> {
     /// Says what is wrong with the value.
     pub(super) fn wrong(&self, cause: impl Into<String>) {
@@ -234,7 +221,7 @@ impl<'a> Block<'a> {
     pub(super) fn either(&self, key: &'static str, alias: &'static str) -> Option<&'static str> {
         if self.has(key) && self.has(alias) {
             let cause = format!("{alias} means the same as {key}: give one of the two");
-            self.key(alias).wrong(&"", cause);
+            self.wrong_at(alias, &"", cause);
         }
         [key, alias].into_iter().find(|key| self.has(key))
     }
@@ -247,7 +234,7 @@ impl<'a> Block<'a> {
         let node = self.take(row.key);
         if let (None, Some(write)) = (&node, row.missing) {
             let cause = format!("is missing: write {write}");
-            self.key(row.key).wrong(&"", cause);
+            self.wrong_at(row.key, &"", cause);
         }
         reads.read(&node?)
     }
@@ -272,12 +259,9 @@ impl<'a> Block<'a> {
         self.left.remove(key);
     }
 
-    /// A place for problems of one key.
-    pub(super) fn key(&self, key: &str) -> Place<'a> {
-        Place {
-            path: self.path.key(key),
-            problems: self.problems,
-        }
+    /// Says what is wrong at a key, whatever stands there.
+    pub(super) fn wrong_at(&self, key: &str, given: &dyn Display, cause: impl Into<String>) {
+        self.problems.add(&self.path.key(key), given, cause);
     }
 
     /// Says what is wrong with the block as a whole.

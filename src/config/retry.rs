@@ -229,7 +229,7 @@ impl Retry {
                 "max_retries is set too, to {}: give one of the two",
                 retries.text
             );
-            block.key("max_attempts").wrong(&attempts.text, cause);
+            block.wrong_at("max_attempts", &attempts.text, cause);
             return;
         }
         self.max_retries = Some(match attempts.value {

@@ -153,11 +153,11 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
     let is = |of: fn(&ActionSpec) -> bool| action.as_ref().is_none_or(|(action, _)| of(action));
     if rule.same_keys.is_some() && !is(ActionSpec::is_failover) {
         let cause = "same_keys has no effect: this rule does not fail over";
-        block.key("same_keys").wrong(&"", cause);
+        block.wrong_at("same_keys", &"", cause);
     }
     if rule.set.is_some() && !is(ActionSpec::sends_again) {
         let cause = "set has no effect: this rule sends nothing again";
-        block.key("set").wrong(&"", cause);
+        block.wrong_at("set", &"", cause);
     }
     block.end();
     let (action, said) = action?;

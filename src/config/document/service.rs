@@ -114,7 +114,7 @@ pub(super) fn service() -> Type<ServiceSpec> {
                 let own = &mut place.retry.get_or_insert_default().budget;
                 if own.is_some() {
                     let cause = "retry.budget is set too: give one of the two";
-                    block.key("budget").wrong(&budget.text, cause);
+                    block.wrong_at("budget", &budget.text, cause);
                 }
                 *own = Some(budget);
             }

@@ -89,7 +89,7 @@ fn read_on_exhausted(node: &Node<'_>) -> Option<OnExhausted> {
     for key in ["same_keys", "set"] {
         if block.has(key) && !block.has("failover") {
             let cause = format!("{key} has no effect without failover");
-            block.key(key).wrong(&"", cause);
+            block.wrong_at(key, &"", cause);
         }
     }
     let said = ENDS.iter().filter(|key| block.has(key)).count();
