@@ -1,5 +1,6 @@
 //! What an adapter is set up with, shared by all of its requests.
 
+use crate::budget::RetryBudget;
 use crate::gate::Gate;
 use crate::nested::LayerId;
 use crate::policy::{RetryPolicy, RetrySession};
@@ -30,6 +31,8 @@ pub(crate) struct Engine {
     pub(crate) idempotency_keys: bool,
     /// The header that tells the server which attempt it sees.
     pub(crate) attempt_header: Option<HeaderName>,
+    /// What pays where the document names no budget, in the place of budgets of its own.
+    budget: Option<Budgets>,
     /// Nobody is told of a success, as far as that is known before a request.
     silent: bool,
 }
@@ -86,6 +89,7 @@ impl Engine {
             redirects: Redirects::default(),
             idempotency_keys: false,
             attempt_header: None,
+            budget: None,
             silent: false,
         };
         engine.refresh();
@@ -122,11 +126,25 @@ impl Engine {
         unknown.cloned()
     }
 
-    /// A document keeps its own budgets.
+    /// Sets what pays, where no document names a budget.
     pub(crate) fn set_budget(&mut self, budget: Budgets) {
-        if let Routes::One(route) = &mut self.routes {
-            Arc::make_mut(route).budget = budget;
+        match &mut self.routes {
+            Routes::One(route) => Arc::make_mut(route).budget = budget,
+            Routes::PerRequest(_) => self.budget = Some(budget),
         }
+    }
+
+    /// The budget of a request on this route.
+    pub(crate) fn budget_of(
+        &self,
+        route: &Route,
+        service: impl FnOnce() -> Arc<str>,
+    ) -> RetryBudget {
+        self.own_budget(route).unwrap_or(&route.budget).of(service)
+    }
+
+    fn own_budget(&self, route: &Route) -> Option<&Budgets> {
+        self.budget.as_ref().filter(|_| !route.names_budget)
     }
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
@@ -138,7 +156,9 @@ impl Engine {
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,
-            Routes::PerRequest(_) => self.silent && route.is_silent(),
+            Routes::PerRequest(_) => {
+                self.silent && route.is_silent() && self.own_budget(route).is_none()
+            }
         };
         silent && !crate::report::is_traced()
     }
@@ -215,13 +235,13 @@ impl fmt::Debug for Routes {
 macro_rules! engine_settings {
     () => {
         /// Takes retry tokens from this budget; clone it into every client that calls the same service. Default: a
-        /// [`RetryBudget::default`](crate::RetryBudget) of its own.
+        /// [`RetryBudget::default`](crate::RetryBudget) of its own. With a document it pays where that names no budget.
         #[must_use]
         pub fn budget(self, budget: crate::RetryBudget) -> Self {
             self.with(|engine| engine.set_budget(crate::route::Budgets::One(budget)))
         }
 
-        /// Takes retry tokens from a budget for each service or host.
+        /// Takes retry tokens from a budget for each service or host; with a document, where that names none.
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
             self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))

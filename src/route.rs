@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub(crate) struct Route {
     pub(crate) policy: RetryPolicy,
     pub(crate) budget: Budgets,
+    /// Whether a document names the budget.
+    pub(crate) names_budget: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
     #[cfg_attr(
@@ -100,19 +102,13 @@ impl Route {
             keeps_head: policy.may_respond(),
             policy,
             budget: Budgets::One(RetryBudget::default()),
+            names_budget: false,
             service: None,
             overrides: Overrides::Allow,
             budgets: Arc::default(),
             destinations: Arc::default(),
             dead_letters: Arc::default(),
             base: None,
-        }
-    }
-
-    pub(crate) fn budget_of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
-        match &self.budget {
-            Budgets::One(budget) => budget.clone(),
-            Budgets::PerService(budgets) => budgets.get(&service()),
         }
     }
 
@@ -170,6 +166,15 @@ pub(crate) fn public_authority<'a>(
         true => Cow::Owned(short.to_ascii_lowercase()),
         false => Cow::Borrowed(short),
     })
+}
+
+impl Budgets {
+    pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+        match self {
+            Self::One(budget) => budget.clone(),
+            Self::PerService(budgets) => budgets.get(&service()),
+        }
+    }
 }
 
 impl Overrides {

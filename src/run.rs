@@ -59,8 +59,8 @@ impl Runner {
         Self::on(crate::runtime::TokioRuntime, policy)
     }
 
-    /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service. The
-    /// budgets are the document's; [`Runner::budget`] does not change them.
+    /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service.
+    /// The document decides; [`Runner::budget`] pays where it names no budget.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
@@ -196,7 +196,7 @@ impl Runner {
                 true => session.standing_aside(StopReason::Nested),
                 false => session,
             },
-            budget: route.budget_of(|| Arc::clone(&self.service)),
+            budget: self.engine.budget_of(&route, || Arc::clone(&self.service)),
             recorder: ReportRecorder::new(
                 subject,
                 Arc::clone(&self.engine.observers),

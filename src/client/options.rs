@@ -157,7 +157,7 @@ impl RequestOptions {
         let session = self.session(&route, facts, started).with_method(method);
         Progress {
             session: session.of_request(asked.map(line)),
-            budget: route.budget_of(|| Arc::clone(&subject.service)),
+            budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
             recorder: ReportRecorder::new(subject, observers, self.slot.clone(), started)
                 .with_unknown_service(unknown),
             head: request.filter(|_| route.keeps_head).map(head),

@@ -62,8 +62,8 @@ impl RetryMiddleware {
         }
     }
 
-    /// A middleware that follows a document and its changes, on tokio's clock. The budgets are the document's;
-    /// [`RetryMiddleware::budget`] does not change them.
+    /// A middleware that follows a document and its changes, on tokio's clock. The document decides;
+    /// [`RetryMiddleware::budget`] pays where it names no budget.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {

@@ -339,7 +339,7 @@ impl Progress {
         let now = self.engine.runtime.now();
         let session = self.session.moved_to(route.policy.clone(), now);
         let name = route.service.clone().unwrap_or_default();
-        let budget = route.budget_of(|| Arc::clone(&name));
+        let budget = self.engine.budget_of(&route, || Arc::clone(&name));
         let before = Place {
             session: std::mem::replace(&mut self.session, session),
             budget: std::mem::replace(&mut self.budget, budget),

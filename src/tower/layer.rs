@@ -54,8 +54,8 @@ impl RetryLayer {
 
 #[cfg(feature = "serde")]
 impl RetryLayer {
-    /// A layer that follows a document and its changes, on tokio's clock; errors stay as they are. The budgets are the
-    /// document's; [`RetryLayer::budget`] does not change them.
+    /// A layer that follows a document and its changes, on tokio's clock; errors stay as they are. The document
+    /// decides; [`RetryLayer::budget`] pays where it names no budget.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
         Self {

@@ -120,6 +120,7 @@ impl Builder<'_> {
             || !place.names.dead_letters.is_empty();
         Route {
             budget: self.budget(place, service.map(|(name, _)| &**name)),
+            names_budget: place.retry.budget.is_some(),
             service: service.map(|(name, _)| Arc::clone(name)),
             overrides: overrides(service.map(|(_, spec)| spec.overrides), place),
             budgets,

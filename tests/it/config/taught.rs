@@ -2,10 +2,16 @@
 
 use super::client::{Client, Stack, get, send, statuses};
 use super::{document, origin, policy};
+use futures_util::FutureExt;
+use http::Request;
 use http_retry::config::{RetryConfig, RetryConfigBuilder};
-use http_retry::testing::Script;
-use http_retry::{Class, Outcome, Reach, RetryBudget};
+use http_retry::reqwest::RetryMiddleware;
+use http_retry::testing::{ManualRuntime, Script};
+use http_retry::tower::RetryLayer;
+use http_retry::{Class, Outcome, Reach, RetryBudget, RetryReport};
+use reqwest_middleware::ClientBuilder;
 use std::io;
+use tower::{Layer, ServiceExt};
 
 const STACKS: [Stack; 2] = [Stack::Tower, Stack::Reqwest];
 
@@ -98,6 +104,63 @@ fn a_named_error_type_has_its_meaning_where_the_document_says() {
     let config = taught.load(&document(text)).unwrap();
     let told = Some(("final".to_owned(), "retry.classify_error".to_owned()));
     assert_eq!(origin(&policy(&config, None, None), "classify_error"), told);
+}
+
+/// The attempts of calls one after the other, on a layer with a budget of two tokens for each stack.
+fn with_budget(text: &str, calls: usize) -> [Vec<u32>; 2] {
+    let config = RetryConfig::load(&document(text)).unwrap();
+    let two = || RetryBudget::builder().capacity(2).per_success(0).build();
+    let script = statuses(&[503]);
+    let url = "http://api.example/";
+    let layer = RetryLayer::from_config(&config).budget(two().unwrap());
+    let tower = layer.runtime(ManualRuntime::new()).layer(script.clone());
+    let on_tower = (0..calls).map(|_| {
+        let slot = RetryReport::slot();
+        let mut request = Request::get(url).body(String::new()).unwrap();
+        request.extensions_mut().insert(slot.clone());
+        let sent = tower.clone().oneshot(request).now_or_never();
+        sent.unwrap().unwrap();
+        slot.take().unwrap().attempt_count()
+    });
+    let on_tower = on_tower.collect();
+    let retries = RetryMiddleware::from_config(&config).budget(two().unwrap());
+    let client = ClientBuilder::new(reqwest::Client::new());
+    let client = client.with(retries.runtime(ManualRuntime::new()));
+    let client = client.with(script).build();
+    let on_reqwest = (0..calls).map(|_| {
+        let slot = RetryReport::slot();
+        let request = client.get(url).with_extension(slot.clone());
+        request.send().now_or_never().unwrap().unwrap();
+        slot.take().unwrap().attempt_count()
+    });
+    [on_tower, on_reqwest.collect()]
+}
+
+#[test]
+fn a_layers_budget_pays_where_the_document_names_none() {
+    let none = "{version: 1, retry: {max_attempts: 3}}";
+    let service =
+        "{version: 1, retry: {max_attempts: 3}, services: {a: {match: {host: api.example}}}}";
+    for text in [none, service] {
+        assert_eq!(with_budget(text, 2), [[3, 1]; 2], "{text}");
+    }
+    let named = "{version: 1, budgets: {b: {capacity: 9}}, retry: {max_attempts: 3, budget: b}}";
+    assert_eq!(with_budget(named, 1), [[3]; 2]);
+}
+
+/// A success on the short way brings its tokens to the layer's budget, too.
+#[test]
+fn a_success_pays_into_the_layers_budget() {
+    let config = RetryConfig::load(&document("{version: 1}")).unwrap();
+    let budget = RetryBudget::builder().capacity(5).initial(0).per_success(1);
+    let budget = budget.build().unwrap();
+    let layer = RetryLayer::from_config(&config).budget(budget.clone());
+    let layer = layer.runtime(ManualRuntime::new());
+    let request = Request::new(String::new());
+    let sent = layer.layer(statuses(&[200])).oneshot(request);
+    sent.now_or_never().unwrap().unwrap();
+    let tokens = budget.snapshot(std::time::Duration::ZERO).unwrap().tokens;
+    assert_eq!(tokens.to_string(), "1");
 }
 
 #[test]
