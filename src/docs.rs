@@ -11,6 +11,9 @@ pub mod gate {}
 #[doc = include_str!("docs/config.md")]
 pub mod config {}
 
+#[doc = include_str!("docs/dialects.md")]
+pub mod dialects {}
+
 #[doc = include_str!("docs/design.md")]
 pub mod design {}
 

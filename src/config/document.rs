@@ -6,14 +6,15 @@ pub(super) use service::{OverridesSpec, ServiceSpec, gate};
 
 use super::block::{Node, Path};
 use super::budget::{Budget, budget};
-use super::fields::{Fields, Type, table};
+use super::dialect::{DialectMap, Speaks, speaks};
+use super::fields::{Fields, Type, block, table, told};
 use super::matching::Matches;
 use super::problems::Problems;
 use super::retry::{Gating, Given, RetryBlock, retry};
 use super::rule::{ActionSpec, RuleSpec, otherwise, rules};
-use super::schema::{Defs, with};
+use super::schema::{Defs, object, with};
 use super::shown;
-use super::types::name_schema;
+use super::types::{name_schema, truth};
 use super::value::Value;
 use crate::policy::Preset;
 use serde_json::{Value as Json, json};
@@ -42,6 +43,19 @@ table! {
         /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
         /// retry the rest).
         otherwise: ActionSpec = otherwise(), default(&"classify");
+        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
+        /// and none at the top.
+        dialect: Given<Speaks> = told(speaks());
+        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
+        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
+        header_rules: Given<bool> = told(truth()), default(&true);
+        /// Whether dialects by host may read the bodies of successes.
+        inspect_success: Given<bool> = told(truth()), default(&false);
+        /// Dialects of one's own by their names.
+        dialects: BTreeMap<String, DialectMap> = Type {
+            read: |node| Some(named(node, &block::<DialectMap>())),
+            schema: |defs| map_of(object::<DialectMap>, defs),
+        };
         /// One pause for all callers after a 429, at every service that says nothing of it.
         gate: Given<Gating> = gate();
         /// Services by their names. Reports, metrics and RetryOverride::service use the same names.
@@ -57,6 +71,7 @@ table! {
 pub(super) struct Spec {
     pub(super) budgets: BTreeMap<String, Budget>,
     pub(super) policies: BTreeMap<String, RetryBlock>,
+    pub(super) dialects: BTreeMap<String, DialectMap>,
     pub(super) place: PlaceSpec,
     pub(super) services: BTreeMap<String, ServiceSpec>,
 }
@@ -92,7 +107,10 @@ impl Spec {
         let spec = Self {
             budgets: root.budgets.unwrap_or_default(),
             policies: root.policies.unwrap_or_default(),
-            place: PlaceSpec::of(root.retry, root.rules, root.otherwise).with_gate(root.gate),
+            place: PlaceSpec::of(root.retry, root.rules, root.otherwise)
+                .with_gate(root.gate)
+                .with_dialect((root.dialect, root.header_rules, root.inspect_success)),
+            dialects: root.dialects.unwrap_or_default(),
             services: root.services.unwrap_or_default(),
         };
         spec.check_matches(problems);
@@ -149,6 +167,13 @@ fn policies(defs: &mut Defs) -> Json {
     )
 }
 
+/// What a place says of the meaning of answers: `dialect`, `header_rules`, `inspect_success`.
+type OfAnswers = (
+    Option<Given<Speaks>>,
+    Option<Given<bool>>,
+    Option<Given<bool>>,
+);
+
 impl PlaceSpec {
     fn of(
         retry: Option<RetryBlock>,
@@ -170,6 +195,16 @@ impl PlaceSpec {
     fn with_gate(mut self, gate: Option<Given<Gating>>) -> Self {
         if gate.is_some() {
             self.retry.get_or_insert_default().gate = gate;
+        }
+        self
+    }
+
+    fn with_dialect(mut self, (dialect, header_rules, inspect): OfAnswers) -> Self {
+        if dialect.is_some() || header_rules.is_some() || inspect.is_some() {
+            let retry = self.retry.get_or_insert_default();
+            retry.dialect = dialect;
+            retry.header_rules = header_rules;
+            retry.inspect_success = inspect;
         }
         self
     }

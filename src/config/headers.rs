@@ -4,9 +4,8 @@ use super::block::Node;
 use super::fields::Type;
 use super::schema::{Defs, forms, list, one_or_more, text_like, with};
 use super::shown::is_short;
-use super::types::{TOKEN, read_texts, texts};
+use super::types::TOKEN;
 use super::value::Value;
-use crate::policy::HeaderTest;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub(super) fn headers() -> Type<Arc<HeaderMap>> {
     }
 }
 
-fn map_of(values: &Json) -> Json {
+pub(super) fn map_of(values: &Json) -> Json {
     json!({"type": "object", "propertyNames": {"pattern": TOKEN}, "additionalProperties": values})
 }
 
@@ -45,9 +44,17 @@ pub(super) fn header_names() -> Type<Arc<[HeaderName]>> {
     }
 }
 
-fn name_schema(defs: &mut Defs) -> Json {
+pub(super) fn name_schema(defs: &mut Defs) -> Json {
     let says = ["The name of a header", "Letters, digits and hyphens."];
     defs.named("header_name", says, |_| text_like(TOKEN))
+}
+
+/// The name of one header.
+pub(super) fn header_name() -> Type<HeaderName> {
+    Type {
+        read: |node| name_of(node.text()?, node),
+        schema: name_schema,
+    }
 }
 
 fn read_names(node: &Node<'_>) -> Option<Arc<[HeaderName]>> {
@@ -61,47 +68,6 @@ fn read_names(node: &Node<'_>) -> Option<Arc<[HeaderName]>> {
     // Every name that is none is a problem of its own.
     let names: Vec<Option<HeaderName>> = names.collect();
     names.into_iter().collect()
-}
-
-/// A name that must be there, a list of such names, or a map of names and what they must hold.
-pub(super) fn header_tests() -> Type<Vec<HeaderTest>> {
-    Type {
-        read: |node| Some(read_tests(node)),
-        schema: |defs| {
-            let name = name_schema(defs);
-            let values = forms([
-                ("it is there", json!({"const": true})),
-                ("it has this value", (texts().schema)(defs)),
-            ]);
-            forms([
-                ("the name of a header", name.clone()),
-                ("a list of names", list(&name)),
-                ("a map of names and values", map_of(&values)),
-            ])
-        },
-    }
-}
-
-fn read_tests(node: &Node<'_>) -> Vec<HeaderTest> {
-    if let Value::Map(map) = node.value {
-        if map.is_empty() {
-            node.wrong("is empty: give at least one header, or leave the key out");
-        }
-        let test = |(name, entry): (&str, Node<'_>)| {
-            let name = name_of(name, node)?;
-            let values = match entry.value {
-                Value::Bool(true) => None,
-                _ => read_texts(&entry),
-            };
-            Some(HeaderTest { name, values })
-        };
-        return node.entries().into_iter().filter_map(test).collect();
-    }
-    let name = |node: &Node<'_>| {
-        let name = name_of(node.text()?, node)?;
-        Some(HeaderTest { name, values: None })
-    };
-    node.one_or_more().iter().filter_map(name).collect()
 }
 
 fn read_headers(node: &Node<'_>) -> Option<HeaderMap> {
@@ -159,7 +125,7 @@ fn value_of(node: &Node<'_>) -> Result<HeaderValue, String> {
 }
 
 /// The name, which may be a secret where it is none: the problem is told of the place that holds it.
-fn name_of(name: &str, place: &Node<'_>) -> Option<HeaderName> {
+pub(super) fn name_of(name: &str, place: &Node<'_>) -> Option<HeaderName> {
     let short = Some(name).filter(|name| is_short(name));
     let parsed = short.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok());
     if parsed.is_none() {

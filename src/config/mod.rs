@@ -40,9 +40,11 @@
 //! The rules of the route come first, then those of the service, then those of the document; the first that matches
 //! decides. If none matches, `otherwise` decides, by default by the outcome's class.
 
+mod answer;
 mod block;
 mod budget;
 mod builder;
+mod dialect;
 mod document;
 mod errors;
 mod fields;

@@ -1,6 +1,7 @@
 //! From what a document says to policies: names are looked up, and layers lie upon each other.
 
 mod checks;
+mod dialect;
 mod place;
 mod rules;
 mod taught;
@@ -12,6 +13,7 @@ use super::names::Names;
 use super::problems::{Problems, Unknown};
 use super::retry::{Given, Growth, Limit, Retry};
 use super::value::Value;
+use crate::dialect::Row;
 use crate::error::ConfigError;
 use crate::policy::{Backoff, Decimal, Jitter, Methods, Preset, RetryPolicy, Rule, Rules};
 use place::Inside;
@@ -56,9 +58,13 @@ impl Resolver<'_> {
             budget: value(&retry.budget),
             names: &mut names,
         };
-        let rules = layers.iter().rev().flat_map(|layer| &layer.rules);
-        let list: Vec<Rule> = rules
+        let rules = || layers.iter().rev().flat_map(|layer| &layer.rules);
+        let list: Vec<Rule> = rules()
+            .filter(|rule| rule.judges().is_none())
             .map(|rule| self.rule(rule, &retry, &mut inside))
+            .collect();
+        let judged: Vec<(Arc<str>, Row)> = rules()
+            .filter_map(|rule| Some((Arc::clone(&rule.name), rule.judges()?.clone())))
             .collect();
         let otherwise = layers
             .iter()
@@ -72,7 +78,7 @@ impl Resolver<'_> {
             ..self.rules(&retry, &mut inside)
         };
         Place {
-            policy: self.policy(name.to_owned(), &retry, rules),
+            policy: self.policy(name.to_owned(), &retry, (rules, judged)),
             retry,
             names: Rc::new(names),
         }
@@ -123,7 +129,7 @@ impl Resolver<'_> {
         &self,
         name: impl Into<Cow<'static, str>>,
         retry: &Retry,
-        rules: Rules,
+        (rules, judged): (Rules, Vec<(Arc<str>, Row)>),
     ) -> RetryPolicy {
         let limit = value(&retry.max_retries);
         let retries = match (limit, &retry.max_retries) {
@@ -147,6 +153,11 @@ impl Resolver<'_> {
         let builder = builder
             .max_gate_wait(gate.and_then(|gate| gate.wait))
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true));
+        let builder = match judged.is_empty() {
+            true => builder,
+            false => builder.judged_by(judged),
+        };
+        let builder = self.with_dialect(builder, retry);
         self.taught(builder, retry).build().unwrap_or_else(|error| {
             self.refused(retry, &error);
             RetryPolicy::default()

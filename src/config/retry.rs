@@ -12,6 +12,7 @@ pub(super) use llm::Kept;
 pub(super) use llm::{Hold, Truncate};
 
 use super::block::{Block, Node};
+use super::dialect::Speaks;
 use super::fields::{Fields, Layer, Type, table, told, told_as};
 use super::headers::header_names;
 use super::schema::{Defs, forms, not_both, object};
@@ -116,6 +117,12 @@ table! { layered
         hold_streams: Given<Option<Hold>> = told_as(llm::hold_streams(), llm::hold_in_words), default(&"off");
         /// The gate of the service or the document.
         gate: Given<Gating> = super::document::gate(), unsaid();
+        /// The dialects of the service or the document.
+        dialect: Given<Speaks> = told(super::dialect::speaks()), unsaid();
+        /// Whether the header rules hold there.
+        header_rules: Given<bool> = told(super::types::truth()), unsaid();
+        /// Whether a dialect by host may read successes there.
+        inspect_success: Given<bool> = told(super::types::truth()), unsaid();
         /// Whether the preset reads bodies.
         classifier: Given<bool> = told(super::types::truth()), unsaid();
         /// What becomes of a request that has no retries left (limit, deadline, budget, a wait that is too long or too

@@ -5,21 +5,24 @@ mod otherwise;
 pub(super) use otherwise::otherwise;
 
 use super::block::{Block, Node, Path};
+use super::dialect::meaning_keys;
 use super::fields::{Fields, Type, block, table};
 use super::headers::{headers, is_map};
 use super::retry::{RetryBlock, retry};
 use super::schema::{exactly_one, list, object, only_if, only_with, with};
 use super::types::{count, duration, name, read_above_zero, truth, word, words};
 use super::when::when;
-use crate::policy::{Action, Condition, Failover};
+use crate::dialect::Row;
+use crate::policy::{Action, Class, Condition, Failover};
 use http::HeaderMap;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-table! {
-    /// A condition and what follows from it: exactly one of do, retry, wait (or requeue) and failover (or jump). The first
-    /// rule that holds decides; a rule without when takes every outcome, so it comes last.
+meaning_keys! {
+    /// A condition and what follows from it: exactly one of do, as, retry, wait (or requeue) and failover (or jump). The
+    /// first rule that holds decides; a rule without when takes every outcome, so it comes last. A rule with as says what
+    /// an answer means, and the others see what it says.
     Rule("rule", "RULE", together()) {
         /// What reports and events call the rule. Default its place, such as services.orders.rules[0].
         name: Arc<str> = name();
@@ -46,6 +49,8 @@ table! {
         /// What changes in the request before the next attempt; only where there is one. With failover, the credentials of
         /// the new place.
         set: Arc<HeaderMap> = set();
+        /// What an answer means: success, transient, throttled, permanent. The policy of this place goes on from there.
+        class as "as": Class = word::<Class>();
     }
 }
 
@@ -91,13 +96,15 @@ words! { Verb:
 }
 
 fn together() -> Json {
-    let one = exactly_one(&["do", "retry", "wait", "requeue", "failover", "jump"]);
+    let one = exactly_one(&["do", "as", "retry", "wait", "requeue", "failover", "jump"]);
     let same_keys = only_with("same_keys", &["failover", "jump"]);
-    with(
-        one,
-        json!({"allOf": [same_keys, only_if("set", "do", &["retry"])]}),
-    )
+    let mut all = vec![same_keys, only_if("set", "do", &["retry"])];
+    all.extend(OF_AS.iter().map(|key| only_with(key, &["as"])));
+    with(one, json!({"allOf": all}))
 }
+
+/// The keys that say more of `as`.
+const OF_AS: [&str; 5] = ["reach", "delay_from", "at_least", "scope_from", "reason"];
 
 /// A rule as it stands in the document.
 #[derive(Debug, Clone)]
@@ -112,12 +119,24 @@ pub(super) struct RuleSpec {
     pub(super) set: Option<Arc<HeaderMap>>,
 }
 
+impl RuleSpec {
+    /// What it says that an answer means, if it says no more.
+    pub(super) fn judges(&self) -> Option<&Row> {
+        match &self.action {
+            ActionSpec::Judge(row) => Some(row),
+            ActionSpec::Known(_) | ActionSpec::Retry(_) => None,
+        }
+    }
+}
+
 /// What is done about an outcome, as far as it is known before names are looked up.
 #[derive(Debug, Clone)]
 pub(super) enum ActionSpec {
     Known(Action),
     /// Retry by these settings, above those of the place.
     Retry(RetryBlock),
+    /// It says what an answer means, and no more.
+    Judge(Box<Row>),
 }
 
 /// The rules of one place, in their order.
@@ -136,7 +155,9 @@ pub(super) fn rules() -> Type<Vec<RuleSpec>> {
 fn read_rules(node: &Node<'_>) -> Option<Vec<RuleSpec>> {
     let items = node.items();
     let read: Vec<RuleSpec> = items.into_iter().filter_map(rule).collect();
-    let mut after = read.iter().skip_while(|rule| !rule.when.is_always());
+    let judges = |rule: &&RuleSpec| matches!(rule.action, ActionSpec::Judge(_));
+    let decide = read.iter().filter(|rule| !judges(rule));
+    let mut after = decide.skip_while(|rule| !rule.when.is_always());
     if let (Some(first), Some(next)) = (after.next(), after.next()) {
         let first = &first.path;
         let cause = format!("is never reached: {first} has no when and takes every outcome");
@@ -159,6 +180,18 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
         let cause = "set has no effect: this rule sends nothing again";
         block.wrong_at("set", &"", cause);
     }
+    if !block.has("as") {
+        for key in OF_AS.into_iter().filter(|key| block.has(key)) {
+            let cause = format!("{key} has no effect: it says more of as");
+            block.wrong_at(key, &"", cause);
+        }
+    }
+    if let Some((ActionSpec::Judge(row), _)) = &action {
+        if let Some(refused) = row.refused() {
+            let cause = refused.allowed().to_owned();
+            block.wrong_at("when", &"", cause);
+        }
+    }
     block.end();
     let (action, said) = action?;
     Some(RuleSpec {
@@ -175,13 +208,17 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
 fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static str)> {
     let said = [
         block.has("do").then_some("do"),
+        block.has("as").then_some("as"),
         block.has("retry").then_some("retry"),
         block.either("wait", "requeue"),
         block.either("failover", "jump"),
     ];
     let mut said = said.into_iter().flatten();
     let (Some(key), None) = (said.next(), said.next()) else {
-        block.wrong(&"", "must hold exactly one of do, retry, wait and failover");
+        block.wrong(
+            &"",
+            "must hold exactly one of do, as, retry, wait and failover",
+        );
         return None;
     };
     let wait = rule.wait.take().or(rule.requeue.take());
@@ -193,6 +230,10 @@ fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static st
             Verb::Stop => Action::Stop.into(),
             Verb::Retry => ActionSpec::Retry(None),
         },
+        "as" => {
+            let when = rule.when.clone().unwrap_or_default();
+            ActionSpec::Judge(Box::new(Row::on(when).is(rule.meaning()?)))
+        }
         "retry" => ActionSpec::Retry(rule.retry.take().flatten()),
         "wait" | "requeue" => Action::Wait(wait?.into()).into(),
         _ => {
@@ -227,6 +268,7 @@ impl ActionSpec {
         match self {
             Self::Known(action) => action.sends_again(),
             Self::Retry(_) => true,
+            Self::Judge(_) => false,
         }
     }
 

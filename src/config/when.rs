@@ -1,14 +1,15 @@
 //! WHEN: the conditions of a document.
 
+use super::answer::{header_tests, json_tests, paths, xml_tests};
 use super::block::Node;
 use super::fields::{Fields, Type, table};
-use super::headers::header_tests;
 use super::ranges::{attempts, status_schema, statuses};
 use super::schema::{Defs, forms, list, object, one_or_more};
 use super::shown::is_public;
 use super::types::{Words, methods, texts, truth, word, words, words_of};
 use super::value::Value;
-use crate::policy::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
+use crate::policy::rules::{HeadTest, JsonTest, XmlTest};
+use crate::policy::{Condition, ErrorGroup, ResultKind, Test};
 use http::Method;
 use serde_json::{Value as Json, json};
 use std::ops::RangeInclusive;
@@ -34,8 +35,20 @@ table! {
         /// body, and of failures only.
         message: Vec<String> = texts();
         /// A response header: its name, where being there is enough; a list of names; or a map of names and values (true:
-        /// it is there; a text or a list: it is one of these).
-        header: Vec<HeaderTest> = header_tests();
+        /// it is there; a text or a list: it is one of these; {number}, {starts}, {has}, {name} or {any_number}, of a
+        /// {part} where there are several).
+        header: Vec<HeadTest> = header_tests();
+        /// A place of a JSON error body, by a pointer of RFC 6901 in which * stands for any member or item: a pointer,
+        /// where being there is enough; a list of pointers; or a map of pointers and values, as for header. All of them
+        /// must hold. Reads at most 64 KiB of the body.
+        json: Vec<JsonTest> = json_tests();
+        /// An element of an XML error body whose root is Error, ErrorResponse or Response: a map of names and texts, of
+        /// which the first element of the name holds one. All of them must hold. Reads at most 64 KiB of the body.
+        xml: Vec<XmlTest> = xml_tests();
+        /// The request's path, in which * stands for anything: /v1/*, or a list.
+        path: Vec<String> = paths();
+        /// Whether the request carries an Idempotency-Key: true.
+        keyed: bool = truth();
         /// The request's method, or a list.
         method: Vec<Method> = methods();
         /// The number of the attempt that ended, from 1: 1, "<3", "2-4", or a list. Waits and failovers count.
@@ -178,6 +191,11 @@ fn tests(when: When) -> Vec<Test> {
         when.code.map(Test::Code),
         when.message.map(lower).map(Test::Message),
         when.header.map(Test::Header),
+        when.path.map(Test::Path),
+        when.keyed.map(|keyed| match keyed {
+            true => Test::Keyed,
+            false => Test::Not(Condition([Test::Keyed].into())),
+        }),
         when.method.map(Test::Method),
         when.attempt.map(Test::Attempt),
         when.retryable.map(Test::Retryable),
@@ -186,5 +204,8 @@ fn tests(when: When) -> Vec<Test> {
         when.all.map(Test::All),
         when.not.map(Test::Not),
     ];
-    all.into_iter().flatten().collect()
+    let places = when.json.into_iter().flatten().map(Test::Json);
+    let elements = when.xml.into_iter().flatten().map(Test::Xml);
+    let of_head = all.into_iter().flatten();
+    of_head.chain(places).chain(elements).collect()
 }

@@ -175,6 +175,12 @@ impl Dialect {
         self
     }
 
+    /// What is wrong with its rows, if anything.
+    #[cfg(feature = "serde")]
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        Tables::one(self).map(drop)
+    }
+
     fn built_in(name: &'static str, source: &'static str) -> Self {
         Self {
             source,
@@ -285,6 +291,13 @@ impl RetryPolicyBuilder {
             Ok(tables) => self.meanings(Some(Arc::new(tables))),
             Err(error) => self.refuse(error),
         }
+    }
+
+    /// What rules say that answers mean, each by its own name: they go before a classifier.
+    #[cfg(feature = "serde")]
+    pub(crate) fn judged_by(self, rules: Vec<(Arc<str>, Row)>) -> Self {
+        let tables = Tables::of_rules(rules);
+        self.judged(Some(Arc::new(tables)))
     }
 
     /// A dialect for each host, in the place of one for all.

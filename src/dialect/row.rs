@@ -74,6 +74,12 @@ impl Row {
         }
     }
 
+    /// What is wrong with it, if anything.
+    #[cfg(feature = "serde")]
+    pub(crate) fn refused(&self) -> Option<&ConfigError> {
+        self.refused.as_ref()
+    }
+
     /// Every place of a JSON body that it looks at.
     pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
         let mut found = Vec::new();

@@ -1,5 +1,7 @@
 //! Which row speaks.
 
+#[cfg(feature = "serde")]
+use super::Row;
 use super::hosts::{host_of, is_at};
 use super::{Dialect, NamedRow};
 use crate::error::ConfigError;
@@ -141,6 +143,24 @@ impl Tables {
         })
     }
 
+    /// What rules say, each by its own name.
+    #[cfg(feature = "serde")]
+    pub(super) fn of_rules(rules: Vec<(Arc<str>, Row)>) -> Self {
+        let rows = rules.into_iter().map(|(name, row)| NamedRow { name, row });
+        let rows: Vec<NamedRow> = rows.collect();
+        let table = Table {
+            name: "rules".into(),
+            judges_successes: rows.iter().any(|named| named.row.of_successes),
+            pointers: pointers(rows.iter()),
+            rows,
+        };
+        Self {
+            tables: vec![table],
+            hosts: None,
+            inspect_success: true,
+        }
+    }
+
     pub(super) fn by_host(
         hosts: &[(String, Dialect)],
         inspect_success: bool,
@@ -193,7 +213,11 @@ impl Meanings for Tables {
             Answer::Nothing => Said::Nothing,
             Answer::Unread => Said::Unread,
             Answer::Row(row, verdict) => Said::This(Verdict {
-                row: Some(RowId { table: place, row }),
+                row: Some(RowId {
+                    judges: false,
+                    table: place,
+                    row,
+                }),
                 ..verdict
             }),
         }

@@ -139,10 +139,7 @@ impl RetryPolicyBuilder {
 
     /// A classifier that overrides the standard tables; it replaces an earlier [`RetryPolicyBuilder::classify`].
     pub fn classifier(self, classifier: impl Classify) -> Self {
-        self.with(|settings| {
-            settings.classify = Some(Arc::new(classifier));
-            settings.judges_successes = true;
-        })
+        self.with(|settings| settings.classify = Some(Arc::new(classifier)))
     }
 
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
@@ -187,13 +184,13 @@ impl RetryPolicyBuilder {
 
     /// What services mean by their answers.
     pub(crate) fn meanings(self, meanings: Option<Arc<dyn super::Meanings>>) -> Self {
-        self.with(|settings| {
-            let by_table = meanings
-                .as_ref()
-                .is_some_and(|table| table.judge_successes());
-            settings.judges_successes = by_table || settings.classify.is_some();
-            settings.meanings = meanings;
-        })
+        self.with(|settings| settings.meanings = meanings)
+    }
+
+    /// What rules say that answers mean.
+    #[cfg(feature = "serde")]
+    pub(crate) fn judged(self, judged: Option<Arc<dyn super::Meanings>>) -> Self {
+        self.with(|settings| settings.judged = judged)
     }
 
     #[cfg(feature = "llm")]
@@ -249,6 +246,7 @@ impl RetryPolicyBuilder {
             never: self.settings.never && max_retries == 0,
             // A document says where each field came from.
             changed: self.settings.rules.origins.is_empty(),
+            judges_successes: self.settings.judge_successes(),
             ..self.settings
         };
         settings.check()?;
@@ -261,7 +259,11 @@ impl RetryPolicyBuilder {
     /// The policy unchecked, under its own name: for presets.
     #[cfg(feature = "llm")]
     pub(crate) fn unchanged(self) -> RetryPolicy {
-        RetryPolicy(Arc::new(self.settings))
+        let judges_successes = self.settings.judge_successes();
+        RetryPolicy(Arc::new(Settings {
+            judges_successes,
+            ..self.settings
+        }))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -285,6 +287,12 @@ impl RetryPolicyBuilder {
 }
 
 impl Settings {
+    /// Whether anything but the standard tables judges an answer that is a success by its status.
+    fn judge_successes(&self) -> bool {
+        let mut tables = [&self.judged, &self.meanings].into_iter().flatten();
+        self.classify.is_some() || tables.any(|table| table.judge_successes())
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         self.backoff.check()?;
         above_zero("deadline", self.deadline)?;

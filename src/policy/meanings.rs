@@ -35,6 +35,8 @@ pub(crate) enum Said {
 /// One of the rows that a policy asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowId {
+    /// It is a rule of the user's, which goes before a classifier.
+    pub(crate) judges: bool,
     pub(crate) table: u16,
     pub(crate) row: u16,
 }

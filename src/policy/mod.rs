@@ -71,8 +71,7 @@ pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
 pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{
-    Condition, Counter, ErrorGroup, Failover, HeaderTest, ResultKind, Rule, ServerDelays, Source,
-    Test, Wait,
+    Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
 
 use std::any::Any;
@@ -135,6 +134,8 @@ struct Settings {
     quotas_at_once: bool,
     methods: Methods,
     classify: Option<Arc<dyn Classify>>,
+    /// What rules say that answers mean.
+    judged: Option<Arc<dyn Meanings>>,
     /// What the service means by its answers.
     meanings: Option<Arc<dyn Meanings>>,
     /// Whether the headers that every server may send say more than its status.
@@ -185,32 +186,30 @@ impl RetryPolicy {
     /// The row of a dialect that has judged an outcome, such as `github[1]`.
     #[must_use]
     pub fn row_of(&self, outcome: &Outcome<'_>) -> Option<Arc<str>> {
-        self.0.meanings.as_ref()?.name_of(outcome.row()?)
+        let row = outcome.row()?;
+        let table = match row.judges {
+            true => &self.0.judged,
+            false => &self.0.meanings,
+        };
+        table.as_ref()?.name_of(row)
     }
 
     /// What says more of an outcome than the standard tables.
     pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let own = self.0.classify.as_ref();
-        let own = own.and_then(|own| own.classify(outcome));
+        let own = || own.and_then(|own| own.classify(outcome));
+        let own = verdict_in(&self.0.judged, outcome, true).or_else(own);
         // There is nothing to hand over as a success where there is no response.
         let own = own.filter(|own| own.class != Class::Success || !outcome.is_error());
         own.or_else(|| self.verdict_of_the_service(outcome))
     }
 
     fn verdict_of_the_service(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        let said = match self.say(outcome, true) {
-            Said::This(verdict) => Some(verdict),
-            Said::Nothing | Said::Unread => None,
-        };
+        let said = verdict_in(&self.0.meanings, outcome, false);
         if !self.0.header_rules {
             return said;
         }
         header_rules::last_word(outcome, said.or_else(|| header_rules::verdict(outcome)))
-    }
-
-    fn say(&self, outcome: &Outcome<'_>, final_word: bool) -> Said {
-        let meanings = self.0.meanings.as_ref();
-        meanings.map_or(Said::Nothing, |table| table.say(outcome, final_word))
     }
 
     /// Whether anything but the standard tables judges an answer that is a success by its status.
@@ -226,19 +225,30 @@ impl RetryPolicy {
             return false;
         }
         let own = self.0.classify.as_ref();
-        own.is_some_and(|own| own.reads_body(outcome)) || self.say(outcome, false) == Said::Unread
+        let tables = [&self.0.judged, &self.0.meanings];
+        let mut said = tables
+            .into_iter()
+            .flatten()
+            .map(|table| table.say(outcome, false));
+        own.is_some_and(|own| own.reads_body(outcome)) || said.any(|said| said == Said::Unread)
     }
 
     /// Whether who judges an outcome may ask what request it is about.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn asks_for_the_request(&self) -> bool {
-        self.0.classify.is_some() || self.0.meanings.is_some() || self.has_rules()
+        self.0.classify.is_some()
+            || self.0.meanings.is_some()
+            || self.0.judged.is_some()
+            || self.has_rules()
     }
 
     /// The places of a JSON body that a table looks at.
-    pub(crate) fn pointers(&self, outcome: &Outcome<'_>) -> &[Pointer] {
-        let meanings = self.0.meanings.as_ref();
-        meanings.map_or(&[], |table| table.pointers(outcome))
+    pub(crate) fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
+        let tables = [&self.0.judged, &self.0.meanings];
+        let tables = tables.into_iter().flatten();
+        tables
+            .flat_map(|table| table.pointers(outcome).iter().cloned())
+            .collect()
     }
 
     /// The same rules under another name.
@@ -327,6 +337,19 @@ impl RetryPolicy {
     pub(crate) fn judge(&self, error: &(dyn Error + 'static)) -> Option<(Class, Reach)> {
         self.0.own_errors.iter().find_map(|own| (own.judge)(error))
     }
+}
+
+/// What a table says of an outcome of which nothing more will be read, and whether by a rule.
+fn verdict_in(
+    table: &Option<Arc<dyn Meanings>>,
+    outcome: &Outcome<'_>,
+    judges: bool,
+) -> Option<Verdict> {
+    let Said::This(verdict) = table.as_ref()?.say(outcome, true) else {
+        return None;
+    };
+    let row = verdict.row.map(|row| RowId { judges, ..row });
+    Some(Verdict { row, ..verdict })
 }
 
 impl fmt::Debug for Settings {

@@ -96,6 +96,7 @@ impl Preset {
             quotas_at_once: self.quotas_at_once,
             methods: self.methods,
             classify: None,
+            judged: None,
             meanings: None,
             header_rules: true,
             judges_successes: false,

@@ -45,6 +45,28 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The reasons and their names in documents.
+    #[cfg(feature = "serde")]
+    pub(crate) const NAMES: [(&'static str, Self); 17] = [
+        ("rate_limited", Self::RateLimited),
+        ("quota_exhausted", Self::QuotaExhausted),
+        ("overloaded", Self::Overloaded),
+        ("server_error", Self::ServerError),
+        ("timeout", Self::Timeout),
+        ("conflict", Self::Conflict),
+        ("context_length", Self::ContextLength),
+        ("request_too_large", Self::RequestTooLarge),
+        ("content_policy", Self::ContentPolicy),
+        ("auth", Self::Auth),
+        ("permission", Self::Permission),
+        ("not_found", Self::NotFound),
+        ("invalid_request", Self::InvalidRequest),
+        ("incomplete_stream", Self::IncompleteStream),
+        ("server_delay_exceeds_cap", Self::ServerDelayExceedsCap),
+        ("server_said_retry", Self::ServerSaidRetry),
+        ("server_said_no", Self::ServerSaidNo),
+    ];
+
     /// A stable name, for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -105,8 +105,8 @@ impl Progress {
                     (outcome, _) => outcome,
                 };
                 let policy = self.session.policy();
-                let places = outcome.map_or(&[][..], |outcome| policy.pointers(&outcome));
-                let body = body.looked_at(places);
+                let places = outcome.map_or_else(Vec::new, |outcome| policy.pointers(&outcome));
+                let body = body.looked_at(&places);
                 (Ok(response), Found::ErrorBody(body))
             }
             Err(error) => {

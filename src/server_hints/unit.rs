@@ -32,7 +32,7 @@ pub enum Unit {
 
 impl Unit {
     /// The units and their names in documents.
-    #[cfg(test)]
+    #[cfg(any(feature = "serde", test))]
     pub(crate) const NAMES: [(&'static str, Self); 8] = [
         ("s", Self::S),
         ("ms", Self::Ms),

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod client;
+mod dialects;
 mod exhausted;
 mod gates;
 mod many_headers;

@@ -12,6 +12,7 @@ mod architecture;
 mod config;
 mod config_stacks;
 mod conformance;
+mod dialect;
 mod healthy_path;
 mod llm;
 #[path = "../../examples/llm_batch/server/mod.rs"]

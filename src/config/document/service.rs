@@ -2,12 +2,13 @@
 
 use super::PlaceSpec;
 use crate::config::block::Node;
+use crate::config::dialect::{Speaks, speaks};
 use crate::config::fields::{Fields, Type, block, table, told};
 use crate::config::matching::{Matches, Matching, of_route, of_service};
 use crate::config::retry::{Gating, Given, RetryBlock, retry};
 use crate::config::rule::{ActionSpec, RuleSpec, otherwise, rules};
 use crate::config::schema::{list, object, text_like, word_or_map};
-use crate::config::types::{duration, duration_text, name, read_above_zero, word, words};
+use crate::config::types::{duration, duration_text, name, read_above_zero, truth, word, words};
 use crate::config::value::Value;
 use http::Uri;
 use std::collections::BTreeSet;
@@ -26,6 +27,14 @@ table! {
         /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
         /// retry the rest).
         otherwise: ActionSpec = otherwise(), default(&"classify");
+        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
+        /// and none at the top.
+        dialect: Given<Speaks> = told(speaks());
+        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
+        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
+        header_rules: Given<bool> = told(truth()), default(&true);
+        /// Whether dialects by host may read the bodies of successes.
+        inspect_success: Given<bool> = told(truth()), default(&false);
         /// The budget that pays for its retries, by its name under budgets. Default: one of its own.
         budget: Given<Arc<str>> = told(name());
         /// One pause for all callers of the service after a 429.
@@ -60,6 +69,14 @@ table! {
         /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
         /// retry the rest).
         otherwise: ActionSpec = otherwise(), default(&"classify");
+        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
+        /// and none at the top.
+        dialect: Given<Speaks> = told(speaks());
+        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
+        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
+        header_rules: Given<bool> = told(truth()), default(&true);
+        /// Whether dialects by host may read the bodies of successes.
+        inspect_success: Given<bool> = told(truth()), default(&false);
     }
 }
 
@@ -120,7 +137,11 @@ pub(super) fn service() -> Type<ServiceSpec> {
             }
             block.end();
             Some(ServiceSpec {
-                place: place.with_gate(service.gate),
+                place: place.with_gate(service.gate).with_dialect((
+                    service.dialect,
+                    service.header_rules,
+                    service.inspect_success,
+                )),
                 matching: service.matching,
                 base_url: service.base_url,
                 overrides: service.request_overrides.unwrap_or_default(),
@@ -190,7 +211,11 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         }
         routes.push(RouteSpec {
             name,
-            place: PlaceSpec::of(route.retry, route.rules, route.otherwise),
+            place: PlaceSpec::of(route.retry, route.rules, route.otherwise).with_dialect((
+                route.dialect,
+                route.header_rules,
+                route.inspect_success,
+            )),
             matching,
         });
     }

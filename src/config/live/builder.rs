@@ -43,6 +43,7 @@ impl Builder<'_> {
                 self.resolver.check_names(&self.resolver.layer(block));
             }
         }
+        self.resolver.check_dialects();
         let document = self.resolver.place("document", None, &[&spec.place]);
         for name in spec.services.keys() {
             self.service(name, &document, &mut made, &mut Vec::new());

@@ -39,6 +39,8 @@ impl Resolver<'_> {
             ActionSpec::Retry(block) => {
                 Action::Retry(self.own_policy(block.as_deref(), retry, inside))
             }
+            // It decides nothing.
+            ActionSpec::Judge(_) => Action::Classify,
         }
     }
 
@@ -76,7 +78,7 @@ impl Resolver<'_> {
             None => outer,
         };
         let rules = self.rules(&retry, inside);
-        self.policy("rule", &retry, rules)
+        self.policy("rule", &retry, (rules, Vec::new()))
     }
 
     /// An outcome is judged before a rule is asked.

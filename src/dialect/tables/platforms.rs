@@ -30,7 +30,6 @@ pub(super) fn kubernetes() -> Dialect {
 }
 
 pub(super) fn docker_hub() -> Dialect {
-    let left = "ratelimit-remaining";
     Dialect::built_in(
         "docker_hub",
         "docs.docker.com, Docker Hub usage and pulls; Hub API reference",
@@ -40,11 +39,7 @@ pub(super) fn docker_hub() -> Dialect {
             .status(429)
             .has_head("x-retry-after")
             .is(Meaning::throttled().delay(At::head("x-retry-after"), Unit::Auto)),
-        // `0;w=21600`: the pulls of six hours.
-        Row::when()
-            .status(429)
-            .head(left, 0)
-            .is(Meaning::throttled().delay(At::head_part(left, "w"), Unit::S)),
+        // Whose headers name the window of six hours are read as any other.
         Row::when()
             .status(429)
             .text("pull rate limit")

@@ -4,7 +4,9 @@ mod answer;
 mod holds;
 
 pub use answer::Value;
-use answer::{HeadTest, JsonTest, XmlTest};
+#[cfg(feature = "serde")]
+pub(crate) use answer::plain;
+pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
 pub(crate) use answer::{lines, parts};
 pub(crate) use holds::Seen;
 pub(super) use holds::{all, any};
@@ -47,9 +49,7 @@ pub(crate) enum Test {
     Code(Vec<String>),
     /// A part of an error body or of an error's words, in lower case.
     Message(Vec<String>),
-    Header(Vec<HeaderTest>),
-    /// A header, or a part of one, that has a value.
-    Head(HeadTest),
+    Header(Vec<HeadTest>),
     Json(JsonTest),
     Xml(XmlTest),
     /// Patterns of paths.
@@ -94,13 +94,6 @@ pub enum ErrorGroup {
     Tls,
     /// The body broke, or is not what it should be.
     Body,
-}
-
-/// A response header that is there, or that has one of these values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HeaderTest {
-    pub(crate) name: HeaderName,
-    pub(crate) values: Option<Vec<String>>,
 }
 
 impl Condition {
@@ -176,13 +169,13 @@ impl Condition {
 
     /// Holds for responses with this header, whatever its value.
     pub fn header(name: HeaderName) -> Self {
-        Self::of(Test::Header(vec![HeaderTest { name, values: None }]))
+        Self::of(Test::Header(vec![HeadTest::new(name, Wanted::There)]))
     }
 
     /// Holds for responses where this header has this value; case does not matter.
     pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
-        let values = Some(vec![value.into()]);
-        Self::of(Test::Header(vec![HeaderTest { name, values }]))
+        let wanted = Wanted::Is(vec![value.into()]);
+        Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
     }
 
     /// Holds for requests of this method.

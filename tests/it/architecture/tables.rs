@@ -110,6 +110,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("run", "config"),
     ("config", "error"),
     ("config", "policy"),
+    ("config", "dialect"),
     ("config", "budget"),
     ("config", "report"),
     ("config", "route"),

@@ -123,7 +123,7 @@ impl Wanted {
     }
 }
 
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let kept = text
         .chars()
         .filter(|c| !matches!(c, '_' | '-' | '.') && !c.is_whitespace());
@@ -156,9 +156,15 @@ pub(crate) struct HeadTest {
 }
 
 impl HeadTest {
+    pub(crate) fn new(name: HeaderName, wanted: Wanted) -> Self {
+        let part = None;
+        Self { name, part, wanted }
+    }
+
     pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
         let mut lines = lines(headers, &self.name);
         match &self.part {
+            None if self.wanted == Wanted::There => headers.contains_key(&self.name),
             None => lines.any(|line| self.wanted.holds(line, str::eq_ignore_ascii_case)),
             Some(part) => lines
                 .flat_map(|line| parts(line, part))
@@ -249,7 +255,11 @@ impl Condition {
         if wanted.is_empty() || part.as_ref().is_some_and(String::is_empty) {
             return Err(ConfigError::new("header", name, NOTHING));
         }
-        Ok(Self::of(Test::Head(HeadTest { name, part, wanted })))
+        Ok(Self::of(Test::Header(vec![HeadTest {
+            name,
+            part,
+            wanted,
+        }])))
     }
 
     /// Holds where a place of a JSON error body has this value. The place is a pointer of RFC 6901 in which `*` stands

@@ -1,12 +1,12 @@
 //! Whether a condition holds, as far as an outcome has been read.
 
 use super::answer::is_like;
-use super::{Condition, ErrorGroup, HeaderTest, ResultKind, Test};
+use super::{Condition, ErrorGroup, ResultKind, Test};
 use crate::error_body::ErrorBody;
 use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
 use crate::policy::request_line::RequestLine;
-use http::{HeaderMap, Method};
+use http::Method;
 
 /// All that a condition may look at.
 pub(crate) struct Seen<'a> {
@@ -54,7 +54,6 @@ impl Test {
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
-            Self::Head(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
             Self::Json(test) => return seen.read(|read| test.holds(read)),
             Self::Xml(test) => return seen.read(|read| test.holds(read)),
             Self::Path(patterns) => outcome.request().is_some_and(|request| {
@@ -102,21 +101,6 @@ impl ErrorGroup {
             Self::Dns => kind == ErrorKind::Dns,
             Self::Tls => matches!(kind, ErrorKind::Tls | ErrorKind::Certificate),
             Self::Body => matches!(kind, ErrorKind::Body | ErrorKind::Decode),
-        }
-    }
-}
-
-impl HeaderTest {
-    fn holds(&self, headers: &HeaderMap) -> bool {
-        let mut found = headers.get_all(&self.name).iter();
-        match &self.values {
-            None => found.next().is_some(),
-            Some(wanted) => found.any(|value| {
-                let value = value.as_bytes().trim_ascii();
-                wanted
-                    .iter()
-                    .any(|wanted| value.eq_ignore_ascii_case(wanted.as_bytes()))
-            }),
         }
     }
 }

@@ -169,19 +169,19 @@ const VERDICTS: &[Case] = &[
     ("rules: [stop]", &[r#"rules[0]: "stop" is not a map"#]),
     (
         "rules: [{}]",
-        &["rules[0]: must hold exactly one of do, retry, wait and failover"],
+        &["rules[0]: must hold exactly one of do, as, retry, wait and failover"],
     ),
     (
         "rules: [{when: {status: 500}, name: x}]",
-        &["rules[0]: must hold exactly one of do, retry, wait and failover"],
+        &["rules[0]: must hold exactly one of do, as, retry, wait and failover"],
     ),
     (
         "rules: [{when: {status: 500}, do: stop, retry: {}}]",
-        &["rules[0]: must hold exactly one of do, retry, wait and failover"],
+        &["rules[0]: must hold exactly one of do, as, retry, wait and failover"],
     ),
     (
         "rules: [{when: {status: 500}, do: stop, wait: {at_most: 1}}]",
-        &["rules[0]: must hold exactly one of do, retry, wait and failover"],
+        &["rules[0]: must hold exactly one of do, as, retry, wait and failover"],
     ),
     (
         "rules: [{when: {status: 500}, wait: {at_most: 1}, requeue: {at_most: 2}}]",

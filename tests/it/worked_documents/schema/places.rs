@@ -50,6 +50,29 @@ fn places() -> Vec<(&'static str, Value)> {
             "/$defs/retry_map",
             root("policies", json!({"p": {"zzz": 1}})),
         ),
+        ("/$defs/dialect", root("dialects", json!({"d": {"zzz": 1}}))),
+        (
+            "/$defs/row",
+            root("dialects", json!({"d": {"rows": [{"zzz": 1}]}})),
+        ),
+        (
+            "/$defs/delay_from",
+            root(
+                "rules",
+                json!([{"as": "throttled", "delay_from": {"zzz": 1}}]),
+            ),
+        ),
+        (
+            "/$defs/scope_from_map",
+            root(
+                "rules",
+                json!([{"as": "throttled", "scope_from": {"zzz": 1}}]),
+            ),
+        ),
+        (
+            "/$defs/value_map",
+            root("rules", json!([{"when": {"header": {"x": {"zzz": 1}}}}])),
+        ),
         ("/$defs/custom_backoff", retry("backoff")),
         ("/$defs/jitter_interval", retry("jitter")),
         ("/$defs/server_delays", retry("retry_after")),

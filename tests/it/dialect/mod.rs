@@ -1,0 +1,5 @@
+//! What services mean by their answers: a case for each row of each table, and one that must not match.
+
+mod answers;
+mod properties;
+mod rows;
