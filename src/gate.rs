@@ -27,6 +27,7 @@ mod controller;
 mod counters;
 mod key;
 mod map;
+mod narrow;
 mod quota;
 mod room;
 mod shared;
@@ -43,6 +44,7 @@ pub(crate) use admission::Admission;
 pub(crate) use key::GateKey;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use map::Place;
+pub(crate) use narrow::RouteOf;
 pub(crate) use quota::Quota;
 pub(crate) use shared::NotIdle;
 pub(crate) use wait_queue::Kind;

@@ -1,5 +1,6 @@
 //! The only loop: attempt, decide, let go, wait, again.
 
+mod at_gate;
 mod progress;
 mod reading;
 mod room;

@@ -207,6 +207,7 @@ impl Runner {
             head: None,
             gate_key: self.engine.gate.key_of(&self.service),
             admission: None,
+            narrower: Vec::new(),
             mark: AttemptMark::new(false),
             engine: Arc::clone(&self.engine),
             route,

@@ -3,7 +3,7 @@
 use super::error_chain::{is_of_reqwest, outcome_of};
 use super::{Answer, HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place};
+use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place, RouteOf};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
     Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
@@ -163,6 +163,7 @@ impl RequestOptions {
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,
             admission: None,
+            narrower: Vec::new(),
             mark: AttemptMark::new(false),
             engine,
             route,
@@ -244,10 +245,29 @@ fn enter_gate<E: Deref<Target = Engine>>(
 ) -> Result<Admitted<E>, E> {
     let authority = request.authority();
     let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
+    if engine.gate.has_narrower() && has_narrower_gates(&engine, key, request, now) {
+        return Err(engine);
+    }
     match engine.gate.enter(key, now) {
         Ok(place) => Ok(Admitted { engine, place }),
         Err(NotIdle) => Err(engine),
     }
+}
+
+/// Whether the call must also pass a gate of a limit that stops fewer calls than all.
+#[cold]
+fn has_narrower_gates(
+    engine: &Engine,
+    key: GateKey,
+    request: &impl HasHead,
+    now: Duration,
+) -> bool {
+    let call = RouteOf {
+        key,
+        method: request.method(),
+        path: request.path(),
+    };
+    !engine.gate.narrower(call, now).is_empty()
 }
 
 fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {

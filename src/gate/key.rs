@@ -107,6 +107,10 @@ impl Sharing {
         GateKey(hasher.finish().max(1))
     }
 
+    pub(super) fn hasher(&self) -> &RandomState {
+        &self.hasher
+    }
+
     /// Which gate calls have of which only the name is known.
     pub(super) fn key_of(&self, name: &str) -> GateKey {
         GateKey(self.hasher.hash_one(name).max(1))

@@ -4,6 +4,7 @@ use super::controller::Permit;
 use super::counters::{Counters, Ended};
 use super::key::{GateKey, Sharing};
 use super::map::{GateMap, Place, Slot};
+use super::narrow::Narrow;
 use super::quota::Quota;
 use super::room::{End, Heard, Room};
 use super::{Gate, micros};
@@ -13,6 +14,7 @@ use std::time::Duration;
 pub(super) struct Shared {
     pub(super) map: GateMap,
     pub(super) options: Options,
+    pub(super) narrow: Narrow,
 }
 
 #[derive(Clone)]
@@ -33,6 +35,7 @@ impl Shared {
         Self {
             map: GateMap::new(options.max_services),
             options,
+            narrow: Narrow::default(),
         }
     }
 }

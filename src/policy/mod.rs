@@ -141,6 +141,10 @@ struct Settings {
     /// Whether the headers that every server may send say more than its status.
     header_rules: bool,
     /// Whether anything but the standard tables judges an answer that is a success by its status.
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone take the short way")
+    )]
     judges_successes: bool,
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,

@@ -6,7 +6,7 @@ use super::{Repeat, Saved, Transport};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed};
+use crate::gate::{Admission, GateKey};
 use crate::nested::AttemptMark;
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorBody, ErrorKind, Moment, OnExhausted, Outcome,
@@ -14,9 +14,9 @@ use crate::policy::{
 };
 use crate::redirects::{Trail, Watch};
 use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject};
-use crate::route::{Head, Rebase, Route, is_same_server, public_authority};
+use crate::route::{Head, Rebase, Route, is_same_server};
 use crate::runtime::within;
-use http::{Extensions, HeaderMap, HeaderName, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
@@ -36,6 +36,8 @@ pub(crate) struct Progress {
     pub(crate) gate_key: GateKey,
     /// The gate has let the attempt through that is under way.
     pub(crate) admission: Option<Admission>,
+    /// And so have those of narrower limits.
+    pub(crate) narrower: Vec<(GateKey, Admission)>,
     /// What was seen of redirects in the last attempt.
     pub(crate) mark: AttemptMark,
 }
@@ -112,49 +114,6 @@ impl Progress {
         let now = self.engine.runtime.now();
         let deadline = self.session.deadline();
         deadline.map(|deadline| deadline.saturating_sub(now))
-    }
-
-    /// Waits for its turn at the gate, if there is one, but no longer than it may; tells whether the deadline has passed
-    /// meanwhile.
-    pub(super) async fn pass_the_gate(
-        &mut self,
-        kind: Kind,
-        on_wait: impl FnOnce() + Send,
-    ) -> bool {
-        let Some(at_gate) = self.session.gate_wait_left() else {
-            return true;
-        };
-        let ask = Ask {
-            key: self.gate_key,
-            kind,
-            deadline: self.session.deadline(),
-            at_gate,
-            quotas_at_once: self.engine.hears_quotas_at_once(&self.route),
-        };
-        let Engine { gate, runtime, .. } = &*self.engine;
-        let Passed { admission, waited } = gate.pass(ask, runtime, on_wait).await;
-        let in_time = admission.is_some();
-        self.admission = admission;
-        // A turn that came at once is no wait, whatever the clock says.
-        if waited >= Duration::from_millis(1) {
-            self.session.has_waited_at_the_gate(waited);
-            let now = self.engine.runtime.now();
-            self.recorder.waited_at_the_gate(waited, now);
-        }
-        in_time
-    }
-
-    /// Tells the gate what came of the attempt that it let through.
-    fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment, by: By) {
-        let Some(admission) = self.admission.take() else {
-            return;
-        };
-        let quota = self.route.quota(outcome, at);
-        match self.session.refusal(by, outcome, at) {
-            Some(refusal) => admission.refused(refusal.asked, quota),
-            None if outcome.class() == Class::Success => admission.succeeded(quota),
-            None => admission.answered(quota),
-        }
     }
 
     /// Whether an attempt with this mark and this trail was redirected.
@@ -382,25 +341,6 @@ impl Progress {
             Some((Arc::clone(name), server))
         });
         found.collect()
-    }
-
-    /// Finds out who shares a rate limit with the request where it goes now.
-    pub(super) fn comes_to_the_gate(
-        &mut self,
-        headers: &HeaderMap,
-        extensions: Option<&Extensions>,
-    ) {
-        let key = self.gate_key_with((headers, extensions));
-        self.gate_key = key.unwrap_or_default();
-    }
-
-    fn gate_key_with(&self, with: (&HeaderMap, Option<&Extensions>)) -> Option<GateKey> {
-        self.route.policy.max_gate_wait()?;
-        let head = self.head.as_ref()?;
-        let at = head.at.as_ref()?;
-        let authority = public_authority(at, || None)?;
-        let call = GatedCall::new(&authority, &head.method, at.path(), with);
-        Some(self.engine.gate.key(&call))
     }
 
     fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, by: By, done: bool) {

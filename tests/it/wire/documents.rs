@@ -3,6 +3,7 @@
 mod bodies;
 mod choosing;
 mod clock;
+mod dialects;
 mod exhausted;
 mod failover;
 mod once;

@@ -19,6 +19,8 @@ struct Inner {
     runtime: ManualRuntime,
     waits: Mutex<Vec<Duration>>,
     limits: Mutex<Vec<Duration>>,
+    /// A wait need not be of whole seconds.
+    any_length: bool,
     /// Held by every sleep that there is.
     alive: Arc<()>,
 }
@@ -29,8 +31,17 @@ impl Clock {
             runtime: ManualRuntime::paused().with_random(u64::MAX),
             waits: Mutex::default(),
             limits: Mutex::default(),
+            any_length: false,
             alive: Arc::default(),
         }))
+    }
+
+    /// A clock whose waits have any length from three seconds on, as those that a server asks for: there are no deadlines.
+    pub(super) fn of_any_length() -> Self {
+        let Self(inner) = Self::new();
+        let mut inner = Arc::into_inner(inner).unwrap();
+        inner.any_length = true;
+        Self(Arc::new(inner))
     }
 
     pub(super) fn advance(&self, by: Duration) {
@@ -63,8 +74,8 @@ impl Runtime for Clock {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        let is_wait =
-            duration.is_zero() || duration >= SHORTEST_WAIT && duration.subsec_nanos() == 0;
+        let is_wait = duration.is_zero()
+            || duration >= SHORTEST_WAIT && (self.0.any_length || duration.subsec_nanos() == 0);
         let alive = Arc::clone(&self.0.alive);
         let of_runtime = self.0.runtime.sleep(duration);
         if !is_wait {

@@ -77,6 +77,10 @@ impl Kit {
         }
     }
 
+    pub(super) fn on(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
     pub(super) fn speaking(self, speaks: Speaks) -> Self {
         Self { speaks, ..self }
     }
