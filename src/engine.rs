@@ -292,7 +292,7 @@ macro_rules! http_engine_settings {
 
         /// Records at most this many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a
         /// stream) while it is sent, so that it can be sent again. Default 64 KiB; a longer body is sent once, and with
-        /// 0 every body. With tower, a body's own [`ReplayBody`](crate::ReplayBody) has this limit.
+        /// 0 every body. With tower, it is the limit of `record_body`; a [`ReplayBody`](crate::ReplayBody) has its own.
         #[must_use]
         pub fn replay_limit(self, bytes: usize) -> Self {
             self.with(|engine| engine.recorded = bytes)

@@ -1,7 +1,8 @@
 //! The layer: settings, and the service that they make.
 
 use super::service::{Boxed, Retry, Unchanged};
-use super::strategy::{CloneBody, CopyBody};
+use super::strategy::{CloneBody, CopyBody, RecordBody};
+use crate::client::ReplayBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::runtime::TokioRuntime;
@@ -127,6 +128,41 @@ impl<X> RetryLayer<X> {
             engine: self.engine,
             errors: self.errors,
             copies: CopyBody::new(copy),
+        }
+    }
+
+    /// Records request bodies while they are sent, and gives the service below bodies that this function makes of the
+    /// records: for a client whose body type can hold any other body (tonic, jsonrpsee, axum, octocrab). The service
+    /// below takes `http::Request<B>` as without the layer.
+    ///
+    /// It records at most [`replay_limit`](Self::replay_limit) bytes of a body (default 64 KiB); a longer body is sent
+    /// once, and so is one that the server answers before it has read it to the end. Nothing checks that the function
+    /// uses the record: if it makes another body, a failure comes back with
+    /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). It allocates a record for each request, as
+    /// [`ReplayBody`] does.
+    ///
+    /// ```
+    /// use http_body_util::combinators::UnsyncBoxBody;
+    /// use http_body_util::BodyExt;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{ReplayBody, RetryPolicy};
+    /// # type Error = Box<dyn std::error::Error + Send + Sync>;
+    /// # type Boxed = UnsyncBoxBody<bytes::Bytes, Error>;
+    ///
+    /// // tonic: .record_body(tonic::body::Body::new); jsonrpsee: .record_body(HttpBody::new)
+    /// let layer = RetryLayer::new(RetryPolicy::background())
+    ///     .record_body(|record: ReplayBody<Boxed>| record.boxed_unsync());
+    /// ```
+    #[must_use]
+    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>>
+    where
+        B: http_body::Body,
+        F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
+    {
+        RetryLayer {
+            engine: self.engine,
+            errors: self.errors,
+            copies: RecordBody::new(wrap),
         }
     }
 }

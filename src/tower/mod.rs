@@ -31,4 +31,4 @@ mod strategy;
 
 pub use layer::RetryLayer;
 pub use service::{Boxed, Errors, Retry, Unchanged};
-pub use strategy::{CloneBody, CopyBody, ReplayStrategy};
+pub use strategy::{CloneBody, CopyBody, RecordBody, ReplayStrategy};

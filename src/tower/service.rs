@@ -147,7 +147,7 @@ where
         // The service that is ready is the one to call; its clone stays behind.
         let clone = self.inner.clone();
         let service = Inner::new(std::mem::replace(&mut self.inner, clone));
-        let request = self.copies.take_in(request);
+        let request = self.copies.take_in(request, self.engine.recorded);
         RetryFuture::new(Arc::clone(&self.engine), service, request)
     }
 }

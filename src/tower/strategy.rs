@@ -1,29 +1,31 @@
 //! How a request is copied for later attempts, and the service below, which never sees the type of the copies.
 
 use crate::client::resend::rewrite_bytes;
-use crate::client::{Replay, Resend};
+use crate::client::{Replay, ReplayBody, Resend};
+use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// How the layer copies requests of a type for later attempts: [`CloneBody`] or [`CopyBody`].
+/// How the layer copies requests of a type for later attempts: [`CloneBody`], [`CopyBody`] or [`RecordBody`].
 ///
 /// You cannot implement it outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "the retry layer does not know how to send `{Q}` a second time",
     label = "this request's body is not `Clone + http_body::Body`",
     note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube, octocrab), \
-            `.copy_body(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`",
-    note = "or wrap the body in `http_retry::ReplayBody`, which is then part of the inner service's body type"
+            `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab), \
+            `.copy_body(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
 )]
 pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
     /// The request as the layer keeps it.
     #[doc(hidden)]
     type Request: Resend + Send + 'static;
 
+    /// Records at most this many bytes of a body, if it records any.
     #[doc(hidden)]
-    fn take_in(&self, request: Q) -> Self::Request;
+    fn take_in(&self, request: Q, recorded: usize) -> Self::Request;
 
     #[doc(hidden)]
     fn give_out(request: Self::Request) -> Q;
@@ -40,10 +42,18 @@ pub struct CopyBody<B, F> {
     body: PhantomData<fn(&B)>,
 }
 
+/// Records bodies while they are sent, and makes the client's bodies of the records by the function that
+/// [`RetryLayer::record_body`](super::RetryLayer::record_body) sets.
+pub struct RecordBody<B, F> {
+    wrap: F,
+    body: PhantomData<fn(&B)>,
+}
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::CloneBody {}
     impl<B, F> Sealed for super::CopyBody<B, F> {}
+    impl<B, F> Sealed for super::RecordBody<B, F> {}
 }
 
 #[diagnostic::do_not_recommend]
@@ -51,7 +61,7 @@ impl<Q: Resend + Send + 'static> ReplayStrategy<Q> for CloneBody {
     type Request = Q;
 
     #[inline]
-    fn take_in(&self, request: Q) -> Q {
+    fn take_in(&self, request: Q, _: usize) -> Q {
         request
     }
 
@@ -89,7 +99,7 @@ where
 {
     type Request = http::Request<CopiedBody<B, F>>;
 
-    fn take_in(&self, request: http::Request<B>) -> Self::Request {
+    fn take_in(&self, request: http::Request<B>, _: usize) -> Self::Request {
         let copy = self.copy.clone();
         request.map(|body| CopiedBody { body, copy })
     }
@@ -117,6 +127,79 @@ where
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         rewrite_bytes(&mut self.body, with)
+    }
+}
+
+impl<B, F> RecordBody<B, F> {
+    pub(super) fn new(wrap: F) -> Self {
+        Self {
+            wrap,
+            body: PhantomData,
+        }
+    }
+}
+
+impl<B, F: Clone> Clone for RecordBody<B, F> {
+    fn clone(&self) -> Self {
+        Self::new(self.wrap.clone())
+    }
+}
+
+impl<B, F> fmt::Debug for RecordBody<B, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecordBody")
+    }
+}
+
+impl<B, F> ReplayStrategy<http::Request<B>> for RecordBody<B, F>
+where
+    B: Body + Send + 'static,
+    F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
+{
+    type Request = http::Request<RecordedBody<B, F>>;
+
+    fn take_in(&self, request: http::Request<B>, recorded: usize) -> Self::Request {
+        request.map(|body| RecordedBody {
+            record: ReplayBody::with_limit(body, recorded),
+            wrap: self.wrap.clone(),
+        })
+    }
+
+    fn give_out(request: Self::Request) -> http::Request<B> {
+        request.map(|recorded| (recorded.wrap)(recorded.record))
+    }
+}
+
+/// A body that is recorded, and the function that makes the client's body of the record.
+pub struct RecordedBody<B, F> {
+    record: ReplayBody<B>,
+    wrap: F,
+}
+
+impl<B, F> Replay for RecordedBody<B, F>
+where
+    B: Body,
+    F: Clone,
+{
+    fn replay(&self) -> Option<Self> {
+        let wrap = self.wrap.clone();
+        self.record.replay().map(|record| Self { record, wrap })
+    }
+
+    fn can_replay(&self, early: bool) -> bool {
+        self.record.can_replay(early)
+    }
+
+    fn bytes_read(&self) -> Option<u64> {
+        self.record.bytes_read()
+    }
+
+    fn next_in_turn(&mut self) {
+        Replay::next_in_turn(&mut self.record);
+    }
+
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        Replay::rewrite(&mut self.record, with)
     }
 }
 

@@ -9,6 +9,7 @@ mod copied_bodies;
 mod methods;
 mod nesting;
 mod readiness;
+mod recorded_bodies;
 mod reports;
 mod request_settings;
 mod server_delays;

@@ -149,6 +149,7 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("client", "pin_project_lite"),
     ("retry_loop", "http"),
     ("tower", "http"),
+    ("tower", "http_body"),
     ("tower", "pin_project_lite"),
     ("tower", "tower_layer"),
     ("tower", "tower_service"),
