@@ -55,9 +55,14 @@ fn code_says_what_an_outcome_means_and_the_document_how_often() {
 /// The preset `llm` reads bodies; what code leaves open is still its to say.
 #[test]
 fn what_code_leaves_open_the_preset_says() {
-    let taught = RetryConfig::builder().classify(locked);
+    let plain = RetryConfig::builder();
+    let taught = plain.clone().classify(|outcome| {
+        let unfinished = outcome.status().is_some_and(|status| status == 404);
+        unfinished.then_some((Class::Transient, Reach::Answered))
+    });
     let text = "{version: 1, retry: {use: llm, max_attempts: 2}}";
-    assert_eq!(attempts(&taught, text, statuses(&[409])), [2; 2]);
+    assert_eq!(attempts(&plain, text, statuses(&[404])), [1; 2]);
+    assert_eq!(attempts(&taught, text, statuses(&[404])), [2; 2]);
     let no_credit = r#"{"error": {"code": "insufficient_quota"}}"#;
     let spent = Script::new().status(429).body(no_credit);
     assert_eq!(attempts(&taught, text, spent), [1; 2]);
