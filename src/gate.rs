@@ -50,7 +50,7 @@ pub(crate) use shared::NotIdle;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
-use key::Sharing;
+use key::{By, Sharing};
 use shared::{Options, Shared};
 use std::fmt;
 use std::sync::Arc;
@@ -108,14 +108,14 @@ impl Gate {
     /// before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.but(|options| options.sharing.by_credential())
+        self.but(|options| options.sharing.by = By::Credential)
     }
 
     /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text.
     /// Call it before you clone the handle.
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.but(|options| options.sharing.by_text(key))
+        self.but(|options| options.sharing.by = By::Text(Arc::new(key)))
     }
 
     /// Whether the name of a host is all that tells its gate from others.

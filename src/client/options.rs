@@ -274,12 +274,13 @@ fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey
     if engine.gate.is_per_host() {
         return engine.gate.key_of(authority);
     }
-    engine.gate.key(&GatedCall::new(
+    engine.gate.key(&GatedCall {
         authority,
-        request.method(),
-        request.path(),
-        (&request.header_map(), request.extensions()),
-    ))
+        method: request.method(),
+        path: request.path(),
+        headers: &request.header_map(),
+        extensions: request.extensions(),
+    })
 }
 
 /// Gives a request that must be processed once a key that makes processing it twice as good as once, where the engine

@@ -21,23 +21,6 @@ pub struct GatedCall<'a> {
     pub extensions: Option<&'a Extensions>,
 }
 
-impl<'a> GatedCall<'a> {
-    pub(crate) fn new(
-        authority: &'a str,
-        method: &'a Method,
-        path: &'a str,
-        (headers, extensions): (&'a HeaderMap, Option<&'a Extensions>),
-    ) -> Self {
-        Self {
-            authority,
-            method,
-            path,
-            headers,
-            extensions,
-        }
-    }
-}
-
 /// Headers and extensions stay out of it: they hold credentials.
 impl fmt::Debug for GatedCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,12 +39,13 @@ pub(crate) struct GateKey(pub(super) u64);
 /// How the calls to one host share its gates.
 #[derive(Clone, Default)]
 pub(super) struct Sharing {
-    by: By,
+    pub(super) by: By,
     hasher: RandomState,
 }
 
+/// What tells the gates of a host apart.
 #[derive(Clone, Default)]
-enum By {
+pub(super) enum By {
     #[default]
     Host,
     Credential,
@@ -72,17 +56,6 @@ enum By {
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 impl Sharing {
-    pub(super) fn by_credential(&mut self) {
-        self.by = By::Credential;
-    }
-
-    pub(super) fn by_text(
-        &mut self,
-        key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static,
-    ) {
-        self.by = By::Text(Arc::new(key));
-    }
-
     /// Whether the name of a host tells everything.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(super) fn is_per_host(&self) -> bool {
@@ -122,10 +95,20 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
+    fn call(headers: &HeaderMap) -> GatedCall<'_> {
+        GatedCall {
+            authority: "a:1",
+            method: &Method::GET,
+            path: "/p",
+            headers,
+            extensions: None,
+        }
+    }
+
     fn key(sharing: &Sharing, secret: &'static str) -> GateKey {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(secret));
-        sharing.key(&GatedCall::new("a:1", &Method::GET, "/", (&headers, None)))
+        sharing.key(&call(&headers))
     }
 
     #[test]
@@ -134,8 +117,10 @@ mod tests {
         headers.insert("authorization", HeaderValue::from_static("hunter2"));
         let mut extensions = Extensions::new();
         extensions.insert("hunter2");
-        let with = (&headers, Some(&extensions));
-        let call = GatedCall::new("a:1", &Method::GET, "/p", with);
+        let call = GatedCall {
+            extensions: Some(&extensions),
+            ..call(&headers)
+        };
         let shown = format!("{call:?}");
         assert_eq!(
             shown,
@@ -147,12 +132,16 @@ mod tests {
     fn a_credential_tells_gates_apart() {
         let by_host = Sharing::default();
         assert_eq!(key(&by_host, "one"), key(&by_host, "two"));
-        let mut by_credential = Sharing::default();
-        by_credential.by_credential();
+        let by_credential = Sharing {
+            by: By::Credential,
+            ..Sharing::default()
+        };
         assert_eq!(key(&by_credential, "one"), key(&by_credential, "one"));
         assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
-        let mut by_path = Sharing::default();
-        by_path.by_text(|call| call.path.to_owned());
+        let by_path = Sharing {
+            by: By::Text(Arc::new(|call| call.path.to_owned())),
+            ..Sharing::default()
+        };
         assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
     }
 }

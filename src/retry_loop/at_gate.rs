@@ -135,16 +135,21 @@ impl Progress {
         headers: &HeaderMap,
         extensions: Option<&Extensions>,
     ) {
-        let key = self.gate_key_with((headers, extensions));
+        let key = self.gate_key_of(headers, extensions);
         self.gate_key = key.unwrap_or_default();
     }
 
-    fn gate_key_with(&self, with: (&HeaderMap, Option<&Extensions>)) -> Option<GateKey> {
+    fn gate_key_of(&self, headers: &HeaderMap, extensions: Option<&Extensions>) -> Option<GateKey> {
         self.route.policy.max_gate_wait()?;
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;
         let authority = public_authority(at, || None)?;
-        let call = GatedCall::new(&authority, &head.method, at.path(), with);
-        Some(self.engine.gate.key(&call))
+        Some(self.engine.gate.key(&GatedCall {
+            authority: &authority,
+            method: &head.method,
+            path: at.path(),
+            headers,
+            extensions,
+        }))
     }
 }
