@@ -29,8 +29,7 @@ mod key;
 mod map;
 mod narrow;
 mod quota;
-mod room;
-mod shared;
+mod state;
 mod sync;
 #[cfg(test)]
 #[cfg(feature = "testing")]
@@ -41,17 +40,17 @@ mod waiter;
 pub use key::GatedCall;
 
 pub(crate) use admission::Admission;
-pub(crate) use key::GateKey;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) use map::Place;
+pub(crate) use admission::{End, NotIdle, Place};
+pub(crate) use controller::Quota;
+pub(crate) use key::GateKey;
 pub(crate) use narrow::RouteOf;
-pub(crate) use quota::Quota;
-pub(crate) use shared::NotIdle;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
 use key::{By, Sharing};
-use shared::{Options, Shared};
+use map::GateMap;
+use narrow::Narrow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +65,22 @@ use std::time::Duration;
 /// use all that it could replace, the new one has no gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
+
+/// What all clones of a gate share.
+struct Shared {
+    map: GateMap,
+    options: Options,
+    narrow: Narrow,
+}
+
+#[derive(Clone)]
+struct Options {
+    head_start: bool,
+    max_services: usize,
+    sharing: Sharing,
+    /// Whether a quota counts from the first answer on, if not as the policy has it.
+    quotas_at_once: Option<bool>,
+}
 
 const MAX_SERVICES: usize = 1_000;
 
@@ -140,7 +155,11 @@ impl Gate {
     }
 
     fn with(options: Options) -> Self {
-        Self(Arc::new(Shared::new(options)))
+        Self(Arc::new(Shared {
+            map: GateMap::new(options.max_services),
+            options,
+            narrow: Narrow::default(),
+        }))
     }
 
     fn but(self, change: impl FnOnce(&mut Options)) -> Self {
@@ -167,10 +186,7 @@ impl fmt::Debug for Gate {
 
 /// Microseconds, rounded up.
 fn micros(duration: Duration) -> u64 {
-    const MILLION: u64 = 1_000_000;
     let fraction = u64::from(duration.subsec_nanos().div_ceil(1_000));
-    duration
-        .as_secs()
-        .saturating_mul(MILLION)
-        .saturating_add(fraction)
+    let seconds = duration.as_secs().saturating_mul(1_000_000);
+    seconds.saturating_add(fraction)
 }

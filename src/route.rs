@@ -125,7 +125,7 @@ impl Route {
     /// nobody: the next one learns by itself that it is refused.
     pub(crate) fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<Quota> {
         let quota = outcome.quota(at.wall).map(Quota::from);
-        quota.filter(|quota| self.policy.would_wait(quota.reset))
+        quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 
     /// Whether a success needs neither a clock nor a rule, and is counted in one place.

@@ -3,7 +3,7 @@
 use super::error_chain::{is_of_reqwest, outcome_of};
 use super::{Answer, HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::{Admission, GateKey, GatedCall, NotIdle, Place, RouteOf};
+use crate::gate::{Admission, End, GateKey, GatedCall, NotIdle, Place, RouteOf};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
     Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
@@ -133,7 +133,8 @@ impl RequestOptions {
                 place: None,
             });
         }
-        enter_gate(engine, request, now)
+        let at_once = engine.hears_quotas_at_once(route);
+        enter_gate(engine, request, now, at_once)
     }
 
     /// The start of a request's way; the request itself, or a copy, names its service.
@@ -209,23 +210,20 @@ impl<E: Deref<Target = Engine>> Admitted<E> {
         let Some(place) = self.place.take() else {
             return;
         };
-        let at_once = self.engine.hears_quotas_at_once(route);
-        let tells = || tells_of_a_quota(headers);
-        self.engine.gate.succeeded(place, at_once, tells, || {
-            let at = self.engine.runtime.moment();
-            (
-                at,
-                route.quota(&Outcome::response(StatusCode::OK, headers), at),
-            )
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let told = place.hears_quotas && tells_of_a_quota(headers);
+        let quota = told.then(|| {
+            let success = Outcome::response(StatusCode::OK, headers);
+            route.quota(&success, runtime.moment())
         });
+        gate.end(place, End::Succeeded, quota.flatten(), || runtime.moment());
     }
 
     /// What the loop tells the gate of the attempt.
-    pub(crate) fn into_admission(mut self, route: &Route) -> Option<Admission> {
+    pub(crate) fn into_admission(mut self) -> Option<Admission> {
         let Engine { gate, runtime, .. } = &*self.engine;
-        let at_once = self.engine.hears_quotas_at_once(route);
         let place = self.place.take()?;
-        Some(Admission::new(gate, runtime, Some(place), at_once))
+        Some(Admission::new(gate, runtime, Some(place)))
     }
 }
 
@@ -233,7 +231,7 @@ impl<E: Deref<Target = Engine>> Drop for Admitted<E> {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
-            gate.dropped(place, || runtime.moment());
+            gate.end(place, End::Other, None, || runtime.moment());
         }
     }
 }
@@ -242,15 +240,16 @@ fn enter_gate<E: Deref<Target = Engine>>(
     engine: E,
     request: &impl HasHead,
     now: Duration,
+    quotas_at_once: bool,
 ) -> Result<Admitted<E>, E> {
     let authority = request.authority();
     let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
     if engine.gate.has_narrower() && has_narrower_gates(&engine, key, request, now) {
         return Err(engine);
     }
-    match engine.gate.enter(key, now) {
+    match engine.gate.enter(key, now, quotas_at_once) {
         Ok(place) => Ok(Admitted { engine, place }),
-        Err(NotIdle) => Err(engine),
+        Err(NotIdle { .. }) => Err(engine),
     }
 }
 

@@ -8,19 +8,19 @@
 //! Every number and every intermediate result is below 2^53, and sums saturate there, so that a script whose only numbers
 //! are floats of 64 bits can take the same steps.
 
-mod allowance;
 mod chance;
 mod opening;
+mod quota;
 mod release;
 mod tempo;
 #[cfg(test)]
 mod tests;
 mod witnesses;
 
-pub(crate) use allowance::Allowance;
+pub(crate) use quota::Quota;
 
-use allowance::QuotaState;
 use chance::Chance;
+use quota::QuotaState;
 use release::Release;
 use tempo::Tempo;
 use witnesses::Witnesses;
@@ -80,8 +80,6 @@ pub(crate) struct Controller {
     /// Refusals that need not close the gate, at [`PRICE`] each.
     credit: u64,
     release: Option<Release>,
-    /// How many have gone in this release.
-    gone: u64,
     quota: QuotaState,
     /// A call was refused at some time.
     refused: bool,
@@ -112,24 +110,22 @@ impl Controller {
         if let Some(reset) = self.quota.spent_until() {
             return Err(reset);
         }
-        match &self.release {
-            Some(release) if release.due(self.gone) > now => Err(release.due(self.gone)),
+        match self.release.map(|release| release.next()) {
+            Some(due) if due > now => Err(due),
             _ => Ok(()),
         }
     }
 
-    /// The first in the line goes; `more` wait behind it. With nobody behind it the release is over.
-    pub(crate) fn go(&mut self, more: bool) -> Permit {
-        self.gone = sum(self.gone, 1);
-        self.sent = sum(self.sent, 1);
-        self.quota.send();
-        if self.gone == 1 && self.release.is_some() {
-            self.chance.begin(Permit(self.sent));
+    /// The first in the line goes, with this number.
+    pub(crate) fn go(&mut self, number: u64) -> Permit {
+        self.note_sent(number);
+        if let Some(release) = &mut self.release {
+            if release.gone == 0 {
+                self.chance.begin(Permit(number));
+            }
+            release.gone = sum(release.gone, 1);
         }
-        if !more {
-            self.line_is_empty();
-        }
-        Permit(self.sent)
+        Permit(number)
     }
 
     /// Nobody waits any more: who comes next goes at once.
@@ -138,47 +134,46 @@ impl Controller {
     }
 
     /// A call was refused. It asked for `asked`, if for anything; where that is from a header that names a delay, it goes
-    /// before the reset of the quota in the same answer.
+    /// before the reset of the quota in the same answer. Gives whether a pause begins by that.
     pub(crate) fn refused(
         &mut self,
         now: u64,
         permit: Permit,
         asked: Option<u64>,
-        quota: Option<Allowance>,
-    ) {
+        quota: Option<Quota>,
+    ) -> bool {
         let now = now.min(MOST);
         let asked = asked.map(|asked| asked.min(MOST));
         let quota = quota.map(|quota| quota.within(asked));
         self.refused = true;
         self.fade(now);
         self.quota.hear(now, permit, quota);
-        let asked = asked.or(quota.and_then(Allowance::spent_for));
+        let asked = asked.or(quota.and_then(Quota::spent_for));
         let asked = asked.unwrap_or(NO_WISH);
-        if self.closed {
+        let was_closed = self.closed;
+        self.judge(now, permit, false);
+        if was_closed {
             self.until = self.until.max(sum(now, asked));
             self.asked = self.asked.max(asked);
-            self.judge(now, permit, false);
-            return;
-        }
-        self.judge(now, permit, false);
-        if self.chance.takes_over() {
+        } else if self.chance.takes_over() {
             self.give_up_pauses(now);
+        } else if let Some(left) = self.credit.checked_sub(PRICE) {
+            self.credit = left;
+        } else if !self.chance.reigns() {
+            self.close(now, permit, asked);
         }
-        if self.chance.reigns() {
-            return;
-        }
-        match self.credit.checked_sub(PRICE) {
-            Some(left) => self.credit = left,
-            None => self.close(now, permit, asked),
-        }
+        self.closed && !was_closed
     }
 
     /// A call has succeeded.
-    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
         let now = now.min(MOST);
         self.fade(now);
         self.ok = sum(self.ok, 1);
-        self.quota.hear_success(now, permit, quota);
+        if quota.is_none() {
+            self.quota.untold(permit);
+        }
+        self.quota.hear(now, permit, quota);
         if self.credit > 0 {
             self.credit = sum(self.credit, 1).min(FULL_CREDIT);
         }
@@ -186,54 +181,42 @@ impl Controller {
     }
 
     /// A call has ended in another way, or was dropped: it speaks neither for nor against the pause.
-    pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
+    pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
+        if quota.is_none() {
+            self.quota.lost(permit);
+        }
+        self.quota.hear(now.min(MOST), permit, quota);
         self.witnesses.gone(permit);
         self.chance.gone(permit);
-        match quota {
-            Some(quota) => self.quota.hear(now.min(MOST), permit, Some(quota)),
-            None => self.quota.lost(permit),
-        }
     }
 
-    /// The answer of a call that was counted while the gate was idle tells of a quota.
-    pub(crate) fn told(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
-        self.quota.learn(now.min(MOST), permit, quota);
+    /// A call that was let through was not sent.
+    pub(crate) fn not_sent(&mut self, permit: Permit) {
+        self.quota.hear(0, permit, None);
+        self.witnesses.gone(permit);
+        self.chance.gone(permit);
     }
 
-    /// Takes over what happened while the gate was idle and nobody looked: `sent` is the number of the last call, `back`
-    /// calls have ended, and `ok` successes count since `since`.
-    pub(crate) fn catch_up(&mut self, sent: u64, back: u64, (ok, since): (u64, u64)) {
-        self.note_sent(sent);
-        self.quota.came_back(back);
-        self.chance.unheard(ok.min(MOST).saturating_sub(self.ok));
-        (self.ok, self.since) = (ok.min(MOST), since.min(MOST));
+    /// Takes over what happened while the gate was idle and nobody looked: so many calls are in flight, and `ok` successes
+    /// count since `since`.
+    pub(crate) fn catch_up(&mut self, in_flight: u64, ok: u64, since: u64) {
+        self.quota.flying = in_flight;
+        self.chance.unheard(ok.saturating_sub(self.ok));
+        (self.ok, self.since) = (ok, since);
     }
 
-    /// Calls were sent up to this number without being asked for.
+    /// Calls were sent up to this number.
     pub(crate) fn note_sent(&mut self, sent: u64) {
-        let sent = sent.min(MOST).max(self.sent);
-        self.quota.sent_unseen(sent.saturating_sub(self.sent));
-        self.sent = sent;
+        let more = sent.saturating_sub(self.sent);
+        self.quota.flying = sum(self.quota.flying, more);
+        self.sent = sum(self.sent, more);
     }
 
     /// Whether a call may go, and a success be counted, without a look at the rest of the state.
     pub(crate) fn is_idle(&self) -> bool {
         let quiet = !self.closed && self.release.is_none() && self.credit == 0;
         let deaf = !self.witnesses.are_awaited() && !self.chance.is_curious();
-        quiet && deaf && !self.quota.is_known() && !self.chance.reigns()
-    }
-
-    /// Whether the gate is closed for everybody.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// Whether an answer may let the next call go before its time.
-    pub(crate) fn may_go_sooner(&self) -> bool {
-        match self.closed {
-            true => self.witnesses.are_awaited(),
-            false => self.quota.is_waited_for() || self.chance.is_near(),
-        }
+        quiet && deaf && !self.quota.is_known()
     }
 
     /// How many pauses have ended by themselves.
@@ -285,9 +268,9 @@ impl Controller {
     /// A call has come back that may have been sent after the refused one. Where such calls are let through, the pause is
     /// not for everybody.
     fn judge(&mut self, now: u64, permit: Permit, good: bool) {
-        let new = self.opening > 0 && permit.0 > self.sent_before;
-        if self.chance.hear(permit, good, new) {
-            self.credit = FULL_CREDIT;
+        match permit.0 > self.sent_before {
+            true => self.chance.hear(permit, good),
+            false => self.chance.gone(permit),
         }
         if !self.witnesses.hear(permit, good) {
             return;
@@ -320,13 +303,12 @@ pub(crate) fn fades_at(since: u64) -> u64 {
 }
 
 fn doubled(asked: u64, times: u32) -> u64 {
-    if times == 0 {
-        return asked;
+    match times {
+        0 => asked,
+        _ => product(asked.max(LEAST_DOUBLED), 1 << times)
+            .min(MOST_DOUBLED)
+            .max(asked),
     }
-    let least = asked.clamp(LEAST_DOUBLED, MOST_DOUBLED);
-    product(least, 1 << times.min(DOUBLINGS))
-        .min(MOST_DOUBLED)
-        .max(asked)
 }
 
 fn sum(a: u64, b: u64) -> u64 {

@@ -1,60 +1,40 @@
-//! The numbers of one key that calls touch without a lock while nothing was refused.
+//! The numbers of one key that calls touch without a lock while nothing is to be decided.
 
 use super::controller::{MOST, faded, fades_at};
 use super::sync::{AtomicU64, Ordering};
 
 /// The word of a gate that is not idle.
 const NOT_IDLE: u64 = 0;
+/// Set in the word of an idle gate once a call was refused. Above it stands when the successes that count fade.
+const REFUSED: u64 = 1;
 /// The word of a gate through which no call has gone.
-const UNUSED: u64 = 1;
-/// Set in the count of calls that have ended while the gate is not idle.
+const UNUSED: u64 = 1 << 1;
+/// The lower half of `ended` counts the calls that have ended, and wraps; the upper half counts the successes among them
+/// that have not faded.
+const ENDED: u64 = (1 << 32) - 1;
+const SUCCESS: u64 = (1 << 32) + 1;
+const MOST_SUCCESSES: u64 = (1 << 31) - 1;
+/// Set there while the gate is not idle.
 const BUSY: u64 = 1 << 63;
-/// Set there once a call was refused.
-const REFUSED: u64 = 1 << 62;
-const FLAGS: u64 = BUSY | REFUSED;
 
-/// While the word `idle` is set, a call costs one load and one addition, and its success one addition.
+/// While the word `idle` is set, a call costs one load and one addition, and its end one addition.
 ///
 /// Who holds the lock of the key takes the word away, decides, and puts it back.
 #[derive(Debug)]
 pub(super) struct Counters {
-    /// Not idle, or when the successes that are counted fade.
     idle: AtomicU64,
     /// The number of the last call that was sent.
     sent: AtomicU64,
-    /// How many calls have ended.
     ended: AtomicU64,
-    /// How many of those do not count as successes any more, or never did.
-    uncounted: AtomicU64,
 }
 
-/// What is left to do where a call has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Nothing: it is counted.
-    Counted,
-    /// It is counted, but what it tells of a quota must be heard, since calls were refused before.
-    CountedAfterRefusal,
-    /// Who holds the lock must hear of it.
-    Busy,
-}
-
-/// What has happened while the gate was idle.
+/// What an idle gate has come to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
-    pub(super) sent: u64,
-    /// How many calls have ended since the gate has been there.
-    pub(super) ended: u64,
-    /// The successes that count, and since when; nothing where that has not changed.
+pub(super) struct Idle {
+    pub(super) in_flight: u64,
+    /// The successes that count, and since when.
     pub(super) ok: u64,
-    pub(super) since: Option<u64>,
-}
-
-/// What the counters were when the gate became idle.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Left {
-    pub(super) ended: u64,
-    fades: u64,
+    pub(super) since: u64,
 }
 
 impl Default for Counters {
@@ -63,44 +43,22 @@ impl Default for Counters {
             idle: AtomicU64::new(UNUSED),
             sent: AtomicU64::new(0),
             ended: AtomicU64::new(0),
-            uncounted: AtomicU64::new(0),
         }
     }
 }
 
 impl Counters {
-    /// The number of a call that goes at once, where nothing is to be decided.
+    /// The number of a call that goes at once, where nothing is to be decided, and whether one was refused before.
     #[inline]
-    pub(super) fn enter(&self, now: u64) -> Option<u64> {
-        let idle = self.idle.load(Ordering::Acquire);
-        if now >= idle {
+    pub(super) fn enter(&self, now: u64) -> Option<(u64, bool)> {
+        let mut idle = self.idle.load(Ordering::Acquire);
+        if now >= idle >> 1 {
             if idle == NOT_IDLE {
                 return None;
             }
-            self.fade(idle, now);
+            idle = self.fade(idle, now);
         }
-        Some(self.send())
-    }
-
-    /// Counts a call that has ended. A success is one addition.
-    #[inline]
-    pub(super) fn end(&self, success: bool) -> Ended {
-        let flags = self.ended.fetch_add(1, Ordering::AcqRel) & FLAGS;
-        if flags & BUSY != 0 {
-            return Ended::Busy;
-        }
-        if !success {
-            self.uncounted.fetch_add(1, Ordering::AcqRel);
-        }
-        match flags {
-            0 => Ended::Counted,
-            _ => Ended::CountedAfterRefusal,
-        }
-    }
-
-    /// From here on quotas count.
-    pub(super) fn note_refusal(&self) {
-        self.ended.fetch_or(REFUSED, Ordering::AcqRel);
+        Some((self.send(), idle & REFUSED != 0))
     }
 
     /// The number of the next call.
@@ -108,76 +66,86 @@ impl Counters {
         self.sent.fetch_add(1, Ordering::AcqRel).saturating_add(1)
     }
 
-    /// The number of the last call that was sent.
-    pub(super) fn sent(&self) -> u64 {
-        self.sent.load(Ordering::Acquire)
+    /// Counts a call that has ended; whether the one who holds the lock must hear of it.
+    #[inline]
+    pub(super) fn end(&self, success: bool) -> bool {
+        let one = if success { SUCCESS } else { 1 };
+        self.ended.fetch_add(one, Ordering::AcqRel) & BUSY != 0
     }
 
-    /// From here on every call comes to the one who holds the lock.
-    pub(super) fn take(&self, left: Left) -> Seen {
-        let fades = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
-        let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel) & !FLAGS;
-        let uncounted = self.uncounted.load(Ordering::Acquire);
-        Seen {
-            sent: self.sent(),
-            ended,
-            ok: ended.saturating_sub(uncounted),
-            since: (fades != left.fades && fades != UNUSED).then(|| since(fades)),
-        }
+    /// From here on every call comes to the one who holds the lock. Gives the number of the last call that was sent, and
+    /// what the gate has come to if it was idle.
+    pub(super) fn take(&self, now: u64) -> (u64, Option<Idle>) {
+        let idle = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
+        let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel);
+        let sent = self.sent.load(Ordering::Acquire);
+        let taken = (idle != NOT_IDLE).then(|| Idle {
+            in_flight: in_flight(sent, ended),
+            ok: successes(ended),
+            since: since(idle).unwrap_or(now),
+        });
+        (sent, taken)
     }
 
-    /// From here on calls count themselves, on top of these successes since then.
-    pub(super) fn leave(&self, (ok, since): (u64, u64)) -> Left {
-        let fades = fades_at(since);
-        let ended = self.ended.fetch_and(!BUSY, Ordering::AcqRel) & !FLAGS;
-        let uncounted = ended.saturating_sub(ok);
-        self.uncounted.store(uncounted, Ordering::Release);
-        self.idle.store(fades, Ordering::Release);
-        Left { ended, fades }
+    /// From here on calls count themselves, on top of these successes since then. `refused` is whether one ever was.
+    pub(super) fn leave(&self, (ok, since): (u64, u64), refused: bool) {
+        self.change_ended(|ended| Some(with_successes(ended, ok)));
+        let idle = (fades_at(since) << 1) | u64::from(refused);
+        self.idle.store(idle, Ordering::Release);
     }
 
     /// Since when nobody has used an idle gate, as far as that shows, where no call is under way; the less, the longer.
     pub(super) fn unused_since(&self) -> Option<u64> {
         let idle = self.idle.load(Ordering::Acquire);
-        let ended = self.ended.load(Ordering::Acquire) & !FLAGS;
-        (idle != NOT_IDLE && ended == self.sent()).then_some(idle)
+        let ended = self.ended.load(Ordering::Acquire);
+        let sent = self.sent.load(Ordering::Acquire);
+        (idle != NOT_IDLE && in_flight(sent, ended) == 0).then_some(idle)
     }
 
     /// Begins anew, for another key; numbers go on.
     pub(super) fn renew(&self) {
-        let ended = self.ended.fetch_and(!FLAGS, Ordering::AcqRel) & !FLAGS;
-        self.uncounted.store(ended, Ordering::Release);
+        self.change_ended(|ended| Some(with_successes(ended, 0)));
         self.idle.store(UNUSED, Ordering::Release);
     }
 
     /// Old successes weigh less. Of several who see that, one does it.
     #[cold]
-    fn fade(&self, idle: u64, now: u64) {
-        let uncounted = self.uncounted.load(Ordering::Acquire);
-        let ended = self.ended.load(Ordering::Acquire) & !FLAGS;
-        let ok = ended.saturating_sub(uncounted);
-        let (ok, since) = match idle {
-            UNUSED => (ok, now.min(MOST)),
-            _ => faded(ok, since(idle), now.min(MOST)),
-        };
-        let fades = fades_at(since);
-        let won = self
-            .idle
-            .compare_exchange(idle, fades, Ordering::AcqRel, Ordering::Acquire);
+    fn fade(&self, idle: u64, now: u64) -> u64 {
+        let now = now.min(MOST);
+        let since = since(idle).unwrap_or(now);
+        let (_, later) = faded(0, since, now);
+        let next = (fades_at(later) << 1) | (idle & REFUSED);
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let won = self.idle.compare_exchange(idle, next, order.0, order.1);
         if won.is_ok() {
-            let less = ended.saturating_sub(ok);
-            // Who has changed it meanwhile knows better.
-            let _ = self.uncounted.compare_exchange(
-                uncounted,
-                less,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
+            self.change_ended(|ended| {
+                let (ok, _) = faded(successes(ended), since, now);
+                (ended & BUSY == 0).then(|| with_successes(ended, ok))
+            });
         }
+        next
+    }
+
+    fn change_ended(&self, change: impl FnMut(u64) -> Option<u64>) {
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        // Nothing is changed where there is nothing to change it to.
+        let _ = self.ended.fetch_update(order.0, order.1, change);
     }
 }
 
-/// Since when successes count that fade then.
-fn since(fades: u64) -> u64 {
-    fades.saturating_sub(fades_at(0))
+fn in_flight(sent: u64, ended: u64) -> u64 {
+    sent.wrapping_sub(ended) & ENDED
+}
+
+fn successes(ended: u64) -> u64 {
+    (ended & !BUSY) >> 32
+}
+
+fn with_successes(ended: u64, ok: u64) -> u64 {
+    (ended & ENDED) | (ok.min(MOST_SUCCESSES) << 32)
+}
+
+/// Since when successes count, by the word of an idle gate; nothing where there can be none.
+fn since(idle: u64) -> Option<u64> {
+    (idle != UNUSED).then(|| (idle >> 1).saturating_sub(fades_at(0)))
 }

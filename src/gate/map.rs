@@ -1,24 +1,23 @@
 //! The keys of a gate: a fixed number of places, found without a lock.
 
-use super::controller::Permit;
+use super::admission::Place;
 use super::counters::Counters;
 use super::key::GateKey;
-use super::room::Room;
+use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use std::sync::{OnceLock, PoisonError};
+use std::task::Waker;
 
-/// So many keys need no allocation.
-const FEW: usize = 8;
-/// So many places are looked at for a key beyond the few.
-const WINDOW: usize = 8;
+/// So many keys share so many places.
+const WAYS: usize = 8;
 
 /// The places of keys. A key takes one with its first call and keeps it; where none is free, it takes the one that is not
 /// used for longest, of those that nobody waits at and no call is under way at.
 #[derive(Debug)]
 pub(super) struct GateMap {
-    few: [Slot; FEW],
-    more: OnceLock<Box<[Slot]>>,
-    most: usize,
+    /// Each key may have the places of one of these.
+    sets: Box<[OnceLock<Box<[Slot]>>]>,
+    ways: usize,
     takes: Mutex<()>,
 }
 
@@ -26,168 +25,128 @@ pub(super) struct GateMap {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Slot {
+    /// Which of its set it is.
+    pub(super) way: usize,
     /// 0 while nobody has it.
     key: AtomicU64,
     pub(super) counters: Counters,
     /// Nothing as long as there is nothing to decide.
-    room: Mutex<Option<Box<Room>>>,
-}
-
-/// What a call must know to come back: where it went through, and as which.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    slot: usize,
-    pub(super) key: GateKey,
-    pub(super) permit: Permit,
-}
-
-impl Place {
-    pub(super) fn new(slot: usize, key: GateKey, permit: Permit) -> Self {
-        Self { slot, key, permit }
-    }
+    state: Mutex<Option<Box<KeyState>>>,
 }
 
 impl GateMap {
     /// Places for at most so many keys; 0 counts as 1.
     pub(super) fn new(most: usize) -> Self {
+        let sets = most.div_ceil(WAYS).max(1);
         Self {
-            few: std::array::from_fn(|_| Slot::default()),
-            more: OnceLock::new(),
-            most: most.max(1),
+            sets: (0..sets).map(|_| OnceLock::new()).collect(),
+            ways: most.checked_div(sets).unwrap_or_default().max(1),
             takes: Mutex::new(()),
         }
     }
 
     /// The place of a key; nothing where all that it could have are in use.
     #[inline]
-    pub(super) fn find(&self, key: GateKey) -> Option<(usize, &Slot)> {
-        let mut few = self.few.iter().take(self.most).enumerate();
-        few.find(|(_, slot)| slot.is_of(key.0))
-            .or_else(|| self.find_or_take(key.0))
+    pub(super) fn find(&self, key: GateKey) -> Option<&Slot> {
+        let set = self.set(key)?;
+        let found = set.iter().find(|slot| slot.is_of(key));
+        found.or_else(|| self.take(set, key))
     }
 
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     pub(super) fn of(&self, place: Place) -> Option<&Slot> {
-        let slot = match place.slot.checked_sub(FEW) {
-            None => self.few.get(place.slot)?,
-            Some(beyond) => self.more.get()?.get(beyond)?,
-        };
-        if slot.is_of(place.key.0) {
+        let slot = self.set(place.key)?.get(place.way)?;
+        if slot.is_of(place.key) {
             return Some(slot);
         }
         slot.counters.end(false);
         None
     }
 
-    /// The first place that is the key's or free, in the order in which everybody looks, so that no key gets two: a place
-    /// that was taken is never free again.
+    #[inline]
+    fn set(&self, key: GateKey) -> Option<&[Slot]> {
+        let many = u64::try_from(self.sets.len()).ok()?;
+        let set = usize::try_from(key.0.checked_rem(many)?).ok()?;
+        let slot = |way| Slot {
+            way,
+            ..Slot::default()
+        };
+        Some(
+            self.sets
+                .get(set)?
+                .get_or_init(|| (0..self.ways).map(slot).collect()),
+        )
+    }
+
+    /// The first place that is free, in the order in which everybody looks, so that no key gets two; else that of a key that
+    /// nobody uses.
     #[cold]
-    fn find_or_take(&self, key: u64) -> Option<(usize, &Slot)> {
-        loop {
-            let are_all_there = self.more.get().is_some();
-            if let Some(found) = self.places(key).find(|(_, slot)| slot.is_or_becomes(key)) {
-                return Some(found);
-            }
-            if are_all_there {
-                return self.take_over(key);
-            }
-            self.make_more();
+    fn take<'a>(&self, set: &'a [Slot], key: GateKey) -> Option<&'a Slot> {
+        if let Some(slot) = set.iter().find(|slot| slot.is_or_becomes(key)) {
+            return Some(slot);
         }
-    }
-
-    /// Takes the place of a key that nobody uses.
-    fn take_over(&self, key: u64) -> Option<(usize, &Slot)> {
         let _one_at_a_time = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = self.places(key).find(|(_, slot)| slot.is_of(key)) {
-            return Some(found);
+        if let Some(slot) = set.iter().find(|slot| slot.is_of(key)) {
+            return Some(slot);
         }
-        let unused = self.places(key).filter_map(|(at, slot)| {
-            let since = slot.counters.unused_since()?;
-            Some((since, at, slot))
-        });
-        let (_, at, slot) = unused.min_by_key(|(since, ..)| *since)?;
-        slot.renew(key).then_some((at, slot))
-    }
-
-    /// Every place that a key may have.
-    fn places(&self, key: u64) -> impl Iterator<Item = (usize, &Slot)> {
-        let more = self.more.get().map_or::<&[Slot], _>(&[], |more| more);
-        let start = usize::try_from(key >> 32).unwrap_or_default();
-        let start = start.checked_rem(more.len()).unwrap_or_default();
-        let beyond = (FEW..).zip(more);
-        let window = beyond
-            .clone()
-            .skip(start)
-            .chain(beyond)
-            .take(WINDOW.min(more.len()));
-        self.few.iter().take(self.most).enumerate().chain(window)
-    }
-
-    /// Makes the places beyond the few, if they are not there yet.
-    fn make_more(&self) {
-        let beyond = self.most.saturating_sub(FEW);
-        let make = || (0..beyond).map(|_| Slot::default()).collect();
-        self.more.get_or_init(make);
+        let unused = |slot: &'a Slot| Some((slot.counters.unused_since()?, slot));
+        let (_, slot) = set
+            .iter()
+            .filter_map(unused)
+            .min_by_key(|(since, _)| *since)?;
+        slot.renew(key).then_some(slot)
     }
 }
 
 impl Slot {
-    /// Acts on what the lock guards, if the place is still this key's, and calls whom that concerns.
-    pub(super) fn with<T>(
+    #[inline]
+    fn is_of(&self, key: GateKey) -> bool {
+        self.key.load(Ordering::Acquire) == key.0
+    }
+
+    /// Decides something, if the place is still this key's, and calls whom that concerns. `now` is what
+    /// the clock outside says.
+    pub(super) fn decide<T>(
         &self,
         key: GateKey,
-        new: impl FnOnce() -> Room,
-        act: impl FnOnce(&mut Room, &Counters) -> T,
+        now: u64,
+        new: impl FnOnce() -> KeyState,
+        act: impl FnOnce(&mut KeyState, &Counters) -> T,
     ) -> Option<T> {
         let mut guard = self.lock();
-        if !self.is_of(key.0) {
+        if !self.is_of(key) {
             return None;
         }
-        let room = guard.get_or_insert_with(|| Box::new(new()));
-        room.take_over(&self.counters);
-        let acted = act(room, &self.counters);
-        let calls = room.leave_alone(&self.counters);
+        let state = guard.get_or_insert_with(|| Box::new(new()));
+        state.take_over(&self.counters, now);
+        let acted = act(state, &self.counters);
+        let calls = state.leave_alone(&self.counters);
         drop(guard);
-        for call in calls {
-            call.wake();
-        }
+        calls.into_iter().for_each(Waker::wake);
         Some(acted)
     }
 
-    fn is_of(&self, key: u64) -> bool {
-        self.key.load(Ordering::Acquire) == key
-    }
-
     /// Whether the place is this key's, or was free and is so now.
-    fn is_or_becomes(&self, key: u64) -> bool {
+    fn is_or_becomes(&self, key: GateKey) -> bool {
         let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
-        match self.key.load(Ordering::Acquire) {
-            0 => match self.key.compare_exchange(0, key, order, otherwise) {
-                Ok(_) => true,
-                Err(quicker) => quicker == key,
-            },
-            taken => taken == key,
-        }
+        let before = self.key.compare_exchange(0, key.0, order, otherwise);
+        before.is_ok() || before == Err(key.0)
     }
 
     /// Begins anew for another key, unless somebody uses it after all.
-    fn renew(&self, key: u64) -> bool {
+    fn renew(&self, key: GateKey) -> bool {
         let mut guard = self.lock();
-        let before = self.key.load(Ordering::Acquire);
-        if self.counters.unused_since().is_none() {
-            return false;
-        }
-        let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
-        let taken = self.key.compare_exchange(before, key, order, otherwise);
-        if taken.is_ok() {
+        let unused = self.counters.unused_since().is_some();
+        if unused {
+            self.key.store(key.0, Ordering::Release);
             *guard = None;
             self.counters.renew();
         }
-        taken.is_ok()
+        unused
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<Room>>> {
-        // A panic cannot leave a room half changed: its arithmetic does not panic.
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Box<KeyState>>> {
+        // A panic cannot leave the state half changed: its arithmetic does not panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,18 +1,19 @@
-//! What the queue takes of a response's quota.
+//! What the gate takes of a response's quota.
 
+use super::controller::Quota;
+use super::micros;
 use crate::server_hints;
 use std::time::Duration;
 
-/// What is left of a quota of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quota {
-    pub(crate) limit: Option<u64>,
-    pub(crate) remaining: u64,
-    pub(crate) reset: Duration,
-}
-
 /// A spent quota whose reset is nought seconds away comes back within the second.
 const LEAST_RESET: Duration = Duration::from_secs(1);
+
+impl Quota {
+    /// How long until it is whole again.
+    pub(crate) fn reset(&self) -> Duration {
+        Duration::from_micros(self.reset)
+    }
+}
 
 impl From<server_hints::Quota> for Quota {
     fn from(read: server_hints::Quota) -> Self {
@@ -20,7 +21,7 @@ impl From<server_hints::Quota> for Quota {
         Self {
             limit: read.limit,
             remaining: read.remaining,
-            reset: if at_once { LEAST_RESET } else { read.reset },
+            reset: micros(if at_once { LEAST_RESET } else { read.reset }),
         }
     }
 }
@@ -35,7 +36,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("ratelimit", HeaderValue::from_static(line));
         let outcome = Outcome::response(StatusCode::OK, &headers);
-        Quota::from(outcome.quota(Duration::ZERO).unwrap()).reset
+        Quota::from(outcome.quota(Duration::ZERO).unwrap()).reset()
     }
 
     #[test]

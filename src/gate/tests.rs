@@ -8,7 +8,7 @@ mod parked;
 mod shell;
 mod tokio_clock;
 
-use super::{Admission, Ask, Gate, Kind, Passed};
+use super::{Admission, Ask, End, Gate, Kind, Passed, Quota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
@@ -25,6 +25,15 @@ struct Scene {
     gate: Gate,
     clock: ManualRuntime,
     runtime: Arc<dyn Runtime>,
+}
+
+/// What an answer says of a quota of ten.
+fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
+    Some(Quota {
+        limit: Some(10),
+        remaining,
+        reset: micros(reset),
+    })
 }
 
 type Wait<'a> = Pin<Box<dyn Future<Output = Passed> + Send + 'a>>;

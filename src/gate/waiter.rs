@@ -1,12 +1,12 @@
 //! A call that wants to go, until it may.
 
+use super::admission::{Admission, NotIdle, Place};
 use super::controller::Permit;
 use super::counters::Counters;
-use super::map::{Place, Slot};
-use super::room::{Entry, Look, Room};
-use super::wait_queue::{Kind, Ticket};
-use super::{Admission, Gate, GateKey, NotIdle, micros};
-use crate::policy::Moment;
+use super::map::Slot;
+use super::state::KeyState;
+use super::wait_queue::{Kind, WaiterId};
+use super::{Gate, GateKey, micros};
 use crate::runtime::{Runtime, Sleep};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ pub(crate) struct Ask {
 }
 
 /// What came of a wait.
-#[derive(Debug)]
 pub(crate) struct Passed {
     /// Nothing where the deadline came first.
     pub(crate) admission: Option<Admission>,
@@ -47,39 +46,34 @@ impl Gate {
         on_wait: impl FnOnce() + Send,
     ) -> Passed {
         let started = runtime.now();
-        let admit = |place| Some(Admission::new(self, runtime, place, ask.quotas_at_once));
-        let at_once = |place| Passed {
-            admission: admit(place),
-            waited: Duration::ZERO,
-        };
-        let (at, slot) = match self.enter(ask.key, started) {
-            Ok(place) => return at_once(place),
-            Err(NotIdle) => match self.0.map.find(ask.key) {
-                Some(found) => found,
-                None => return at_once(None),
-            },
+        let slot = match self.enter(ask.key, started, ask.quotas_at_once) {
+            Err(NotIdle(slot)) => slot,
+            Ok(place) => {
+                return Passed {
+                    admission: Some(Admission::new(self, runtime, place)),
+                    waited: Duration::ZERO,
+                };
+            }
         };
         let mut waiter = Waiter {
             gate: self,
             slot,
             runtime,
             ask: &ask,
-            patient_until: started.saturating_add(ask.at_gate),
-            ticket: None,
+            id: None,
             sleep: None,
             slept_until: Duration::ZERO,
         };
         let mut on_wait = Some(on_wait);
-        let permit = poll_fn(|cx| {
-            let permit = waiter.poll(cx);
-            if let Some(on_wait) = on_wait.take_if(|_| permit.is_pending()) {
+        let admission = poll_fn(|cx| {
+            let admission = waiter.poll(cx);
+            if let Some(on_wait) = on_wait.take_if(|_| admission.is_pending()) {
                 on_wait();
             }
-            permit
-        })
-        .await;
+            admission
+        });
         Passed {
-            admission: permit.and_then(|permit| admit(Some(Place::new(at, ask.key, permit)))),
+            admission: admission.await,
             waited: waiter.now().saturating_sub(started),
         }
     }
@@ -91,9 +85,7 @@ struct Waiter<'a> {
     slot: &'a Slot,
     runtime: &'a Arc<dyn Runtime>,
     ask: &'a Ask,
-    /// When it has waited as long as it may.
-    patient_until: Duration,
-    ticket: Option<Ticket>,
+    id: Option<WaiterId>,
     /// The wait in progress and its end.
     sleep: Option<(Duration, Sleep)>,
     /// The end of the last wait that is over.
@@ -102,57 +94,54 @@ struct Waiter<'a> {
 
 impl Waiter<'_> {
     /// Nothing where the deadline comes first.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Permit>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Admission>> {
         loop {
             let now = self.now();
             if self.ask.deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(None);
             }
-            let (ticket, time) = match self.look(now, cx) {
-                Entry::Wait(ticket, time) => (ticket, time),
-                Entry::Go(permit) => {
-                    self.ticket = None;
-                    return Poll::Ready(Some(permit));
-                }
+            let time = match self.look(now, cx) {
+                Some(Err(time)) => Duration::from_micros(time),
+                Some(Ok(permit)) => return Poll::Ready(Some(self.admit(Some(permit)))),
+                // The place has gone to another key before this call stood in line: there is no gate for it.
+                None => return Poll::Ready(Some(self.admit(None))),
             };
-            self.ticket = Some(ticket);
-            let look_at = now.saturating_add(Duration::from_micros(time));
-            if self.sleep_until(look_at, now, cx).is_pending() {
+            if self
+                .sleep_until(now.saturating_add(time), now, cx)
+                .is_pending()
+            {
                 return Poll::Pending;
             }
         }
     }
 
-    fn look(&self, now: Duration, cx: &Context<'_>) -> Entry {
+    fn look(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<Permit, u64>> {
         let mut moment = self.runtime.moment();
         moment.now = now;
-        let entry = self.decide(&moment, |room, counters, now| {
-            let look = Look {
-                ticket: self.ticket,
-                kind: self.ask.kind,
-                now,
-                patient_until: micros(self.patient_until),
-                waker: cx.waker(),
-            };
-            room.look(counters, look)
+        let ask = self.ask;
+        self.gate
+            .decide(self.slot, ask.key, moment, |state, counters| {
+                let join = || state.join(ask.kind, micros(ask.at_gate));
+                let id = *self.id.get_or_insert_with(join);
+                state.look(counters, id, cx.waker())
+            })
+    }
+
+    fn admit(&mut self, permit: Option<Permit>) -> Admission {
+        self.id = None;
+        let place = permit.map(|permit| Place {
+            way: self.slot.way,
+            key: self.ask.key,
+            permit,
+            // Something was decided here, so nothing is spared by not hearing.
+            hears_quotas: true,
         });
-        // The place may have gone to another key before this one stood in line: then nobody waits at it.
-        entry.unwrap_or(Entry::Go(Permit(0)))
+        Admission::new(self.gate, self.runtime, place)
     }
 
-    fn decide<T>(
-        &self,
-        moment: &Moment,
-        act: impl FnOnce(&mut Room, &Counters, u64) -> T,
-    ) -> Option<T> {
-        self.gate.decide(self.slot, self.ask.key, moment, act)
-    }
-
-    /// Waits until then, or until its deadline or its patience ends.
+    /// Waits until then, or until its deadline.
     fn sleep_until(&mut self, look_at: Duration, now: Duration, cx: &mut Context<'_>) -> Poll<()> {
-        let patient_until = Some(self.patient_until).filter(|until| *until > now);
-        let ends = [patient_until, self.ask.deadline].into_iter().flatten();
-        let until = ends.fold(look_at, Duration::min);
+        let until = look_at.min(self.ask.deadline.unwrap_or(Duration::MAX));
         let begun = self.sleep.take().filter(|(end, _)| *end == until);
         let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(|| {
             let length = until.saturating_sub(now);
@@ -174,10 +163,10 @@ impl Waiter<'_> {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.decide(&self.runtime.moment(), |room, counters, now| {
-                room.leave(counters, ticket, now);
-            });
+        if let Some(id) = self.id.take() {
+            let moment = self.runtime.moment();
+            let leave = |state: &mut KeyState, counters: &Counters| state.leave(counters, id);
+            self.gate.decide(self.slot, self.ask.key, moment, leave);
         }
     }
 }

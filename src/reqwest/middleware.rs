@@ -118,7 +118,7 @@ impl Middleware for RetryMiddleware {
             let Err(said) = started.succeeds(&mut admitted, result.as_ref().ok()) else {
                 return result;
             };
-            let admission = admitted.into_admission(&started.route);
+            let admission = admitted.into_admission();
             let chain = self.chain(next, extensions, before);
             let attempts = self.later_attempts(chain, started, admission, (result, said));
             attempts.await

@@ -125,8 +125,8 @@ impl Progress {
     /// The right of a call that has gone, at a gate that is made by its refusal.
     fn enter(&self, key: GateKey, at: Moment) -> Option<Admission> {
         let Engine { gate, runtime, .. } = &*self.engine;
-        let place = gate.enter(key, at.now).ok()??;
-        Some(Admission::new(gate, runtime, Some(place), false))
+        let place = gate.enter(key, at.now, false).ok()??;
+        Some(Admission::new(gate, runtime, Some(place)))
     }
 
     /// Finds out who shares a rate limit with the request where it goes now.

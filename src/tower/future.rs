@@ -144,7 +144,7 @@ where
     X::Error: Send + 'static,
 {
     let engine = Arc::clone(&rest.admitted.engine);
-    let admission = rest.admitted.into_admission(&rest.request.route);
+    let admission = rest.admitted.into_admission();
     let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
     let result = result.map(Answer::keep).map_err(X::from_inner);
     let attempts = rest

@@ -12,8 +12,8 @@ const ENOUGH: u64 = 8;
 const MANY: u64 = 32;
 /// Three in ten are refused at least, or else credit pays for them...
 const LEAST: (u64, u64) = (3, 10);
-/// ...and of the first calls at least three quarters of that share.
-const LEAST_OF_FIRSTS: (u64, u64) = (3, 4);
+/// ...and of the first calls at least half of that share.
+const LEAST_OF_FIRSTS: u64 = 2;
 /// It is over where more than two are refused for each success, and so many more...
 const SLACK: u64 = 10;
 /// ...or, of so many answers, less than so many are refusals.
@@ -23,12 +23,12 @@ const FEW: u64 = 8;
 /// What was heard of calls that were sent since the last opening.
 #[derive(Debug, Default)]
 pub(super) struct Chance {
+    /// Of all of them; since refusals are taken for chance, if they are.
     all: Heard,
     firsts: Heard,
-    /// The first call of the last opening, while it is under way.
+    /// The first call of the last opening, until it has come back.
     first: Option<Permit>,
-    /// What was heard since refusals are taken for chance.
-    late: Option<Heard>,
+    reigns: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +40,7 @@ struct Heard {
 impl Chance {
     /// Whether refusals are taken for chance.
     pub(super) fn reigns(&self) -> bool {
-        self.late.is_some()
+        self.reigns
     }
 
     /// Whether an answer is waited for that must not be missed.
@@ -61,54 +61,45 @@ impl Chance {
     /// So many succeeded unheard.
     pub(super) fn unheard(&mut self, good: u64) {
         self.all.good = sum(self.all.good, good);
+        self.forget();
     }
 
-    /// A call was answered; `new` is whether it was sent since the last opening. Whether chance reigned until now, and few are
-    /// refused any more.
-    pub(super) fn hear(&mut self, permit: Permit, good: bool, new: bool) -> bool {
-        let first = self.first == Some(permit);
-        self.gone(permit);
-        if let Some(late) = &mut self.late {
-            late.add(good);
-            let few = late.is_long() && late.bad < FEW;
-            if few || late.are_mostly_bad() {
-                *self = Self::default();
-            } else if late.is_long() {
-                *late = late.half();
-            }
-            return few;
-        }
-        if new {
-            self.all.add(good);
-        }
-        if new && first {
+    /// A call was answered that was sent since the last opening.
+    pub(super) fn hear(&mut self, permit: Permit, good: bool) {
+        self.all.add(good);
+        if self.first == Some(permit) {
+            self.first = None;
             self.firsts.add(good);
-            if self.firsts.count() >= MANY {
-                self.firsts = self.firsts.half();
-                self.all = self.all.half();
-            }
         }
-        false
+        self.forget();
     }
 
-    /// Whether the next answers may let chance reign.
-    pub(super) fn is_near(&self) -> bool {
-        sum(self.firsts.count(), 1) >= ENOUGH && product(self.all.bad, 4) >= self.all.count()
-    }
-
-    /// A refusal would close the gate: whether chance reigns from here on.
+    /// A refusal would close the gate: whether refusals are taken for chance from here on.
     pub(super) fn takes_over(&mut self) -> bool {
         let (all, firsts) = (self.all, self.firsts);
         let bad = product(all.bad, firsts.count());
         let firsts_bad = product(firsts.bad, all.count());
-        let takes = !self.reigns()
+        let takes = !self.reigns
             && firsts.count() >= ENOUGH
             && product(all.bad, LEAST.1) >= product(all.count(), LEAST.0)
-            && product(firsts_bad, LEAST_OF_FIRSTS.1) >= product(bad, LEAST_OF_FIRSTS.0);
+            && product(firsts_bad, LEAST_OF_FIRSTS) >= bad;
         if takes {
-            self.late = Some(Heard::default());
+            self.reigns = true;
+            self.all = Heard::default();
         }
         takes
+    }
+
+    /// Old answers weigh less, and chance does not reign where they are not like it.
+    fn forget(&mut self) {
+        let Heard { good, bad } = self.all;
+        let is_long = self.all.count() >= SPAN;
+        if self.reigns && (bad > sum(product(good, 2), SLACK) || is_long && bad < FEW) {
+            *self = Self::default();
+        } else if self.reigns && is_long || self.firsts.count() >= MANY {
+            self.firsts.halve();
+            self.all.halve();
+        }
     }
 }
 
@@ -125,18 +116,8 @@ impl Heard {
         sum(self.good, self.bad)
     }
 
-    fn half(self) -> Self {
-        Self {
-            good: self.good >> 1,
-            bad: self.bad >> 1,
-        }
-    }
-
-    fn is_long(self) -> bool {
-        self.count() >= SPAN
-    }
-
-    fn are_mostly_bad(self) -> bool {
-        self.bad > sum(product(self.good, 2), SLACK)
+    fn halve(&mut self) {
+        self.good >>= 1;
+        self.bad >>= 1;
     }
 }

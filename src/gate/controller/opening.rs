@@ -36,20 +36,20 @@ impl Controller {
         let time = self.until.saturating_sub(self.since);
         let whole = self.release.is_some().then_some((self.ok, time));
         self.tempo.choose(whole, pause, &mut self.each);
-        let group = match self.tempo.faster() {
+        let faster = self.tempo.faster();
+        let group = match faster {
             Some(_) => quotient(self.lately, FAST_GROUP_PART).clamp(1, LARGEST_GROUP),
             None => quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP),
         };
         let round = reach.max(self.each);
-        let first = quotient(round, self.each);
         self.release = Some(Release {
             from: sum(now, part(random, self.each)),
             round,
-            first: product(first, self.tempo.faster().unwrap_or(1)),
+            first: product(quotient(round, self.each), faster.unwrap_or(1)),
             group,
             head_start: self.head_start,
+            gone: 0,
         });
-        self.gone = 0;
         self.ok = 0;
         self.since = now;
         self.closed = false;
@@ -65,8 +65,8 @@ impl Controller {
             first: self.lately.max(FEWEST_LET_GO),
             group: LARGEST_GROUP,
             head_start: false,
+            gone: 0,
         });
-        self.gone = 0;
     }
 }
 

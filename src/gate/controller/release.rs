@@ -9,7 +9,7 @@ const ROUNDS: u32 = 40;
 /// Rounds of more calls than this have no times of their own: they would lie within a microsecond.
 const MOST_IN_A_ROUND: u64 = 1 << 26;
 
-/// The due times of the tickets 0, 1, and so on; the same in every process that knows these numbers.
+/// The due times of the calls 0, 1, and so on; the same in every process that knows these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Release {
     pub(super) from: u64,
@@ -18,26 +18,29 @@ pub(super) struct Release {
     pub(super) first: u64,
     /// How many go at one time.
     pub(super) group: u64,
-    /// Ticket 0 goes ahead of the others.
+    /// Call 0 goes ahead of the others.
     pub(super) head_start: bool,
+    /// How many have gone.
+    pub(super) gone: u64,
 }
 
 impl Release {
-    pub(super) fn due(&self, ticket: u64) -> u64 {
-        let due = self.slot(ticket);
-        match self.head_start && ticket > 0 {
-            true => sum(due, HEAD_START),
-            false => due,
-        }
+    /// When the next call is due.
+    pub(super) fn next(&self) -> u64 {
+        self.due(self.gone)
     }
 
-    fn slot(&self, ticket: u64) -> u64 {
-        let within = ticket.checked_rem(self.group).unwrap_or_default();
-        let mut left = ticket.saturating_sub(within);
-        let (mut at, mut count) = (self.from, self.first.max(1));
+    pub(super) fn due(&self, call: u64) -> u64 {
+        let ahead = match self.head_start && call > 0 {
+            true => HEAD_START,
+            false => 0,
+        };
+        let within = call.checked_rem(self.group).unwrap_or_default();
+        let mut left = call.saturating_sub(within);
+        let (mut at, mut count) = (sum(self.from, ahead), self.first.max(1));
         for _ in 0..ROUNDS {
             if count > MOST_IN_A_ROUND {
-                return at;
+                break;
             }
             if left < count {
                 return sum(at, quotient(product(left, self.round), count));

@@ -25,7 +25,7 @@ impl Scene {
     fn send<const N: usize>(&mut self) -> [Permit; N] {
         [(); N].map(|()| {
             assert_eq!(self.gate.next(self.now, 0), Ok(()));
-            self.gate.go(true)
+            self.gate.sends()
         })
     }
 
@@ -51,8 +51,14 @@ impl Scene {
     }
 }
 
-fn quota(remaining: u64, reset: u64) -> Option<Allowance> {
-    Some(Allowance {
+impl Controller {
+    fn sends(&mut self) -> Permit {
+        self.go(self.sent + 1)
+    }
+}
+
+fn quota(remaining: u64, reset: u64) -> Option<Quota> {
+    Some(Quota {
         limit: Some(10),
         remaining,
         reset,
@@ -123,13 +129,14 @@ fn a_contradiction_neither_finds_a_rate_nor_voids_tickets() {
     scene.open();
     let (each, from) = (scene.gate.each, scene.gate.release.unwrap().from);
     let [refused, a] = scene.send();
-    let gone = scene.gate.gone;
+    let gone = scene.gate.release.unwrap().gone;
     scene.now += 7;
     scene.refuse(refused, SECOND);
     scene.now += 500;
     scene.succeed(a);
     assert!(!scene.gate.closed);
-    assert_eq!((scene.gate.each, scene.gate.gone), (each, gone));
+    assert_eq!(scene.gate.each, each);
+    assert_eq!(scene.gate.release.unwrap().gone, gone);
     assert_eq!((scene.gate.opening, scene.gate.credit), (1, CREDIT));
     assert_eq!(scene.gate.release.unwrap().from, from + 500);
 }
@@ -196,10 +203,11 @@ fn an_empty_line_ends_the_release() {
     let [call] = scene.send();
     scene.refuse(call, SECOND);
     scene.open();
-    scene.gate.go(true);
-    scene.gate.go(true);
+    scene.gate.sends();
+    scene.gate.sends();
     assert!(scene.gate.next(scene.now, 0).is_err());
-    scene.gate.go(false);
+    scene.gate.sends();
+    scene.gate.line_is_empty();
     assert_eq!(scene.gate.next(scene.now, 0), Ok(()));
 }
 
@@ -312,7 +320,6 @@ fn no_more_calls_are_in_flight_than_remain() {
     scene.gate.succeeded(0, first, quota(3, 10 * SECOND));
     let [a, b, _c] = scene.send();
     assert_eq!(scene.gate.next(0, 0), Err(10 * SECOND));
-    assert!(scene.gate.may_go_sooner());
     scene.gate.succeeded(0, a, quota(2, 10 * SECOND));
     assert_eq!(scene.gate.next(0, 0), Err(10 * SECOND));
     scene.gate.ended(0, b, None);
@@ -367,10 +374,11 @@ fn a_gate_is_idle_only_while_there_is_nothing_to_decide() {
 #[test]
 fn what_happened_while_nobody_looked_is_taken_over() {
     let mut gate = Controller::new(0, false);
-    gate.catch_up(7, 4, (3, 5));
+    gate.note_sent(7);
+    gate.catch_up(3, 3, 5);
     assert_eq!((gate.sent, gate.quota.flying), (7, 3));
     assert_eq!(gate.successes(), (3, 5));
-    assert_eq!(gate.go(false), Permit(8));
+    assert_eq!(gate.go(8), Permit(8));
     gate.refused(9, Permit(5), Some(SECOND), None);
     assert_eq!(gate.witnesses.later, 3);
 }
@@ -378,10 +386,10 @@ fn what_happened_while_nobody_looked_is_taken_over() {
 #[test]
 fn the_head_of_a_release_may_go_ahead_of_the_others() {
     let mut gate = Controller::new(0, true);
-    let call = gate.go(true);
+    let call = gate.sends();
     gate.refused(0, call, Some(SECOND), None);
     assert_eq!(gate.next(SECOND, 0), Ok(()));
-    gate.go(true);
+    gate.sends();
     let due = gate.next(SECOND, 0).unwrap_err();
     assert_eq!(due, SECOND + 100 * MILLISECOND);
 }
@@ -394,8 +402,9 @@ fn the_rate_of_a_release_doubles_from_round_to_round() {
         first: 100,
         group: 1,
         head_start: false,
+        gone: 0,
     };
-    let due: Vec<_> = (0..3_100).map(|ticket| release.due(ticket)).collect();
+    let due: Vec<_> = (0..3_100).map(|call| release.due(call)).collect();
     let gone = [2, 3, 4, 5].map(|n| due.iter().filter(|due| **due < n * SECOND).count());
     assert_eq!(gone, [100, 300, 700, 1_500]);
 }

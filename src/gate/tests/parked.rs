@@ -71,7 +71,7 @@ fn a_given_turn_that_is_dropped_is_over() {
     scene.play(&mut waits, SECOND * 10);
     drop(asleep);
     assert!(scene.is_open("a"));
-    let slot = scene.gate.0.map.find(scene.gate.key_of("a")).unwrap().1;
+    let slot = scene.gate.0.map.find(scene.gate.key_of("a")).unwrap();
     assert!(
         slot.counters.unused_since().is_some(),
         "nothing is in flight"
@@ -80,13 +80,7 @@ fn a_given_turn_that_is_dropped_is_over() {
 
 #[test]
 fn a_parked_first_holds_nobody_up_who_waits_for_an_answer() {
-    let quota = |remaining| {
-        Some(crate::gate::Quota {
-            limit: Some(10),
-            remaining,
-            reset: SECOND * 60,
-        })
-    };
+    let quota = |remaining| quota(remaining, SECOND * 60);
     let scene = Scene::new();
     let busy = [(); 5].map(|()| scene.go("a"));
     scene.go("a").succeeded(quota(5));

@@ -1,7 +1,6 @@
 //! Waiting, giving up, and what becomes of places.
 
 use super::*;
-use crate::gate::Quota;
 use crate::policy::Moment;
 use crate::runtime::Sleep;
 
@@ -150,13 +149,7 @@ fn witnesses_open_a_gate_for_those_who_wait() {
 
 #[test]
 fn a_quota_counts_at_once_or_only_after_a_refusal() {
-    let told = |remaining| {
-        Some(Quota {
-            limit: Some(10),
-            remaining,
-            reset: SECOND * 60,
-        })
-    };
+    let told = |remaining| quota(remaining, SECOND * 60);
     for (mode, by_policy, counts) in [
         (None, true, true),
         (None, false, false),
@@ -187,19 +180,26 @@ fn a_quota_counts_at_once_or_only_after_a_refusal() {
 #[test]
 fn a_slot_that_comes_free_goes_to_the_first_at_once() {
     let scene = Scene::new();
-    let quota = |remaining| {
-        Some(Quota {
-            limit: Some(2),
-            remaining,
-            reset: SECOND * 600,
-        })
-    };
+    let quota = |remaining| quota(remaining, SECOND * 600);
     scene.go("a").succeeded(quota(1));
     let busy = scene.go("a");
     let mut waits = [Some(scene.newcomer())];
     assert_eq!(scene.play(&mut waits, SECOND * 5), [None]);
     busy.answered(quota(1));
     assert_eq!(scene.play(&mut waits, SECOND), [Some(SECOND * 5)]);
+}
+
+#[test]
+fn a_permit_that_is_dropped_unused_takes_nothing_of_the_quota() {
+    let scene = Scene::new();
+    let quota = |remaining| quota(remaining, SECOND * 600);
+    scene.go("a").succeeded(quota(1));
+    let busy = scene.go("a");
+    let mut waits = [Some(scene.newcomer()), Some(scene.newcomer())];
+    assert_eq!(scene.play(&mut waits, MILLI), [None; 2]);
+    busy.answered(quota(1));
+    waits[0] = None;
+    assert!(scene.play(&mut waits, MILLI)[1].is_some());
 }
 
 #[test]
@@ -268,13 +268,7 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
 
 #[test]
 fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
-    let told = |remaining| {
-        Some(Quota {
-            limit: Some(10),
-            remaining,
-            reset: SECOND * 60,
-        })
-    };
+    let told = |remaining| quota(remaining, SECOND * 60);
     let after_a_refusal = || {
         let scene = Scene::of(Gate::new().quotas_at_once(false));
         scene.refuse("a", MILLI);
@@ -297,9 +291,10 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     drop(busy);
     let at_once = after_a_refusal();
     let key = at_once.gate.key_of("a");
-    let place = at_once.gate.enter(key, at_once.clock.now()).unwrap();
-    let read = || (at_once.runtime.moment(), told(0));
-    let place = place.unwrap();
-    at_once.gate.succeeded(place, false, || true, read);
+    let entered = at_once.gate.enter(key, at_once.clock.now(), false);
+    let place = entered.ok().flatten().unwrap();
+    assert!(place.hears_quotas);
+    let moment = || at_once.runtime.moment();
+    at_once.gate.end(place, End::Succeeded, told(0), moment);
     assert!(go(&at_once).is_none());
 }

@@ -57,7 +57,10 @@ fn played(seed: u64, told: fn(u64) -> u64) -> u64 {
                 0 => newcomers -= 1,
                 _ => retries -= 1,
             }
-            let permit = gate.go(retries + newcomers > 0);
+            let permit = gate.sends();
+            if retries + newcomers == 0 {
+                gate.line_is_empty();
+            }
             random = splitmix64(random);
             let way = TRIP + random % 400;
             events.push(Reverse((now + way, Event::Answer(permit.0))));

@@ -36,7 +36,6 @@ fn refusals_that_are_as_many_after_pauses_close_nothing() {
             assert_eq!(scene.pause(), None);
         }
     }
-    assert!(!scene.gate.is_idle(), "every answer is heard");
 }
 
 #[test]
@@ -57,11 +56,11 @@ fn refusals_that_a_pause_ends_are_for_everybody() {
 fn chance_is_over_where_most_are_refused() {
     let mut scene = by_chance();
     scene.now += 20 * SECOND;
-    let calls = scene.send::<12>();
+    let calls = scene.send::<64>();
     for call in calls {
         scene.refuse(call, SECOND);
     }
-    assert!(scene.gate.closed);
+    assert!(scene.gate.closed && !scene.gate.chance.reigns());
 }
 
 #[test]
@@ -71,8 +70,20 @@ fn chance_is_over_where_few_are_refused() {
     for call in scene.send::<64>() {
         scene.succeed(call);
     }
-    assert!(!scene.gate.chance.reigns());
-    assert_eq!(scene.gate.credit, FULL_CREDIT);
+    let [refused] = scene.send();
+    scene.refuse(refused, SECOND);
+    assert!(scene.gate.closed && !scene.gate.chance.reigns());
+}
+
+#[test]
+fn successes_need_no_lock_while_refusals_are_taken_for_chance() {
+    let mut scene = by_chance();
+    scene.gate.line_is_empty();
+    assert!(scene.gate.is_idle());
+    scene.gate.catch_up(0, scene.gate.ok + 70, scene.now);
+    let [refused] = scene.send();
+    scene.refuse(refused, SECOND);
+    assert!(!scene.gate.chance.reigns(), "they are counted all the same");
 }
 
 #[test]

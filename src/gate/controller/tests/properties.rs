@@ -9,9 +9,9 @@ fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0_u64..20, 0..100 * SECOND, MOST - 20..=MOST, any::<u64>(),]
 }
 
-fn told() -> impl Strategy<Value = Option<Allowance>> {
+fn told() -> impl Strategy<Value = Option<Quota>> {
     let told = (prop::option::of(number()), number(), number());
-    prop::option::of(told.prop_map(|(limit, remaining, reset)| Allowance {
+    prop::option::of(told.prop_map(|(limit, remaining, reset)| Quota {
         limit,
         remaining,
         reset,
@@ -23,8 +23,8 @@ enum Event {
     Pass(u64),
     Look(u64),
     Go(bool),
-    Refused(usize, Option<u64>, Option<Allowance>),
-    Succeeded(usize, Option<Allowance>),
+    Refused(usize, Option<u64>, Option<Quota>),
+    Succeeded(usize, Option<Quota>),
     Ended(usize),
 }
 
@@ -46,11 +46,11 @@ proptest! {
     #[test]
     fn due_times_never_run_backwards(
         from in 0_u64..MOST, round in SECOND..=SLOWEST, each in 1_u64..=SLOWEST, group in 1_u64..=4,
-        head_start: bool, ticket in number(), step in 0_u64..2_000,
+        head_start: bool, call in number(), step in 0_u64..2_000,
     ) {
         let first = round / each;
-        let release = Release { from, round, first, group, head_start };
-        let (earlier, later) = (ticket.min(MOST), ticket.saturating_add(step).min(MOST));
+        let release = Release { from, round, first, group, head_start, gone: 0 };
+        let (earlier, later) = (call.min(MOST), call.saturating_add(step).min(MOST));
         prop_assert!(release.due(earlier) <= release.due(later));
         prop_assert!(release.due(earlier) >= from && release.due(later) <= MOST);
     }
@@ -70,7 +70,12 @@ proptest! {
                         prop_assert!(at > now.min(MOST) || at == MOST);
                     }
                 }
-                Event::Go(more) => permits.push(gate.go(more)),
+                Event::Go(more) => {
+                    permits.push(gate.sends());
+                    if !more {
+                        gate.line_is_empty();
+                    }
+                }
                 Event::Refused(n, asked, quota) => {
                     gate.refused(now, pick(&mut permits, n), asked, quota);
                 }

@@ -7,7 +7,7 @@ const LEAST_WINDOW: u64 = SECOND;
 
 /// What an answer says of a quota of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Allowance {
+pub(crate) struct Quota {
     pub(crate) limit: Option<u64>,
     pub(crate) remaining: u64,
     /// How long until it is whole again.
@@ -31,7 +31,7 @@ pub(super) struct QuotaState {
     sent_before: u64,
 }
 
-impl Allowance {
+impl Quota {
     /// The same, with a reset that is no later than what the answer asked for.
     pub(super) fn within(self, asked: Option<u64>) -> Self {
         Self {
@@ -53,14 +53,13 @@ impl QuotaState {
 
     /// Past the reset, as much is left as the limit is.
     pub(super) fn turn_over(&mut self, now: u64, sent: u64) {
-        if !self.known || now < self.reset {
-            return;
+        if self.known && now >= self.reset {
+            self.sent_before = sent;
+            self.left = self.limit;
+            self.flying = 0;
+            self.fresh = true;
+            self.reset = sum(now, self.len.max(LEAST_WINDOW));
         }
-        self.sent_before = sent;
-        self.left = self.limit;
-        self.flying = 0;
-        self.fresh = true;
-        self.reset = sum(now, self.len.max(LEAST_WINDOW));
     }
 
     /// When more may go than are in flight, if nothing is heard before.
@@ -69,45 +68,13 @@ impl QuotaState {
         spent.then_some(self.reset)
     }
 
-    /// Whether nobody may go, and an answer may change that.
-    pub(super) fn is_waited_for(&self) -> bool {
-        self.spent_until().is_some() && self.flying > 0
-    }
-
-    pub(super) fn send(&mut self) {
-        self.sent_unseen(1);
-    }
-
-    pub(super) fn sent_unseen(&mut self, calls: u64) {
-        self.flying = sum(self.flying, calls);
-    }
-
-    pub(super) fn came_back(&mut self, calls: u64) {
-        self.flying = self.flying.saturating_sub(calls);
-    }
-
-    /// A success that tells of no quota: after a reset there may be none any more.
-    pub(super) fn hear_success(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
-        if quota.is_none() && self.fresh && self.is_of_this_turn(permit) {
-            self.known = false;
-            self.fresh = false;
-        }
-        self.hear(now, permit, quota);
-    }
-
     /// A call has come back, with what its answer says. Only calls of this turn count.
-    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
-        if self.is_of_this_turn(permit) {
-            self.came_back(1);
-        }
-        self.learn(now, permit, quota);
-    }
-
-    /// What the answer of a call says that is not in flight any more.
-    pub(super) fn learn(&mut self, now: u64, permit: Permit, quota: Option<Allowance>) {
-        let Some(quota) = quota.filter(|_| self.is_of_this_turn(permit)) else {
+    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
+        if !self.is_of_this_turn(permit) {
             return;
-        };
+        }
+        self.flying = self.flying.saturating_sub(1);
+        let Some(quota) = quota else { return };
         let (remaining, reset) = (quota.remaining.min(MOST), quota.reset.min(MOST));
         if !self.known || self.fresh {
             self.left = remaining;
@@ -123,11 +90,18 @@ impl QuotaState {
         self.fresh = false;
     }
 
+    /// A success has told of no quota: after a reset there may be none any more.
+    pub(super) fn untold(&mut self, permit: Permit) {
+        if self.fresh && self.is_of_this_turn(permit) {
+            self.known = false;
+            self.fresh = false;
+        }
+    }
+
     /// A call has ended without an answer: the server may have counted it. While nothing was heard of this turn, one
     /// remains, so that its answer can tell more.
     pub(super) fn lost(&mut self, permit: Permit) {
         if self.is_of_this_turn(permit) {
-            self.came_back(1);
             self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
         }
     }

@@ -1,0 +1,168 @@
+//! What the lock of one key guards: its controller, its line, and the time that both go by.
+
+use super::admission::End;
+use super::controller::{Controller, Permit, Quota};
+use super::counters::{Counters, Idle};
+use super::micros;
+use super::wait_queue::{Kind, WaitQueue, WaiterId};
+use crate::policy::splitmix64;
+use std::task::Waker;
+
+/// A clock that goes back by less was read by two at once.
+const BACKSTEP: u64 = 1_000_000;
+/// Those who have waited long enough go within a fifth of what was asked for, at most 10 s.
+const OVERDUE_PART: u64 = 5;
+const LONGEST_OVERDUE: u64 = 10 * 1_000_000;
+
+/// The state of one key. Times are microseconds since an epoch of the caller's.
+#[derive(Debug)]
+pub(super) struct KeyState {
+    controller: Controller,
+    queue: WaitQueue,
+    random: u64,
+    /// The time, which only goes forward, and how much the clock outside is behind it.
+    now: u64,
+    ahead: u64,
+}
+
+impl KeyState {
+    pub(super) fn new(now: u64, random: u64, head_start: bool) -> Self {
+        Self {
+            controller: Controller::new(now, head_start),
+            queue: WaitQueue::default(),
+            random,
+            now,
+            ahead: 0,
+        }
+    }
+
+    /// Takes over from the counters what happened until now.
+    pub(super) fn take_over(&mut self, counters: &Counters, now: u64) {
+        self.pass_time(now);
+        let (sent, idle) = counters.take(self.now);
+        self.controller.note_sent(sent);
+        if let Some(Idle {
+            in_flight,
+            ok,
+            since,
+        }) = idle
+        {
+            self.controller.catch_up(in_flight, ok, since);
+        }
+    }
+
+    /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
+    pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
+        if self.controller.is_idle() && self.queue.is_unused() {
+            let refused = self.controller.was_refused();
+            counters.leave(self.controller.successes(), refused);
+        }
+        self.queue.take_calls()
+    }
+
+    /// One comes that waits for so long at most; it looks at once.
+    pub(super) fn join(&mut self, kind: Kind, patience: u64) -> WaiterId {
+        let patient_until = self.now.saturating_add(patience);
+        self.queue.join(kind, patient_until)
+    }
+
+    /// One looks whether it may go.
+    ///
+    /// # Errors
+    ///
+    /// After how long it looks again, unless it is called before.
+    pub(super) fn look(
+        &mut self,
+        counters: &Counters,
+        id: WaiterId,
+        waker: &Waker,
+    ) -> Result<Permit, u64> {
+        self.queue.is_called(id);
+        self.serve(counters);
+        self.queue.take_given(id).ok_or_else(|| {
+            let at = self.queue.looks_again(id, waker);
+            at.saturating_sub(self.now)
+        })
+    }
+
+    /// A waiter gives up.
+    pub(super) fn leave(&mut self, counters: &Counters, id: WaiterId) {
+        if let Some(permit) = self.queue.leave(id) {
+            self.drop_permit(counters, permit);
+        }
+        self.serve(counters);
+    }
+
+    /// A call has come to its end, which is counted.
+    pub(super) fn hear(
+        &mut self,
+        counters: &Counters,
+        permit: Permit,
+        end: End,
+        quota: Option<Quota>,
+    ) {
+        let now = self.now;
+        match end {
+            End::Refused(asked) => {
+                let asked = asked.map(micros);
+                if self.controller.refused(now, permit, asked, quota) {
+                    for unused in self.queue.take_back() {
+                        self.drop_permit(counters, unused);
+                    }
+                }
+            }
+            End::Succeeded => self.controller.succeeded(now, permit, quota),
+            End::Other => self.controller.ended(now, permit, quota),
+        }
+        self.serve(counters);
+    }
+
+    /// Lets all go whose turn has come, as if somebody had looked at each turn.
+    fn serve(&mut self, counters: &Counters) {
+        while let Some(first) = self.queue.first() {
+            let at = self.queue.turn.min(self.now);
+            // One number for each opening, however often somebody looks.
+            let random = splitmix64(self.random.wrapping_add(self.controller.opening()));
+            let next = self.controller.next(at, random);
+            let due = next.err().unwrap_or(at);
+            let overdue = self.queue.overdue().filter(|(_, by)| *by < due);
+            let turn = overdue.map_or(due, |(_, by)| by);
+            self.queue.turn = turn;
+            if turn > self.now {
+                return;
+            }
+            let id = match overdue {
+                Some((id, by)) => {
+                    self.queue.overdue_goes(by, self.overdue_span());
+                    id
+                }
+                None if turn > at => continue,
+                None => first,
+            };
+            let permit = self.controller.go(counters.send());
+            self.queue.give(id, permit);
+        }
+        self.queue.turn = u64::MAX;
+        self.controller.line_is_empty();
+    }
+
+    fn drop_permit(&mut self, counters: &Counters, permit: Permit) {
+        counters.end(false);
+        self.controller.not_sent(permit);
+    }
+
+    /// In what time all those go who have waited as long as they may.
+    fn overdue_span(&self) -> u64 {
+        let part = self.controller.asked().checked_div(OVERDUE_PART);
+        part.unwrap_or_default().min(LONGEST_OVERDUE)
+    }
+
+    fn pass_time(&mut self, outside: u64) {
+        let inside = outside.saturating_add(self.ahead);
+        let back = self.now.saturating_sub(inside);
+        if back >= BACKSTEP {
+            self.ahead = self.ahead.saturating_add(back);
+        }
+        self.now = self.now.max(inside);
+    }
+}
