@@ -42,14 +42,16 @@ impl Controller {
             None => quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP),
         };
         let round = reach.max(self.each);
-        self.release = Some(Release {
+        let release = Release {
             from: sum(now, part(random, self.each)),
             round,
             first: product(quotient(round, self.each), faster.unwrap_or(1)),
             group,
             head_start: self.head_start,
             gone: 0,
-        });
+        };
+        let paced = !self.quota.is_whole_and_ours(self.lately);
+        self.release = paced.then_some(release);
         self.ok = 0;
         self.since = now;
         self.closed = false;

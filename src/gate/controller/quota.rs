@@ -1,6 +1,6 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
-use super::{MOST, Permit, SECOND, sum};
+use super::{MOST, Permit, SECOND, product, sum};
 
 /// A quota that no answer renews comes back after this time at least.
 const LEAST_WINDOW: u64 = SECOND;
@@ -49,6 +49,12 @@ impl Quota {
 impl QuotaState {
     pub(super) fn is_known(&self) -> bool {
         self.known
+    }
+
+    /// Whether a turn has begun of which nothing was heard, and calls of this key used most of the last: `ok` of them. Then
+    /// the quota alone says how many may go.
+    pub(super) fn is_whole_and_ours(&self, ok: u64) -> bool {
+        self.known && self.fresh && product(ok, 2) >= self.limit
     }
 
     /// Past the reset, as much is left as the limit is.

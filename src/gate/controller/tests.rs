@@ -355,6 +355,20 @@ fn a_turn_of_which_nothing_is_heard_lets_one_call_ask() {
 }
 
 #[test]
+fn a_turn_after_a_pause_is_paced_only_where_others_use_the_quota() {
+    for (ours, paced) in [(5, false), (4, true)] {
+        let mut scene = Scene::new();
+        for call in scene.send::<10>().into_iter().take(ours) {
+            scene.succeed(call);
+        }
+        let [refused] = scene.send();
+        scene.gate.refused(0, refused, None, quota(0, SECOND));
+        scene.open();
+        assert_eq!(scene.gate.release.is_some(), paced, "{ours} of 10");
+    }
+}
+
+#[test]
 fn a_gate_is_idle_only_while_there_is_nothing_to_decide() {
     let mut scene = Scene::new();
     assert!(scene.gate.is_idle());
