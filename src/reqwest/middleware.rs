@@ -78,7 +78,8 @@ impl RetryMiddleware {
 type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
 
 impl Middleware for RetryMiddleware {
-    // By hand: an async function keeps every argument twice in its future, which here is allocated for each request.
+    // By hand: an async function keeps every argument twice in its future, which here is allocated for each request. And a
+    // request that must wait at the gate is not kept in a future with room for an attempt besides.
     fn handle<'me, 'extensions, 'next, 'all>(
         &'me self,
         mut request: Request,
@@ -91,18 +92,18 @@ impl Middleware for RetryMiddleware {
         'next: 'all,
         Self: 'all,
     {
+        let engine = &*self.engine;
+        let options = RequestOptions::of(Some(extensions));
+        let mut started = StartedRequest::new(engine, &mut request, options);
+        let before = match started.mark.repeats() {
+            true => extensions.clone(),
+            false => Extensions::new(),
+        };
+        let Ok(mut admitted) = started.enter(engine, &mut request) else {
+            let chain = self.chain(next, extensions, before);
+            return self.every_attempt(chain, started, request);
+        };
         Box::pin(async move {
-            let engine = &*self.engine;
-            let options = RequestOptions::of(Some(extensions));
-            let mut started = StartedRequest::new(engine, &mut request, options);
-            let before = match started.mark.repeats() {
-                true => extensions.clone(),
-                false => Extensions::new(),
-            };
-            let Ok(mut admitted) = started.enter(engine, &mut request) else {
-                let chain = self.chain(next, extensions, before);
-                return self.every_attempt(chain, started, request).await;
-            };
             let result = {
                 let mark = &started.mark;
                 let polled = || mark.polled(engine.id());
