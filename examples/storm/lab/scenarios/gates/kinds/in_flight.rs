@@ -22,8 +22,7 @@ pub(super) const KINDS: &[Kind] = &[
         in_flight!(20, SECOND).working(ms(200)).heavy_tail(),
         Seconds(137.0),
     )
-    // The worst of three seeds is 1.75 with trials of a faster release, and 1.69 without them.
-    .at_most(1.8, 0.3)
+    .at_most(1.7, 0.3)
     .before(3_547.0, ANY),
     kind(
         "5 of 5 s",

@@ -46,11 +46,11 @@ pub(super) const KINDS: &[Kind] = &[
     .before(3_573.0, ANY),
     free("1 in 4, 1 s", random!(4, s(1)), 5_000).before(1_773.0, ANY),
     free("1 in 3, 1 s", random!(3, s(1)), 5_000)
-        .at_most(20.0, ANY)
-        .before(2_638.0, ANY),
-    free("1 in 2, 1 s", random!(2, s(1)), 5_000)
         // Some pauses go by before it shows that they are of no use.
         .at_most(4.0, ANY)
+        .before(2_638.0, ANY),
+    free("1 in 2, 1 s", random!(2, s(1)), 5_000)
+        .at_most(3.0, ANY)
         .before(3_598.0, ANY)
         .in_short(),
 ];

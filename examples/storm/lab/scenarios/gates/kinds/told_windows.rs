@@ -23,8 +23,7 @@ pub(super) const KINDS: &[Kind] = &[
     .at_most(1.15, 0.01)
     .before(144.0, 0.0),
     kind("- others take half", TOLD.shared(25), After(s(100)))
-        // From 1.0 to 1.2, by where in its window the batch begins.
-        .at_most(1.25, 0.01)
+        .at_most(1.15, 0.01)
         .before(119.0, 0.001),
     kind("- 20 processes", TOLD, Windows)
         .processes(20)
