@@ -6,6 +6,7 @@ use crate::lab::verdict::Row;
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use std::iter;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 640);
@@ -74,15 +75,16 @@ impl Shows {
         });
         match self {
             Self::Rates => (counts.to_vec(), 0),
-            Self::Sums => (sums.collect(), counts.iter().sum()),
+            // At the begin of the first second nothing has happened yet.
+            Self::Sums => (iter::once(0).chain(sums).collect(), counts.iter().sum()),
         }
     }
 
-    /// Where no line goes.
-    fn free_corner(self) -> SeriesLabelPosition {
+    /// Where no line goes, if the lines have their names in this panel.
+    fn free_corner(self, is_first: bool) -> Option<SeriesLabelPosition> {
         match self {
-            Self::Rates => SeriesLabelPosition::UpperRight,
-            Self::Sums => SeriesLabelPosition::LowerRight,
+            Self::Rates => Some(SeriesLabelPosition::UpperRight),
+            Self::Sums => is_first.then_some(SeriesLabelPosition::LowerRight),
         }
     }
 }
@@ -113,7 +115,7 @@ fn panel<'a>(
     of: impl Fn(&Series) -> &Vec<u32>,
 ) -> Result<()> {
     let end_of_all = lines.iter().map(|line| seconds(line.series)).max();
-    let end_of_all = end_of_all.unwrap_or_default();
+    let end_of_all = end_of_all.unwrap_or_default() + usize::from(shows == Shows::Sums);
     let points: Vec<_> = lines
         .iter()
         .map(|line| points(shows.of(of(line.series)), end_of_all))
@@ -142,12 +144,14 @@ fn panel<'a>(
             .label(line.name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
     }
-    chart
-        .configure_series_labels()
-        .position(shows.free_corner())
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
+    if let Some(corner) = shows.free_corner(what.starts_with("attempts")) {
+        chart
+            .configure_series_labels()
+            .position(corner)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .draw()?;
+    }
     Ok(())
 }
 
