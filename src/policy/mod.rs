@@ -27,6 +27,7 @@ mod rewrite;
 pub mod rules;
 mod scope;
 mod session;
+mod stop_reason;
 mod verdict;
 mod worst_case;
 
@@ -39,7 +40,7 @@ pub use builder::RetryPolicyBuilder;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
-pub use decision::{DelaySource, RetryPlan, StopReason};
+pub use decision::{DelaySource, RetryPlan};
 pub use jitter::{Cap, Jitter};
 pub use moment::Moment;
 pub use outcome::Outcome;
@@ -51,6 +52,7 @@ pub use rewrite::TextCut;
 pub use scope::{Scope, ScopeName};
 pub use session::RetrySession;
 pub(crate) use session::Server;
+pub use stop_reason::StopReason;
 #[cfg(feature = "serde")]
 pub(crate) use verdict::ByFunction;
 pub use verdict::{Classify, Verdict};

@@ -1,11 +1,11 @@
 //! What one attempt produced.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
-use super::decision::StopReason;
 use super::meanings::RowId;
 use super::reason::Reason;
 use super::request_line::RequestLine;
 use super::scope::Scope;
+use super::stop_reason::StopReason;
 use super::verdict::Verdict;
 use crate::error_body::ErrorBody;
 use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders, time_of};

@@ -9,13 +9,14 @@ pub(crate) use failover::Server;
 pub(super) use plan::{GATED_LEAST, longest_spread};
 
 use super::counts::{Counts, Tally};
-use super::decision::{RetryPlan, Stop, StopReason};
+use super::decision::{RetryPlan, Stop};
 use super::moment::Moment;
 use super::outcome::Outcome;
 use super::request_facts::RequestFacts;
 use super::request_line::RequestLine;
 use super::request_override::RetryOverride;
 use super::rules::{Action, By, Listed, OnExhausted, Rule, Seen};
+use super::stop_reason::StopReason;
 use super::{Methods, RetryPolicy};
 use http::{HeaderMap, Method};
 use std::sync::Arc;

@@ -2,9 +2,10 @@
 
 use super::RetrySession;
 use super::plan::Case;
-use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::Failover;
+use crate::policy::stop_reason::StopReason;
 use crate::policy::{Methods, RetryPolicy};
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;

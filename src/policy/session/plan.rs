@@ -2,12 +2,13 @@
 
 use super::RetrySession;
 use crate::policy::counts::{Counts, Tally};
-use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop, StopReason};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
     Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
 };
+use crate::policy::stop_reason::StopReason;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody, Scope};
 use std::time::Duration;
 
