@@ -194,11 +194,18 @@ impl Engine {
     /// Gives a request a key of idempotency that no other has. One with too many headers goes without, and is then not
     /// idempotent by it.
     pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
+        self.put_new_key_as(None, headers);
+    }
+
+    /// The same in a header of the service's own, if it has one.
+    pub(crate) fn put_new_key_as(&self, own: Option<&HeaderName>, headers: &mut HeaderMap) {
+        static USUAL: HeaderName = HeaderName::from_static("idempotency-key");
+        let name = own.unwrap_or(&USUAL);
         let key = uuid(self.runtime.key_entropy());
         // Hexadecimal digits and hyphens are a header's value.
         if let Ok(key) = HeaderValue::from_str(&key) {
-            headers.remove("idempotency-key");
-            let _ = headers.try_insert("idempotency-key", key);
+            headers.remove(name);
+            let _ = headers.try_insert(name, key);
         }
     }
 }

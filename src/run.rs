@@ -4,7 +4,7 @@ use crate::client::error_chain::{outcome_of, trail_of};
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::nested::AttemptMark;
 use crate::policy::{
-    Attempt, Class, ErrorKind, Outcome, Reach, RequestFacts, RetryPolicy, RewriteWith, StopReason,
+    Attempt, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, StopReason, Verdict,
 };
 use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
@@ -115,7 +115,8 @@ impl Runner {
         }
     }
 
-    /// Runs the operation until it succeeds or a check refuses another attempt. `judge` says what an error means.
+    /// Runs the operation until it succeeds or a check refuses another attempt. `judge` says what an error means: its class
+    /// and reach, or a [`Verdict`] that also says when to come back.
     ///
     /// An attempt timeout or a deadline cuts an attempt only if another one follows; the last one runs to its end,
     /// since no error can report a timeout.
@@ -127,12 +128,13 @@ impl Runner {
     /// # Cancel safety
     ///
     /// Dropping the future drops the running attempt; the tokens of a retry that has not started go back to the budget.
-    pub fn run<T, E, F, O>(
+    pub fn run<T, E, F, O, V>(
         &self,
-        judge: impl Fn(&E) -> (Class, Reach) + Send,
+        judge: impl Fn(&E) -> V + Send,
         operation: O,
     ) -> impl Future<Output = Result<T, E>> + Send
     where
+        V: Into<Verdict>,
         O: FnMut(Attempt) -> F + Send,
         F: Future<Output = Result<T, E>> + Send,
         T: Send,
@@ -230,10 +232,9 @@ trait Judge<E>: Send {
 /// A function of the caller's, which knows the operation.
 struct ByFunction<J>(J);
 
-impl<E, J: Fn(&E) -> (Class, Reach) + Send> Judge<E> for ByFunction<J> {
+impl<E, V: Into<Verdict>, J: Fn(&E) -> V + Send> Judge<E> for ByFunction<J> {
     fn judge(&self, _: &RetryPolicy, error: &E) -> Outcome<'static> {
-        let (class, reach) = self.0(error);
-        Outcome::error(ErrorKind::Other).with(class, reach)
+        Outcome::error(ErrorKind::Other).judged(self.0(error).into())
     }
 
     fn trail<'a>(_: &RetryPolicy, _: &'a E) -> Trail<'a> {

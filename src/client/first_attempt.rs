@@ -29,7 +29,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     pub(crate) fn new(engine: &Engine, request: &mut Q, mut options: RequestOptions) -> Self {
         let route = options.route(engine, request);
         let started = engine.runtime.now();
-        give_key(engine, request);
+        give_key(engine, &route, request);
         Self {
             mark: AttemptMark::new(options.may_retry(&route)),
             route,

@@ -155,9 +155,11 @@ impl RequestOptions {
             _ => GateKey::default(),
         };
         let asked = request.filter(|_| route.policy.asks_for_the_request());
+        let keyed = request.is_some_and(|request| has_own_key(&route.policy, request));
+        let facts = facts.keyed(keyed);
         let session = self.session(&route, facts, started).with_method(method);
         Progress {
-            session: session.of_request(asked.map(line)),
+            session: session.of_request(asked.map(|request| line(request).keyed(keyed))),
             budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
             recorder: ReportRecorder::new(subject, observers, self.slot.clone(), started)
                 .with_unknown_service(unknown),
@@ -285,10 +287,21 @@ fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey
 /// Gives a request that must be processed once a key that makes processing it twice as good as once, where the engine
 /// does so.
 #[inline]
-pub(crate) fn give_key<Q: Resend>(engine: &Engine, request: &mut Q) {
-    if engine.idempotency_keys && !facts(request).is_idempotent() {
-        engine.put_new_key(request.headers_mut());
+pub(crate) fn give_key<Q: Resend>(engine: &Engine, route: &Route, request: &mut Q) {
+    if !engine.idempotency_keys || facts(request).is_idempotent() {
+        return;
     }
+    if !has_own_key(&route.policy, request) {
+        let own = route.policy.key_header();
+        engine.put_new_key_as(own, request.headers_mut());
+    }
+}
+
+/// Whether a request carries a key in the header that the service has for it.
+fn has_own_key(policy: &RetryPolicy, request: &impl HasHead) -> bool {
+    let own = policy.key_header();
+    let key = own.and_then(|name| request.value(name.as_str()));
+    key.is_some_and(|key| !key.trim_ascii().is_empty())
 }
 
 /// What an outcome is about.

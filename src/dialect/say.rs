@@ -9,8 +9,8 @@ use crate::policy::rules::Seen;
 use crate::policy::{
     ErrorBody, Meanings, Outcome, Pointer, RequestLine, RowId, Said, Verdict, is_standard_success,
 };
-use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 
 /// As many rows as a dialect has by itself, and as many places of a body as it looks at.
@@ -35,6 +35,11 @@ struct Table {
     rows: Vec<NamedRow>,
     pointers: Vec<Pointer>,
     judges_successes: bool,
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone have requests")
+    )]
+    key_header: Option<HeaderName>,
 }
 
 /// What a table says of an answer, and by which of its rows.
@@ -65,6 +70,7 @@ impl Table {
         Ok(Self {
             name: Arc::clone(dialect.shared_name()),
             judges_successes: rows.iter().any(|named| named.row.of_successes),
+            key_header: dialect.key_header.clone(),
             rows,
             pointers,
         })
@@ -152,6 +158,7 @@ impl Tables {
             name: "rules".into(),
             judges_successes: rows.iter().any(|named| named.row.of_successes),
             pointers: pointers(rows.iter()),
+            key_header: None,
             rows,
         };
         Self {
@@ -235,6 +242,15 @@ impl Meanings for Tables {
     fn name_of(&self, id: RowId) -> Option<Arc<str>> {
         let table = self.tables.get(usize::from(id.table))?;
         Some(Arc::clone(&table.rows.get(usize::from(id.row))?.name))
+    }
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    fn key_header(&self) -> Option<&HeaderName> {
+        match self.hosts {
+            None => self.tables.first()?.key_header.as_ref(),
+            // The name of a host is no word on what it takes.
+            Some(_) => None,
+        }
     }
 
     fn lines(&self) -> Vec<String> {

@@ -3,6 +3,8 @@
 use super::outcome::Outcome;
 use super::verdict::Verdict;
 use crate::error_body::Pointer;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+use http::HeaderName;
 use std::sync::Arc;
 
 /// What services mean by their answers: tables of rows.
@@ -18,6 +20,10 @@ pub(crate) trait Meanings: Send + Sync {
 
     /// The name of a row: its table and its place there.
     fn name_of(&self, row: RowId) -> Option<Arc<str>>;
+
+    /// The header in which the service takes a key of idempotency, besides the usual ones.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    fn key_header(&self) -> Option<&HeaderName>;
 
     /// The tables in words, one line each.
     fn lines(&self) -> Vec<String>;

@@ -76,6 +76,8 @@ pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
 
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+use http::HeaderName;
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
@@ -246,6 +248,12 @@ impl RetryPolicy {
             || self.0.meanings.is_some()
             || self.0.judged.is_some()
             || self.has_rules()
+    }
+
+    /// The header in which the service takes a key of idempotency, besides the usual ones.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn key_header(&self) -> Option<&HeaderName> {
+        self.0.meanings.as_ref()?.key_header()
     }
 
     /// The places of a JSON body that a table looks at.

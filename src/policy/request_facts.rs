@@ -54,6 +54,13 @@ impl RequestFacts {
         }
     }
 
+    /// The same facts of a request that may carry a key of the service's own.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn keyed(self, keyed: bool) -> Self {
+        let idempotent = self.idempotent || keyed;
+        Self { idempotent, ..self }
+    }
+
     /// An operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says so.
     #[must_use]
     pub fn operation() -> Self {

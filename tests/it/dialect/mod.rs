@@ -1,5 +1,6 @@
 //! What services mean by their answers: a case for each row of each table, and one that must not match.
 
 mod answers;
+mod keys;
 mod properties;
 mod rows;
