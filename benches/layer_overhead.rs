@@ -49,6 +49,12 @@ fn main() -> Result<()> {
     for (what, case, under) in uncopied("tower") {
         table::beside(what, added(&case, &under)?, peer, None);
     }
+    // What two attempts cost the service itself, which are given a request that is there.
+    let two = 2.0 * callgrind::per_call("tower/bare")? - callgrind::per_call("tower/request")?;
+    let peer_retries = callgrind::per_call("tower/tower::retry, retried")? - two;
+    let retries = callgrind::per_call("tower/retried")? - two;
+    let what = "tower, a retry without a wait";
+    table::beside(what, retries, peer_retries, AtMost(1.5));
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.45));

@@ -3,13 +3,17 @@
 use super::{Call, URL, body, gated, headers, policy, response};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use http::StatusCode;
 use http_body_util::Full;
+use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryPolicy};
 use std::convert::Infallible;
 use std::fmt;
+use std::future::{Ready, ready};
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::retry::budget::{Budget, TpsBudget};
@@ -30,6 +34,8 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
         "bare, off" => through(bare::<4>(), request_off),
         "off" => through(layer().layer(bare::<5>()), request_off),
         "nested" => through(layer().layer(layer().layer(bare::<6>())), request),
+        "retried" => through(retrying().layer(failing_once::<10>()), request),
+        "tower::retry, retried" => through(Retry::new(Once(true), failing_once::<11>()), request),
         "copy" => Box::new(|| drop(black_box(request().clone()))),
         "request" => Box::new(|| drop(black_box(request()))),
         _ => return None,
@@ -60,6 +66,55 @@ pub(crate) fn bare<const STACK: u8>() -> impl Service<
         drop(black_box(request));
         Ok(response(Full::from("{}")))
     })
+}
+
+/// Answers 503 and 200 in turn.
+fn failing_once<const STACK: u8>() -> impl Service<
+    Request,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone
++ Send {
+    let fails = Arc::new(AtomicBool::new(false));
+    service_fn(move |request: Request| {
+        let fails = !fails.fetch_xor(true, Relaxed);
+        async move {
+            drop(black_box(request));
+            let mut response = response(Full::from("{}"));
+            if fails {
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            }
+            Ok(response)
+        }
+    })
+}
+
+/// Retries without a wait.
+fn retrying() -> RetryLayer {
+    let policy = policy().to_builder().backoff(http_retry::Backoff::none());
+    RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new())
+}
+
+/// One retry without a wait.
+#[derive(Clone)]
+struct Once(bool);
+
+impl<B, E> Policy<Request, http::Response<B>, E> for Once {
+    type Future = Ready<()>;
+
+    fn retry(
+        &mut self,
+        _: &mut Request,
+        result: &mut Result<http::Response<B>, E>,
+    ) -> Option<Ready<()>> {
+        let failed = matches!(result, Ok(response) if response.status().is_server_error());
+        (failed && std::mem::take(&mut self.0)).then(|| ready(()))
+    }
+
+    fn clone_request(&mut self, request: &Request) -> Option<Request> {
+        Some(request.clone())
+    }
 }
 
 pub(crate) fn layer() -> RetryLayer {
