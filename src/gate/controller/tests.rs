@@ -355,7 +355,7 @@ fn a_turn_of_which_nothing_is_heard_lets_one_call_ask() {
 }
 
 #[test]
-fn a_turn_after_a_pause_is_paced_only_where_others_use_the_quota() {
+fn a_turn_after_a_pause_is_paced_where_others_use_the_quota() {
     for (ours, paced) in [(5, false), (4, true)] {
         let mut scene = Scene::new();
         for call in scene.send::<10>().into_iter().take(ours) {
