@@ -87,7 +87,7 @@ impl Runner {
     redirect_settings!();
 
     /// Whether running the operation twice does no more harm than once. Default false: it is repeated only after errors
-    /// that the classifier judges [`Reach::Unsent`] or [`Reach::Refused`].
+    /// that the classifier judges [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused).
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
@@ -151,8 +151,8 @@ impl Runner {
     /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) and the standard error table.
     ///
     /// So an operation may read an answer's body: a body that is cut, reset or late counts as the same failure before
-    /// the head, with the reach [`Reach::Answered`]. An error of reqwest's `error_for_status` is judged by its status;
-    /// its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O errors and of a
+    /// the head, with the reach [`Reach::Answered`](crate::Reach::Answered). An error of reqwest's `error_for_status` is
+    /// judged by its status; its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O errors and of a
     /// `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| None)`.
     ///
     /// # Errors

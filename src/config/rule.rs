@@ -24,7 +24,7 @@ meaning_keys! {
     /// first rule that holds decides; a rule without when takes every outcome, so it comes last. A rule with as says what
     /// an answer means, and the others see what it says.
     Rule("rule", "RULE", together()) {
-        /// What reports and events call the rule. Default its place, such as services.orders.rules[0].
+        /// What reports and events call the rule. Default its place, such as `services.orders.rules[0]`.
         name: Arc<str> = name();
         /// The condition. Default: every outcome.
         when: Condition = when();
