@@ -5,6 +5,8 @@ use super::fields::{Fields, Type, table};
 use super::problems::Problems;
 use super::schema::{object, one_or_more, text_like};
 use super::types::methods;
+use crate::dialect::{self, without_port};
+use crate::policy::rules::is_like;
 use crate::route::Head;
 use http::Method;
 use serde_json::json;
@@ -211,34 +213,8 @@ fn is_host(text: &str) -> bool {
 /// Whether an authority is what a pattern says; without a port of its own the pattern takes any.
 fn is_at(pattern: &str, authority: &str) -> bool {
     let authority = authority.to_ascii_lowercase();
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => &authority,
-    };
-    let fits = |whole: &str| match pattern.strip_prefix('*') {
-        Some(end) => whole.len() > end.len() && whole.ends_with(end),
-        None => whole == pattern,
-    };
-    fits(host) || fits(&authority)
-}
-
-/// Whether a text is like a pattern in which `*` stands for anything.
-fn is_like(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+    let hosts = [without_port(&authority), &authority];
+    hosts.iter().any(|host| dialect::is_at(pattern, host))
 }
 
 /// The places of matches, to find those to which no request would come.

@@ -67,14 +67,19 @@ pub(super) fn all() -> Vec<(String, Dialect)> {
 
 /// The host of an authority, in lower case and without its port.
 pub(super) fn host_of(authority: &str) -> String {
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
-    };
-    host.to_ascii_lowercase()
+    without_port(authority).to_ascii_lowercase()
 }
 
-pub(super) fn is_at(pattern: &str, host: &str) -> bool {
+/// An authority without its port, if it has one.
+pub(crate) fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+/// Whether a host is what a pattern says, which may have a `*` for the first labels; both in lower case.
+pub(crate) fn is_at(pattern: &str, host: &str) -> bool {
     match pattern.strip_prefix('*') {
         Some(end) => host.len() > end.len() && host.ends_with(end),
         None => host == pattern,

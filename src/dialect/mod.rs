@@ -41,6 +41,9 @@ pub use at::At;
 pub use meaning::Meaning;
 pub use row::{Row, RowBuilder, Statuses};
 
+#[cfg(feature = "serde")]
+pub(crate) use hosts::{is_at, without_port};
+
 use crate::error::ConfigError;
 use crate::policy::RetryPolicyBuilder;
 use http::HeaderName;

@@ -103,7 +103,7 @@ impl Resend for Request {
     }
 
     fn save_in_place(&mut self, recorded: usize) -> Option<Box<SavedRequest>> {
-        if let Some(request) = without_headers(self, Self::try_clone) {
+        if let Some(request) = clone_without_headers(self) {
             return Some(Box::new(SavedRequest {
                 headers: SavedHeaders::of(self.headers()),
                 request,
@@ -111,7 +111,7 @@ impl Resend for Request {
             }));
         }
         let body = self.body_mut().take()?;
-        let head = without_headers(self, Self::try_clone);
+        let head = clone_without_headers(self);
         let stream = ReplayBody::with_limit(body, recorded);
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
@@ -206,12 +206,12 @@ impl SavedRequest {
     }
 }
 
-/// Works on a request whose headers are not there meanwhile.
-fn without_headers<T>(request: &mut Request, work: impl FnOnce(&Request) -> T) -> T {
+/// A clone of all but the headers, where the body can be cloned.
+fn clone_without_headers(request: &mut Request) -> Option<Request> {
     let headers = std::mem::take(request.headers_mut());
-    let done = work(request);
+    let clone = request.try_clone();
     *request.headers_mut() = headers;
-    done
+    clone
 }
 
 /// Host and port as they stand in a URL, which leaves out the port that goes without saying.

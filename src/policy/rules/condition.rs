@@ -4,9 +4,9 @@ mod answer;
 mod holds;
 
 pub use answer::Value;
-#[cfg(feature = "serde")]
-pub(crate) use answer::plain;
 pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
+#[cfg(feature = "serde")]
+pub(crate) use answer::{is_like, plain};
 pub(crate) use answer::{lines, parts};
 pub(crate) use holds::Seen;
 pub(super) use holds::{all, any};

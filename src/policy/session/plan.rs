@@ -406,7 +406,8 @@ fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, Stop
     }
 }
 
-/// Whether a limit that was met, as far as the status and the class tell, may be everybody's.
+/// Whether a limit that was met, as far as the status and the class tell, may be everybody's. Overload never is, whatever a
+/// classifier calls it: a gate that closes on it turns load into bursts.
 fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
     let status = outcome.status().map(|status| status.as_u16());
     let others = outcome.scope() != Some(Scope::Request);
@@ -417,15 +418,13 @@ fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
         && why.is_none_or(|reason| reason == Reason::RateLimited)
 }
 
-/// Whether an outcome is a rate limit of more callers than this one: a 429, or another status that is called throttled for
-/// some time. Overload is none, whatever a classifier calls it: a gate that closes on it turns load into bursts.
+/// Whether a limit that may be everybody's is: a 429, or another status for which some time is named.
 fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
-    let by_status = match outcome.status().map(|status| status.as_u16()) {
+    match outcome.status().map(|status| status.as_u16()) {
         Some(429) => true,
         Some(500..) => outcome.is_told_a_time(),
         _ => names_a_time,
-    };
-    by_status && may_be_of_all(outcome)
+    }
 }
 
 /// A part more than was asked for, so that clients told the same time do not come back at once; never less.
