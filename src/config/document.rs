@@ -1,27 +1,29 @@
 //! The document's shape: budgets, policies, defaults, services and their routes.
 
+mod place;
 mod service;
 
+pub(super) use place::PlaceSpec;
 pub(super) use service::{OverridesSpec, ServiceSpec, gate};
 
 use super::block::{Node, Path};
 use super::budget::{Budget, budget};
-use super::dialect::{DialectMap, Speaks, speaks};
-use super::fields::{Fields, Type, block, table, told};
+use super::dialect::DialectMap;
+use super::fields::{Fields, Type, block, table};
 use super::matching::Matches;
 use super::problems::Problems;
 use super::retry::{Gating, Given, RetryBlock, retry};
-use super::rule::{ActionSpec, RuleSpec, otherwise, rules};
 use super::schema::{Defs, object, with};
 use super::shown;
-use super::types::{name_schema, truth};
+use super::types::name_schema;
 use super::value::Value;
 use crate::policy::Preset;
+use place::place_keys;
 use serde_json::{Value as Json, json};
 use service::service;
 use std::collections::BTreeMap;
 
-table! {
+place_keys! {
     /// What http_retry::config::RetryConfig loads. Every duration carries a unit. What only the loader can see (names that
     /// are not there, circles, limits that do not fit each other) is not checked here.
     Root("document", "http-retry: a document of services, policies and rules") {
@@ -34,23 +36,7 @@ table! {
         };
         /// Named RETRY blocks, for use. A preset's name is taken.
         policies: BTreeMap<String, RetryBlock> = Type { read: |node| Some(named(node, &retry())), schema: policies };
-        /// How to retry here: a map, or the name of a policy or preset.
-        retry: RetryBlock = retry();
-        /// What is done about which outcome. The rules of the route come first, then those of the service, then those of
-        /// the document.
-        rules: Vec<RuleSpec> = rules();
-        /// What decides where no rule holds: classify (default: the standard tables), accept (alias continue), fail
-        /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
-        /// retry the rest).
-        otherwise: ActionSpec = otherwise(), default(&"classify");
-        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
-        /// and none at the top.
-        dialect: Given<Speaks> = told(speaks());
-        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
-        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
-        header_rules: Given<bool> = told(truth()), default(&true);
-        /// Whether dialects by host may read the bodies of successes.
-        inspect_success: Given<bool> = told(truth()), default(&false);
+    } {
         /// Dialects of one's own by their names.
         dialects: BTreeMap<String, DialectMap> = Type {
             read: |node| Some(named(node, &block::<DialectMap>())),
@@ -76,14 +62,6 @@ pub(super) struct Spec {
     pub(super) services: BTreeMap<String, ServiceSpec>,
 }
 
-/// What the document, a service and a route have in common.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PlaceSpec {
-    pub(super) retry: RetryBlock,
-    pub(super) rules: Vec<RuleSpec>,
-    pub(super) otherwise: Option<ActionSpec>,
-}
-
 impl Spec {
     pub(super) fn read(document: &Value, problems: &Problems) -> Self {
         let root = Node {
@@ -100,16 +78,15 @@ impl Spec {
         };
         // Where an editor finds what may stand here.
         block.skip("$schema");
-        let root = Root::take(&mut block);
+        let mut root = Root::take(&mut block);
         block.end();
         // It is 1, or a problem.
         let _ = root.version;
+        let place = root.take_place().with_gate(root.gate);
         let spec = Self {
             budgets: root.budgets.unwrap_or_default(),
             policies: root.policies.unwrap_or_default(),
-            place: PlaceSpec::of(root.retry, root.rules, root.otherwise)
-                .with_gate(root.gate)
-                .with_dialect((root.dialect, root.header_rules, root.inspect_success)),
+            place,
             dialects: root.dialects.unwrap_or_default(),
             services: root.services.unwrap_or_default(),
         };
@@ -165,47 +142,4 @@ fn policies(defs: &mut Defs) -> Json {
         map_of(retry().schema, defs),
         json!({"propertyNames": names}),
     )
-}
-
-/// What a place says of the meaning of answers: `dialect`, `header_rules`, `inspect_success`.
-type OfAnswers = (
-    Option<Given<Speaks>>,
-    Option<Given<bool>>,
-    Option<Given<bool>>,
-);
-
-impl PlaceSpec {
-    fn of(
-        retry: Option<RetryBlock>,
-        rules: Option<Vec<RuleSpec>>,
-        otherwise: Option<ActionSpec>,
-    ) -> Self {
-        Self {
-            retry: retry.flatten(),
-            rules: rules.unwrap_or_default(),
-            otherwise,
-        }
-    }
-
-    /// Whether this block changes nothing.
-    pub(super) fn says_nothing(&self) -> bool {
-        self.retry.is_none() && self.rules.is_empty() && self.otherwise.is_none()
-    }
-
-    fn with_gate(mut self, gate: Option<Given<Gating>>) -> Self {
-        if gate.is_some() {
-            self.retry.get_or_insert_default().gate = gate;
-        }
-        self
-    }
-
-    fn with_dialect(mut self, (dialect, header_rules, inspect): OfAnswers) -> Self {
-        if dialect.is_some() || header_rules.is_some() || inspect.is_some() {
-            let retry = self.retry.get_or_insert_default();
-            retry.dialect = dialect;
-            retry.header_rules = header_rules;
-            retry.inspect_success = inspect;
-        }
-        self
-    }
 }

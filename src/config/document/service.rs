@@ -1,40 +1,22 @@
 //! Services, their routes, and what is said of the gate.
 
-use super::PlaceSpec;
+use super::place::{PlaceSpec, place_keys};
 use crate::config::block::Node;
-use crate::config::dialect::{Speaks, speaks};
 use crate::config::fields::{Fields, Type, block, table, told};
 use crate::config::matching::{Matches, Matching, of_route, of_service};
-use crate::config::retry::{Gating, Given, RetryBlock, retry};
-use crate::config::rule::{ActionSpec, RuleSpec, otherwise, rules};
+use crate::config::retry::{Gating, Given};
 use crate::config::schema::{list, object, text_like, word_or_map};
-use crate::config::types::{duration, duration_text, name, read_above_zero, truth, word, words};
+use crate::config::types::{duration, duration_text, name, read_above_zero, word, words};
 use crate::config::value::Value;
 use http::Uri;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-table! {
+place_keys! {
     /// What is called, and how.
     Service("service", "A service") {
-        /// How to retry here: a map, or the name of a policy or preset.
-        retry: RetryBlock = retry();
-        /// What is done about which outcome. The rules of the route come first, then those of the service, then those of
-        /// the document.
-        rules: Vec<RuleSpec> = rules();
-        /// What decides where no rule holds: classify (default: the standard tables), accept (alias continue), fail
-        /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
-        /// retry the rest).
-        otherwise: ActionSpec = otherwise(), default(&"classify");
-        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
-        /// and none at the top.
-        dialect: Given<Speaks> = told(speaks());
-        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
-        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
-        header_rules: Given<bool> = told(truth()), default(&true);
-        /// Whether dialects by host may read the bodies of successes.
-        inspect_success: Given<bool> = told(truth()), default(&false);
+    } {
         /// The budget that pays for its retries, by its name under budgets. Default: one of its own.
         budget: Given<Arc<str>> = told(name());
         /// One pause for all callers of the service after a 429.
@@ -53,30 +35,14 @@ table! {
     }
 }
 
-table! {
+place_keys! {
     /// Requests of a service that are treated in their own way. The first route that matches wins.
     Route("route", "A route") {
         /// Its name, which is there once in its service.
         name: Arc<str> = name(), write("name: NAME");
         /// Which requests of the service.
         matching as "match": Matching = of_route(), write("match: {method: METHOD, path: \"/PATH\"}");
-        /// How to retry here: a map, or the name of a policy or preset.
-        retry: RetryBlock = retry();
-        /// What is done about which outcome. The rules of the route come first, then those of the service, then those of
-        /// the document.
-        rules: Vec<RuleSpec> = rules();
-        /// What decides where no rule holds: classify (default: the standard tables), accept (alias continue), fail
-        /// (everything, success too), by_outcome (accept a success, fail the rest), or {retry: RETRY} (accept a success,
-        /// retry the rest).
-        otherwise: ActionSpec = otherwise(), default(&"classify");
-        /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
-        /// and none at the top.
-        dialect: Given<Speaks> = told(speaks());
-        /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
-        /// x-amzn-errortype, x-should-retry and stripe-should-retry.
-        header_rules: Given<bool> = told(truth()), default(&true);
-        /// Whether dialects by host may read the bodies of successes.
-        inspect_success: Given<bool> = told(truth()), default(&false);
+    } {
     }
 }
 
@@ -125,8 +91,8 @@ pub(super) fn service() -> Type<ServiceSpec> {
             let Some(mut block) = node.clone().block() else {
                 return Some(ServiceSpec::default());
             };
-            let service = Service::take(&mut block);
-            let mut place = PlaceSpec::of(service.retry, service.rules, service.otherwise);
+            let mut service = Service::take(&mut block);
+            let mut place = service.take_place();
             if let Some(budget) = service.budget {
                 let own = &mut place.retry.get_or_insert_default().budget;
                 if own.is_some() {
@@ -137,11 +103,7 @@ pub(super) fn service() -> Type<ServiceSpec> {
             }
             block.end();
             Some(ServiceSpec {
-                place: place.with_gate(service.gate).with_dialect((
-                    service.dialect,
-                    service.header_rules,
-                    service.inspect_success,
-                )),
+                place: place.with_gate(service.gate),
                 matching: service.matching,
                 base_url: service.base_url,
                 overrides: service.request_overrides.unwrap_or_default(),
@@ -198,9 +160,10 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
     let mut names = BTreeSet::new();
     let mut matches = Matches::default();
     for node in node.items() {
-        let Some(route) = (block::<Route>().read)(&node) else {
+        let Some(mut route) = (block::<Route>().read)(&node) else {
             continue;
         };
+        let place = route.take_place();
         let (Some(name), Some(matching)) = (route.name, route.matching) else {
             continue;
         };
@@ -211,11 +174,7 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
         }
         routes.push(RouteSpec {
             name,
-            place: PlaceSpec::of(route.retry, route.rules, route.otherwise).with_dialect((
-                route.dialect,
-                route.header_rules,
-                route.inspect_success,
-            )),
+            place,
             matching,
         });
     }
