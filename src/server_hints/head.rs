@@ -1,7 +1,8 @@
 //! The lines of a head that are read, and how many of them.
 
 use super::date::http_date;
-use super::names::{UnreadableHeaders, delay_place};
+use super::names::UnreadableHeaders;
+use super::server_delay::{Delays, place};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
@@ -26,9 +27,9 @@ pub(super) const QUOTA_PREFIXES: [&str; 6] = [
 pub(super) struct Head<'a> {
     pub(super) clock: Clock<'a>,
     pub(super) unreadable: UnreadableHeaders,
+    /// What the headers that name a delay say.
+    pub(super) delays: Delays,
     headers: &'a HeaderMap,
-    /// A bit for each header that names a delay, where it is there.
-    delays: u8,
     has_quota: bool,
 }
 
@@ -42,34 +43,30 @@ pub(super) struct Clock<'a> {
 impl<'a> Head<'a> {
     /// Looks at each name once, so that most heads are done with after it.
     pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
-        let (mut delays, mut has_quota) = (0, false);
-        for name in headers.keys() {
-            match delay_place(name) {
-                Some(place) => delays |= bit(place),
-                None => has_quota = has_quota || names_a_quota(name.as_str()),
+        let clock = Clock::new(headers, wall);
+        let (mut delays, mut has_quota) = (Delays::default(), false);
+        for (name, line) in headers {
+            let name = name.as_str();
+            if !may_be_a_hint(name) {
+                continue;
+            }
+            match place(name) {
+                Some(place) => delays.read(place, line, clock),
+                None => has_quota = has_quota || names_a_quota(name),
             }
         }
         Self {
-            clock: Clock::new(headers, wall),
-            unreadable: UnreadableHeaders::default(),
-            headers,
+            clock,
+            unreadable: delays.unreadable(),
             delays,
+            headers,
             has_quota,
         }
-    }
-
-    /// Whether the header that names a delay in this place is there.
-    pub(super) fn has_delay(&self, place: usize) -> bool {
-        self.delays & bit(place) != 0
     }
 
     /// Whether any header is there that tells of a quota.
     pub(super) fn has_quota(&self) -> bool {
         self.has_quota
-    }
-
-    pub(super) fn has_hints(&self) -> bool {
-        self.delays != 0 || self.has_quota
     }
 
     /// The lines of one header; nothing in the place of one that is not readable.
@@ -109,7 +106,7 @@ pub(super) fn text(line: &HeaderValue) -> Option<&str> {
 
 /// The prefix of the name of a header that holds one number of a quota, and what follows it.
 pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
-    if !may_tell_of_a_quota(name) || name.len() > MOST_NAME {
+    if name.len() > MOST_NAME {
         return None;
     }
     let prefixes = QUOTA_PREFIXES.iter().enumerate();
@@ -121,18 +118,15 @@ pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
 /// Whether a head tells of a quota: what most heads are done with after one look at their names.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn tells_of_a_quota(headers: &HeaderMap) -> bool {
-    headers.keys().any(|name| names_a_quota(name.as_str()))
-}
-
-fn names_a_quota(name: &str) -> bool {
-    may_tell_of_a_quota(name) && (name == "ratelimit" || after_prefix(name).is_some())
+    let mut names = headers.keys().map(HeaderName::as_str);
+    names.any(|name| may_be_a_hint(name) && names_a_quota(name))
 }
 
 /// One look at the first letter is enough for most names.
-fn may_tell_of_a_quota(name: &str) -> bool {
+fn may_be_a_hint(name: &str) -> bool {
     name.starts_with(['r', 'x', 'a'])
 }
 
-fn bit(place: usize) -> u8 {
-    u32::try_from(place).map_or(0, |place| 1_u8.checked_shl(place).unwrap_or_default())
+fn names_a_quota(name: &str) -> bool {
+    name == "ratelimit" || after_prefix(name).is_some()
 }

@@ -90,10 +90,14 @@ impl ServerHints {
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = Head::new(headers, wall);
-        if !head.has_hints() {
-            return Self::default();
+        let asked = head.delays.asked;
+        if !head.has_quota() {
+            return Self {
+                asked,
+                unreadable: head.unreadable,
+                ..Self::default()
+            };
         }
-        let asked = server_delay::asked(&mut head);
         let quotas = Quotas::read(&mut head);
         let quota = quotas.tightest();
         Self {

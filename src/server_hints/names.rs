@@ -1,6 +1,5 @@
 //! The headers that are read, and which of them could not be.
 
-use http::HeaderName;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,14 +13,6 @@ pub(super) struct Asked {
     pub(super) delay: Duration,
     pub(super) header: Header,
 }
-
-/// The headers that name a delay, first the one that counts first.
-pub(super) static DELAYS: [HeaderName; 4] = [
-    HeaderName::from_static("retry-after-ms"),
-    HeaderName::from_static("x-ms-retry-after-ms"),
-    HeaderName::from_static("x-amz-retry-after"),
-    http::header::RETRY_AFTER,
-];
 
 macro_rules! names {
     ($($before:literal $after:literal,)*) => {
@@ -62,15 +53,6 @@ const NAMES: [&str; 45] = names![
     "anthropic-ratelimit-output-tokens-" "",
 ];
 
-/// Which of the headers that name a delay this is, if it is one.
-pub(super) fn delay_place(name: &HeaderName) -> Option<usize> {
-    // One look at the first letter is enough for most names.
-    if !name.as_str().starts_with(['r', 'x']) {
-        return None;
-    }
-    DELAYS.iter().position(|known| known == name)
-}
-
 impl Header {
     pub(super) const RETRY_AFTER_MS: Self = Self(0);
     pub(super) const X_MS_RETRY_AFTER_MS: Self = Self(1);
@@ -108,29 +90,43 @@ impl fmt::Debug for Header {
 ///
 /// It holds no header's value.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct UnreadableHeaders(u64);
+pub struct UnreadableHeaders(HeaderSet);
+
+/// Some of the headers that say something about coming back.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct HeaderSet(u64);
 
 impl UnreadableHeaders {
     /// Their names, in the order in which they would have counted. A header that names one quota of several and is none
     /// of the usual ones is told by how it begins: `x-ratelimit-*`.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        let bits = (0_u32..).zip(NAMES);
-        bits.filter_map(move |(bit, name)| (self.0 & bit_of(bit) != 0).then_some(name))
+        let HeaderSet(mut left) = self.0;
+        std::iter::from_fn(move || {
+            let place = usize::try_from(left.trailing_zeros()).ok()?;
+            left &= left.wrapping_sub(1);
+            NAMES.get(place).copied()
+        })
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0.0 == 0
     }
 
     pub(super) fn add(&mut self, header: Header) {
-        self.0 |= bit_of(u32::from(header.0));
+        self.0.add(header);
     }
 }
 
-fn bit_of(place: u32) -> u64 {
-    1_u64.checked_shl(place).unwrap_or_default()
+impl HeaderSet {
+    pub(super) fn add(&mut self, header: Header) {
+        self.0 |= 1_u64.checked_shl(header.0.into()).unwrap_or_default();
+    }
+
+    pub(super) fn without(self, others: Self) -> UnreadableHeaders {
+        UnreadableHeaders(Self(self.0 & !others.0))
+    }
 }
 
 impl fmt::Debug for UnreadableHeaders {

@@ -77,10 +77,8 @@ impl Quota {
 impl Quotas {
     pub(super) fn read(head: &mut Head<'_>) -> Self {
         let mut all = Vec::new();
-        if head.has_quota() {
-            structured::read(head, &mut all);
-            named::read(head, &mut all);
-        }
+        structured::read(head, &mut all);
+        named::read(head, &mut all);
         Self(all)
     }
 

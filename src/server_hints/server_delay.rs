@@ -2,9 +2,9 @@
 
 use super::date::{When, http_date};
 use super::duration::{millis, seconds};
-use super::head::{Head, MOST_LINES, text};
-use super::names::{Asked, DELAYS, Header, delay_place};
-use http::HeaderMap;
+use super::head::{Clock, MOST_LINES, text};
+use super::names::{Asked, Header, HeaderSet, UnreadableHeaders};
+use http::{HeaderMap, HeaderValue};
 use std::time::Duration;
 
 /// The delay that a response asks for, as [`ServerHints`](super::ServerHints) reads it.
@@ -32,7 +32,18 @@ pub enum ServerDelay {
 
 type Reader = fn(&str) -> Option<When>;
 
-/// How each of the headers that name a delay is told and read.
+/// What the headers that name a delay say, line by line.
+#[derive(Default)]
+pub(super) struct Delays {
+    /// How many lines of each have been read.
+    lines: [u8; FORMS.len()],
+    there: HeaderSet,
+    readable: HeaderSet,
+    /// What the first of them asks for that can be read and does not lie in the past; of its lines the latest.
+    pub(super) asked: Option<Asked>,
+}
+
+/// How each of the headers that name a delay is told and read; the first one counts first.
 const FORMS: [(Header, Reader); 4] = [
     (Header::RETRY_AFTER_MS, milliseconds),
     (Header::X_MS_RETRY_AFTER_MS, milliseconds),
@@ -55,7 +66,7 @@ impl ServerDelay {
     pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
         let places = headers
             .keys()
-            .filter_map(|name| Some((name, FORMS.get(delay_place(name)?)?)));
+            .filter_map(|name| Some((name, FORMS.get(place(name.as_str())?)?)));
         let mut lines = places.flat_map(|(name, form)| {
             let lines = headers.get_all(name).iter().take(MOST_LINES);
             lines.filter_map(move |line| form.1(text(line)?))
@@ -64,21 +75,48 @@ impl ServerDelay {
     }
 }
 
-/// What the first of the headers asks for that can be read and does not lie in the past; of its lines the latest.
-pub(super) fn asked(head: &mut Head<'_>) -> Option<Asked> {
-    let mut first = None;
-    for (place, (name, (header, read))) in DELAYS.iter().zip(FORMS).enumerate() {
-        if !head.has_delay(place) {
-            continue;
+impl Delays {
+    /// Reads one more line of the header in this place of the [`FORMS`].
+    pub(super) fn read(&mut self, place: usize, line: &HeaderValue, clock: Clock<'_>) {
+        let Some((header, read)) = FORMS.get(place).copied() else {
+            return;
+        };
+        let Some(lines) = self.lines.get_mut(place) else {
+            return;
+        };
+        if usize::from(*lines) >= MOST_LINES {
+            return;
         }
-        let lines = head.lines(name).flatten().filter_map(read);
-        let latest = lines.map(|when| when.until(|| head.clock.now())).max();
-        match latest {
-            None => head.unreadable.add(header),
-            Some(delay) => first = first.or(delay.map(|delay| Asked { delay, header })),
-        }
+        *lines = lines.saturating_add(1);
+        self.there.add(header);
+        let Some(when) = text(line).and_then(read) else {
+            return;
+        };
+        self.readable.add(header);
+        let asked = when.until(|| clock.now());
+        let asked = asked.map(|delay| Asked { delay, header });
+        self.asked = match (self.asked, asked) {
+            (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
+            (Some(first), Some(asked)) if first.header > header => Some(asked),
+            (first, asked) => first.or(asked),
+        };
     }
-    first
+
+    /// Those that are there and hold nothing that can be read.
+    pub(super) fn unreadable(&self) -> UnreadableHeaders {
+        self.there.without(self.readable)
+    }
+}
+
+/// The place in [`FORMS`] of the header of this name.
+pub(super) fn place(name: &str) -> Option<usize> {
+    match name {
+        "retry-after-ms" => Some(0),
+        "x-ms-retry-after-ms" => Some(1),
+        "x-amz-retry-after" => Some(2),
+        "retry-after" => Some(3),
+        _ => None,
+    }
 }
 
 fn milliseconds(text: &str) -> Option<When> {
