@@ -337,19 +337,34 @@ impl<'a> Outcome<'a> {
     /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> ServerDelay {
-        match self.what {
-            What::Response(..) if self.class() != Class::Success => {
-                let hints = self.server_hints(wall);
-                let named = self.named_delay(wall);
-                match self.verdict.ignores_resets {
-                    true => hints.delay_or(named),
-                    false => hints.delay_with(named),
-                }
+        let named = self.named_delay(wall);
+        let ignores_resets = self.verdict.ignores_resets;
+        let of_head = self.of_failed_head(wall, |hints| match ignores_resets {
+            true => hints.delay_or(named),
+            false => hints.delay_with(named),
+        });
+        of_head.unwrap_or_else(|| named.map_or(ServerDelay::None, ServerDelay::Asked))
+    }
+
+    /// The same without a word on what cannot be read.
+    pub(crate) fn asked(&self, wall: Duration) -> Option<Duration> {
+        let named = self.named_delay(wall);
+        let ignores_resets = self.verdict.ignores_resets;
+        let of_head = self.of_failed_head(wall, |hints| {
+            let reset = hints.reset().filter(|_| !ignores_resets);
+            hints.asked().or(named).or(reset)
+        });
+        of_head.unwrap_or(named)
+    }
+
+    fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
+        match (self.what, self.hints) {
+            _ if self.class() == Class::Success => None,
+            (What::Response(..), Some(hints)) => Some(read(hints)),
+            (What::Response(status, headers), None) => {
+                Some(read(&ServerHints::read(status, headers, wall)))
             }
-            _ => {
-                let named = self.named_delay(wall);
-                named.map_or(ServerDelay::None, ServerDelay::Asked)
-            }
+            (What::Done | What::Error(_) | What::Status(_), _) => None,
         }
     }
 

@@ -192,6 +192,11 @@ impl Rules {
         !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)
     }
 
+    /// Whether lists decide beside the class of an outcome.
+    pub(in crate::policy) fn have_lists(&self) -> bool {
+        self.retry_on.is_some() || !self.stop_on.is_empty()
+    }
+
     /// Whether a response may take the place of the last outcome.
     pub(in crate::policy) fn may_respond(&self) -> bool {
         let actions = self.list.iter().map(|rule| &rule.action);

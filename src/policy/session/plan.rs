@@ -67,14 +67,17 @@ impl RetrySession {
                 self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &case)
             }
         };
-        let stop = |why| Stop {
+        let why = match planned {
+            Ok(plan) => return Ok(plan),
+            Err(why) => why,
+        };
+        let worth_another = why.is_exhausted() && self.is_worth_another(action, &case);
+        let stop = Stop {
             why,
             by,
-            worth_another: why.is_exhausted() && self.is_worth_another(action, &case),
+            worth_another,
         };
-        planned
-            .map_err(stop)
-            .or_else(|stop| self.instead(stop, outcome, moment))
+        self.instead(stop, outcome, moment)
     }
 
     /// Another service in the place of what was refused, where the policy names one that the request may go to.
@@ -106,10 +109,10 @@ impl RetrySession {
 
     fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
         let rules = &self.policy.0.rules;
-        let said = match self.standing_aside {
-            Some(_) => None,
-            None => rules.verdict(&self.seen(outcome, true)),
-        };
+        if self.standing_aside.is_some() || !rules.speak() {
+            return ChosenAction::BY_CLASS;
+        }
+        let said = rules.verdict(&self.seen(outcome, true));
         said.unwrap_or(ChosenAction::BY_CLASS)
     }
 
@@ -122,7 +125,10 @@ impl RetrySession {
 
     fn listed(&self, case: &Case<'_>) -> Listed {
         let rules = &case.policy.0.rules;
-        rules.listed(&self.seen(case.outcome, true))
+        match rules.have_lists() {
+            true => rules.listed(&self.seen(case.outcome, true)),
+            false => Listed::Unlisted,
+        }
     }
 
     /// Whether the outcome was worth another attempt, had there been one left.
@@ -179,20 +185,13 @@ impl RetrySession {
             true => Cost::Timeout,
             false => Cost::Retry,
         };
-        let plan = self.resend(delay, cost, case);
-        let tally = plan.tally.map(|tally| Tally {
-            retries: tally.retries.saturating_add(1),
-            ..tally
-        });
-        Ok(RetryPlan {
-            after: Counts {
-                retries: self.counts.retries.saturating_add(1),
-                previous: own,
-                ..plan.after
-            },
-            tally,
-            ..plan
-        })
+        let mut plan = self.resend(delay, cost, case);
+        plan.after.retries = plan.after.retries.saturating_add(1);
+        plan.after.previous = own;
+        if let Some(tally) = &mut plan.tally {
+            tally.retries = tally.retries.saturating_add(1);
+        }
+        Ok(plan)
     }
 
     /// What a rate limit asks of all callers, who wait for it together; nothing where it asks for more than any of them
@@ -219,7 +218,7 @@ impl RetrySession {
         moment: Moment,
         policy: &RetryPolicy,
     ) -> Option<Duration> {
-        let asked = outcome.server_delay(moment.wall).delay();
+        let asked = outcome.asked(moment.wall);
         let least = outcome.at_least().map(|least| {
             let before = self.counts.retries.saturating_add(self.counts.refusals);
             let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
@@ -249,31 +248,21 @@ impl RetrySession {
     fn plan_gated(&self, delay: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let planned = self.in_time((delay, DelaySource::Gate), case)?;
-        let plan = self.resend(planned, Cost::Gated, case);
+        let mut plan = self.resend(planned, Cost::Gated, case);
         let waited = delay.max(GATED_LEAST);
-        Ok(RetryPlan {
-            after: Counts {
-                gate_waited: plan.after.gate_waited.saturating_add(waited),
-                refusals: plan.after.refusals.saturating_add(1),
-                ..plan.after
-            },
-            ..plan
-        })
+        plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
+        plan.after.refusals = plan.after.refusals.saturating_add(1);
+        Ok(plan)
     }
 
     /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
     fn plan_rewrite(&self, rewrite: RewriteBody, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
-        let plan = self.resend(delay, Cost::Retry, case);
-        Ok(RetryPlan {
-            rewrite: Some(rewrite),
-            after: Counts {
-                retries: plan.after.retries.saturating_add(1),
-                ..plan.after
-            },
-            ..plan
-        })
+        let mut plan = self.resend(delay, Cost::Retry, case);
+        plan.rewrite = Some(rewrite);
+        plan.after.retries = plan.after.retries.saturating_add(1);
+        Ok(plan)
     }
 
     fn plan_wait(&self, wait: &Wait, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
@@ -302,19 +291,14 @@ impl RetrySession {
         if wait.max.is_some_and(|max| waited > max) {
             return Err(StopReason::WaitsExhausted);
         }
-        let plan = self.resend(delay, Cost::Nothing, case);
-        Ok(RetryPlan {
-            after: Counts {
-                previous: own,
-                ..plan.after
-            },
-            tally: Some(Tally {
-                waits: n,
-                since: Some(since),
-                ..tally
-            }),
-            ..plan
-        })
+        let mut plan = self.resend(delay, Cost::Nothing, case);
+        plan.after.previous = own;
+        plan.tally = Some(Tally {
+            waits: n,
+            since: Some(since),
+            ..tally
+        });
+        Ok(plan)
     }
 
     /// One more attempt, which so far counts as nothing else.
