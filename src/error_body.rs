@@ -18,6 +18,8 @@ use crate::server_hints::delay_in_prose;
 #[cfg(feature = "dialects")]
 use find::Hit;
 use std::fmt;
+#[cfg(feature = "llm")]
+use std::sync::OnceLock;
 use std::time::Duration;
 #[cfg(feature = "dialects")]
 use visitor::Value;
@@ -63,6 +65,9 @@ pub struct ErrorBody {
     pub(crate) has_zero_quota: bool,
     /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
     pub(crate) is_error: bool,
+    /// The kinds of its labels, a bit for each, once somebody has asked.
+    #[cfg(feature = "llm")]
+    kinds: OnceLock<u32>,
 }
 
 impl ErrorBody {
@@ -164,6 +169,12 @@ impl ErrorBody {
     pub(crate) fn delay(&self) -> Option<Duration> {
         let asked = self.retry_delay.max(delay_in_prose(&self.prose));
         asked.filter(|delay| !delay.is_zero())
+    }
+
+    /// The kinds of its labels, a bit for each, by one who knows them; asked once.
+    #[cfg(feature = "llm")]
+    pub(crate) fn kinds(&self, of: impl FnOnce(&[String]) -> u32) -> u32 {
+        *self.kinds.get_or_init(|| of(&self.labels))
     }
 
     /// Whether the prose itself says when to come back.

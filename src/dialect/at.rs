@@ -1,6 +1,8 @@
 //! Where in an answer something stands.
 
 use crate::error::ConfigError;
+#[cfg(feature = "llm")]
+use crate::policy::ErrorBody;
 use crate::policy::rules::{lines, parts};
 use crate::policy::{Outcome, Pointer, Scope, Unit};
 use crate::server_hints::{When, date_in_prose, delay_in_prose};
@@ -19,6 +21,9 @@ pub(crate) enum Place {
     Json(Pointer),
     /// What the prose of the body says.
     Prose,
+    /// The longest that a field of any place asks for, or the prose.
+    #[cfg(feature = "llm")]
+    Anywhere,
 }
 
 impl At {
@@ -41,6 +46,12 @@ impl At {
     pub fn prose() -> Self {
         Self(Ok(Place::Prose))
     }
+
+    /// In any field that APIs use for it, or in the prose; the longest counts. Its unit does not matter.
+    #[cfg(feature = "llm")]
+    pub(super) fn anywhere() -> Self {
+        Self(Ok(Place::Anywhere))
+    }
 }
 
 fn header(name: &str) -> Result<HeaderName, ConfigError> {
@@ -50,13 +61,13 @@ fn header(name: &str) -> Result<HeaderName, ConfigError> {
 
 impl Place {
     pub(super) fn is_in_the_body(&self) -> bool {
-        matches!(self, Self::Json(_) | Self::Prose)
+        !matches!(self, Self::Head(_) | Self::Part(..))
     }
 
     pub(super) fn pointer(&self) -> Option<&Pointer> {
         match self {
             Self::Json(pointer) => Some(pointer),
-            Self::Head(_) | Self::Part(..) | Self::Prose => None,
+            _ => None,
         }
     }
 
@@ -68,6 +79,11 @@ impl Place {
             let delay = delay_in_prose(prose).map(When::In);
             let date = date_in_prose(prose).map(When::At);
             return delay.into_iter().chain(date).collect();
+        }
+        #[cfg(feature = "llm")]
+        if *self == Self::Anywhere {
+            let delay = outcome.body().and_then(ErrorBody::delay);
+            return delay.into_iter().map(When::In).collect();
         }
         let texts = self.texts(outcome);
         texts.iter().filter_map(|text| unit.read(text)).collect()
@@ -96,7 +112,7 @@ impl Place {
                 let found = found.into_iter().flatten().flatten();
                 found.map(|scalar| scalar.as_str().to_owned()).collect()
             }
-            Self::Prose => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::at::{At, Place};
 use crate::error::ConfigError;
+#[cfg(feature = "llm")]
+use crate::policy::rules::Condition;
 use crate::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
 use crate::server_hints::When;
 use std::time::Duration;
@@ -26,6 +28,11 @@ pub struct Meaning {
     scope: Option<Scope>,
     scope_from: Option<Place>,
     reason: Option<Reason>,
+    /// Whom it stops where this holds.
+    #[cfg(feature = "llm")]
+    scope_where: Option<(Condition, Scope)>,
+    /// No header of the server takes it back.
+    firm: bool,
     pub(super) refused: Option<ConfigError>,
 }
 
@@ -40,6 +47,9 @@ impl Meaning {
             scope: None,
             scope_from: None,
             reason: None,
+            #[cfg(feature = "llm")]
+            scope_where: None,
+            firm: false,
             refused: None,
         }
     }
@@ -126,6 +136,21 @@ impl Meaning {
         }
     }
 
+    /// Whom the limit stops where a condition on the body holds.
+    #[cfg(feature = "llm")]
+    pub(super) fn scope_where(self, condition: Condition, scope: Scope) -> Self {
+        Self {
+            scope_where: Some((condition, scope)),
+            ..self
+        }
+    }
+
+    /// No header of the server takes it back, as `x-should-retry` does otherwise.
+    #[cfg(feature = "llm")]
+    pub(super) fn firm(self) -> Self {
+        Self { firm: true, ..self }
+    }
+
     fn with(mut self, at: At, change: impl FnOnce(&mut Self, Place)) -> Self {
         match at.0 {
             Ok(place) => change(&mut self, place),
@@ -152,6 +177,18 @@ impl Meaning {
         self.reach == Reach::Refused
     }
 
+    #[cfg(feature = "llm")]
+    fn scope_of(&self, outcome: &Outcome<'_>) -> Option<Scope> {
+        let told = self.scope_where.as_ref();
+        let told = told.filter(|(condition, _)| condition.holds_for_all_of(outcome));
+        told.map(|(_, scope)| *scope).or(self.scope)
+    }
+
+    #[cfg(not(feature = "llm"))]
+    fn scope_of(&self, _: &Outcome<'_>) -> Option<Scope> {
+        self.scope
+    }
+
     /// What it means for this answer.
     pub(super) fn of(&self, outcome: &Outcome<'_>) -> Verdict {
         let times = |(place, unit): &(Place, Unit)| place.times(*unit, outcome);
@@ -161,7 +198,10 @@ impl Meaning {
         let verdict = Verdict {
             reason: self.reason,
             at_least: self.at_least.max(least),
-            scope: scope.and_then(|place| place.scope(outcome)).or(self.scope),
+            scope: scope
+                .and_then(|place| place.scope(outcome))
+                .or_else(|| self.scope_of(outcome)),
+            firm: self.firm,
             ignores_resets: self.delay.iter().any(|(place, _)| !place.is_in_the_body()),
             ..Verdict::new(self.class, self.reach)
         };

@@ -43,6 +43,8 @@ pub use row::{Row, RowBuilder, Statuses};
 
 #[cfg(feature = "serde")]
 pub(crate) use hosts::{is_at, without_port};
+#[cfg(feature = "llm")]
+pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};
 
 use crate::error::ConfigError;
 use crate::policy::RetryPolicyBuilder;

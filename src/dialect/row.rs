@@ -195,10 +195,12 @@ fn names_a_success(when: &Condition) -> bool {
 }
 
 fn is_of_the_body(test: &Test) -> bool {
-    matches!(
-        test,
-        Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_)
-    )
+    match test {
+        Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_) => true,
+        #[cfg(feature = "llm")]
+        Test::Hook(_) => true,
+        _ => false,
+    }
 }
 
 fn is_of_the_call(test: &Test) -> bool {

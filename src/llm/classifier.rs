@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
-use super::judge::judge;
-use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
+use crate::dialect::judge;
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -17,6 +17,9 @@ use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 /// above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and 5xx but 501 and 505; throttling codes at 400;
 /// `x-should-retry: true`. A problem type that ends in `quota-exceeded` (RateLimit draft) is a rate limit, unlike the
 /// code `quota_exceeded`.
+///
+/// What it knows are the rows of [`Dialect::llm`](crate::dialect::Dialect::llm), which a policy can have as any other
+/// dialect; this classifier goes before the policy's dialect, and can look into successes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LlmClassifier {
     inspect_success: bool,
@@ -41,11 +44,8 @@ impl Classify for LlmClassifier {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let (status, headers) = (outcome.status()?, outcome.headers()?);
         let nothing = ErrorBody::default();
-        let judged = judge(status, headers, outcome.error_body().unwrap_or(&nothing));
-        match outcome.class() {
-            Class::Success if judged.reason.is_none() => None,
-            _ => Some(judged),
-        }
+        let said = judge(status, headers, outcome.error_body().unwrap_or(&nothing))?;
+        last_word(outcome, Some(said))
     }
 
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {

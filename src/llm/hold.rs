@@ -1,7 +1,7 @@
 //! Holds back streamed answers until their first output.
 
-use super::judge::judge_event;
 use super::stream::{Peek, Seen};
+use crate::dialect::judge_event;
 use crate::policy::{Class, Inspect, InspectStream, Inspected, Outcome, Reach, Reason, Verdict};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use std::ops::ControlFlow;
@@ -107,7 +107,7 @@ impl InspectStream for Held {
         }
         match &self.seen {
             Seen::Hold | Seen::Output => None,
-            Seen::Error(json) => Some(judge_event(json)),
+            Seen::Error(json) => judge_event(json),
             Seen::Incomplete => Some(failure(Reason::IncompleteStream)),
         }
     }

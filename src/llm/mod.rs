@@ -15,17 +15,12 @@
 //! ```
 
 mod classifier;
-mod codes;
-mod context;
-mod counts;
 mod hold;
-mod judge;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod truncate;
 mod truncation;
-mod window;
 
 pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;

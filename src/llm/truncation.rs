@@ -1,7 +1,7 @@
 //! Cuts a request that is too long for the model.
 
-use super::counts::{Counts, context_counts, limit_and_requested};
 use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
+use crate::dialect::{Counts, context_counts, limit_and_requested};
 use crate::policy::{
     Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut,
 };

@@ -3,6 +3,7 @@
 
 use super::classify::{Class, Reach};
 use super::outcome::Outcome;
+use super::reason::Reason;
 use super::verdict::Verdict;
 use http::HeaderMap;
 use std::time::Duration;
@@ -43,21 +44,27 @@ pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<Verdict> {
 
 /// The server's own word on a retry goes over what its status, or a table, says of the answer. A retry that it wants is
 /// no proof that it has done nothing.
-pub(super) fn last_word(outcome: &Outcome<'_>, said: Option<Verdict>) -> Option<Verdict> {
+pub(crate) fn last_word(outcome: &Outcome<'_>, said: Option<Verdict>) -> Option<Verdict> {
     let class = said.map_or(outcome.class(), |said| said.class);
     let Some(wanted) = outcome.headers().and_then(should_retry) else {
         return said;
     };
-    let other = match (class, wanted) {
-        (Class::Transient | Class::Throttled, false) => Class::Permanent,
-        (Class::Permanent, true) => Class::Transient,
+    let said_or_none = said.unwrap_or_else(|| Verdict::new(class, Reach::Answered));
+    let (class, reach, reason) = match (class, wanted) {
+        (Class::Transient | Class::Throttled, false) => {
+            (Class::Permanent, said_or_none.reach, Reason::ServerSaidNo)
+        }
+        (Class::Permanent, true) if !said_or_none.firm => {
+            (Class::Transient, Reach::Answered, Reason::ServerSaidRetry)
+        }
         _ => return said,
     };
-    let said = said.unwrap_or_else(|| Verdict::new(class, Reach::Answered));
     Some(Verdict {
-        class: other,
-        reach: Reach::Answered,
-        ..said
+        class,
+        reach,
+        // Only who gives reasons is told another.
+        reason: said_or_none.reason.map(|_| reason),
+        ..said_or_none
     })
 }
 

@@ -61,6 +61,8 @@ pub use worst_case::{AtGate, WorstCase};
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
 pub(crate) use header_rules::AWS_THROTTLES;
+#[cfg(feature = "llm")]
+pub(crate) use header_rules::last_word;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
 pub(crate) use meanings::{Meanings, RowId, Said};
 pub(crate) use moment::splitmix64;

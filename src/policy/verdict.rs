@@ -31,6 +31,8 @@ pub struct Verdict {
     pub(crate) until: Option<Duration>,
     /// The resets of quotas in the headers are none of this wait's business.
     pub(crate) ignores_resets: bool,
+    /// No header of the server takes it back.
+    pub(crate) firm: bool,
     /// The row of a table that gave it.
     pub(crate) row: Option<RowId>,
 }
@@ -48,6 +50,7 @@ impl Verdict {
             scope: None,
             until: None,
             ignores_resets: false,
+            firm: false,
             row: None,
         }
     }

@@ -7,6 +7,8 @@ mod amazon;
 mod azure;
 mod forges;
 mod google;
+#[cfg(feature = "llm")]
+pub(super) mod llm;
 mod mail;
 mod payment;
 mod platforms;
@@ -25,9 +27,10 @@ const fn seconds(count: u64) -> Duration {
 
 /// The built-in dialects: a constructor for each, and the list of all.
 macro_rules! dialects {
-    ($($family:ident::$name:ident $what:literal,)*) => {
+    ($($(#[$feature:meta])? $family:ident::$name:ident $what:literal,)*) => {
         impl Dialect {
             $(
+                $(#[$feature])?
                 #[doc = concat!("What ", $what, " means by its answers.")]
                 pub fn $name() -> Self {
                     $family::$name()
@@ -39,7 +42,7 @@ macro_rules! dialects {
         type Made = (&'static str, fn() -> Dialect);
 
         /// Every built-in dialect by its name.
-        pub(super) const ALL: &[Made] = &[$((stringify!($name), $family::$name)),*];
+        pub(super) const ALL: &[Made] = &[$($(#[$feature])? (stringify!($name), $family::$name)),*];
     };
 }
 
@@ -66,6 +69,7 @@ dialects! {
     payment::idempotency "a server of the draft on keys of idempotency",
     platforms::kubernetes "Kubernetes",
     forges::linear "Linear",
+    #[cfg(feature = "llm")] llm::llm "an API of language models",
     records::mediawiki "MediaWiki (Wikipedia)",
     records::mod_io "mod.io",
     platforms::okta "Okta",
@@ -85,32 +89,42 @@ dialects! {
 }
 
 /// The members of families, and the dialects that they speak.
-pub(super) const MEMBERS: [(&str, &str); 27] = [
+pub(super) const MEMBERS: [(&str, &str); 37] = [
     ("akamai_cloudlets", "akamai"),
+    ("anthropic", "llm"),
     ("azure_arm", "azure"),
     ("azure_cosmos", "azure"),
     ("azure_storage", "azure"),
+    ("bedrock", "llm"),
     ("bigquery", "google"),
+    ("cohere", "llm"),
     ("confluence", "atlassian"),
     ("cosmos", "azure"),
+    ("deepseek", "llm"),
+    ("docker", "docker_hub"),
     ("dynamodb", "aws"),
     ("ec2", "aws"),
+    ("gemini", "llm"),
     ("gmail", "google"),
     ("google_calendar", "google"),
     ("google_cloud", "google"),
     ("google_drive", "google"),
     ("google_sheets", "google"),
     ("google_workspace", "google"),
+    ("groq", "llm"),
     ("jira", "atlassian"),
     ("kinesis", "aws"),
     ("lambda", "aws"),
     ("microsoft_graph", "azure"),
+    ("mistral", "llm"),
+    ("openai", "llm"),
+    ("openrouter", "llm"),
     ("route53", "aws"),
     ("shopify_graphql", "shopify"),
     ("shopify_rest", "shopify"),
     ("trello", "atlassian"),
     ("twitter", "x"),
     ("wikipedia", "mediawiki"),
+    ("xai", "llm"),
     ("youtube", "google"),
-    ("docker", "docker_hub"),
 ];

@@ -1,7 +1,8 @@
 //! More answers and events, as the providers document or send them; the shape is that of the shared cases.
 
-use crate::llm::judge::{judge, judge_event};
-use crate::policy::{Class, ErrorBody, Outcome, Reason, Scope, Verdict};
+use crate::dialect::judge_event;
+use crate::llm::LlmClassifier;
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -36,7 +37,7 @@ fn errors_inside_streams() {
     check(EVENTS, |case| {
         let json = bytes(&case["body"]);
         assert!(ErrorBody::read(&json).is_error, "{}", case["id"]);
-        let judged = judge_event(&json);
+        let judged = judge_event(&json).unwrap();
         let delay = judged.asked.filter(|_| is_retryable(judged));
         as_value(judged, delay)
     });
@@ -65,8 +66,11 @@ fn bytes(body: &Value) -> Vec<u8> {
 /// Retry, reason, delay in milliseconds, remedy and shared cooldown, as the policy would settle them.
 fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
     let status = StatusCode::from_u16(status).unwrap();
-    let judged = judge(status, headers, &ErrorBody::read(body));
-    let outcome = Outcome::response(status, headers).judged(judged);
+    let body = ErrorBody::read(body);
+    let outcome = Outcome::response(status, headers).with_body(&body);
+    let judged = LlmClassifier::new().classify(&outcome);
+    let judged = judged.unwrap_or_else(|| Verdict::new(Class::Success, Reach::Answered));
+    let outcome = outcome.judged(judged);
     let delay = outcome.server_delay(NOW).delay();
     let delay = delay.filter(|_| is_retryable(judged));
     as_value(judged, delay)

@@ -1,7 +1,6 @@
 //! What must hold for any input.
 
-use crate::llm::counts::context_counts;
-use crate::llm::judge::{judge, judge_event};
+use crate::dialect::{context_counts, judge, judge_event};
 use crate::policy::{ErrorBody, Outcome};
 use crate::server_hints::{delay_in_prose, header_duration};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -69,8 +68,9 @@ proptest! {
         prop_assert!(body.prose.len() <= 64 * 1024);
         let status = StatusCode::from_u16(status).unwrap();
         let judged = judge(status, &HeaderMap::new(), &body);
-        prop_assert_eq!(judged.reason.is_none(), judged.class == crate::policy::Class::Success);
-        prop_assert!(judge_event(text.as_bytes()).reason.is_some());
+        let failed = status.as_u16() >= 400 || body.is_error;
+        prop_assert_eq!(judged.is_some_and(|judged| judged.reason.is_some()), failed);
+        prop_assert!(judge_event(text.as_bytes()).is_some_and(|judged| judged.reason.is_some()));
         context_counts(&text);
         header_duration(&text);
     }
@@ -88,7 +88,7 @@ proptest! {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value).unwrap());
             let judged = judge(StatusCode::TOO_MANY_REQUESTS, &headers, &ErrorBody::default());
             let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
-            let _ = outcome.judged(judged).server_delay(Duration::from_secs(at));
+            let _ = outcome.judged(judged.unwrap()).server_delay(Duration::from_secs(at));
         }
     }
 
@@ -127,7 +127,7 @@ fn a_body_of_the_largest_size_is_read_in_no_time() {
                 &HeaderMap::new(),
                 &ErrorBody::read(text.as_bytes()),
             );
-            assert!(judged.reason.is_some());
+            assert!(judged.is_some_and(|judged| judged.reason.is_some()));
             context_counts(&text);
         }
     }

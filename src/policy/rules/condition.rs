@@ -2,6 +2,8 @@
 
 mod answer;
 mod holds;
+#[cfg(feature = "llm")]
+mod hook;
 
 pub use answer::Value;
 pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
@@ -67,6 +69,8 @@ pub(crate) enum Test {
     )]
     All(Vec<Condition>),
     Not(Condition),
+    #[cfg(feature = "llm")]
+    Hook(hook::Hook),
 }
 
 /// How an attempt ended, as far as its class goes.

@@ -115,6 +115,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("config", "report"),
     ("config", "route"),
     ("config", "llm"),
+    ("llm", "dialect"),
     ("llm", "policy"),
     ("testing", "policy"),
     ("testing", "runtime"),

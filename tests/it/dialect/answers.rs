@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_retry::dialect::Dialect;
-use http_retry::policy::{ErrorBody, RequestLine, Scope};
+use http_retry::policy::{ErrorBody, Reason, RequestLine, Scope};
 use http_retry::{Class, Outcome, Reach, RetryPolicy};
 use serde_json::Value;
 use std::time::Duration;
@@ -27,6 +27,7 @@ pub(super) struct Meant {
     pub(super) delay: Option<Duration>,
     pub(super) at_least: Option<Duration>,
     pub(super) scope: Option<Scope>,
+    pub(super) reason: Option<Reason>,
 }
 
 /// The cases of the file, each with the one that must not match.
@@ -90,6 +91,7 @@ impl Case {
             delay: outcome.server_delay(NOW).delay(),
             at_least: outcome.at_least(),
             scope: outcome.scope(),
+            reason: outcome.reason(),
         };
         (meant, policy.row_of(&outcome).map(|row| row.to_string()))
     }

@@ -68,6 +68,8 @@ impl Test {
             Self::Any(several) => return any(several.iter().map(|when| when.holds(seen))),
             Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
             Self::Not(when) => !when.holds(seen)?,
+            #[cfg(feature = "llm")]
+            Self::Hook(hook) => return seen.read(|read| (hook.holds)(outcome, read)),
         })
     }
 }

@@ -4,63 +4,24 @@
 ///
 /// Providers give this a code of its own only in part; so a sentence counts that names both what is measured (the
 /// context length, the input tokens) and that it is too much. The length of a field, or of the answer alone, does not.
-pub(crate) fn overflows(text: &str) -> bool {
+pub(super) fn overflows(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut sentences = text.split(['\n', ';']).flat_map(|line| line.split(". "));
     sentences.any(|sentence| {
-        let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-        has(&PLAIN) || (has(&MEASURED) && has(&TOO_MUCH))
+        let has = |words: &str| words.split('|').any(|words| sentence.contains(words));
+        has(PLAIN) || (has(MEASURED) && has(TOO_MUCH))
     })
 }
 
-const PLAIN: [&str; 8] = [
-    "prompt is too long",
-    "prompt too long",
-    "input is too long",
-    "input too long",
-    "too many tokens",
-    "too many input tokens",
-    "prompt exceeds max",
-    "input exceeds max",
-];
+const PLAIN: &str = "prompt is too long|prompt too long|input is too long|input too long|too many tokens|\
+     too many input tokens|prompt exceeds max|input exceeds max";
 
-const MEASURED: [&str; 18] = [
-    "context length",
-    "context limit",
-    "context size",
-    "context window",
-    "decoder prompt",
-    "input length",
-    "input token",
-    "input tokens",
-    "`inputs`",
-    "model length",
-    "number of tokens",
-    "prompt contains",
-    "prompt length",
-    "prompt token",
-    "model token limit",
-    "token count",
-    "tokens in the prompt",
-    "total tokens",
-];
+const MEASURED: &str = "context length|context limit|context size|context window|decoder prompt|input length|\
+     input token|input tokens|`inputs`|model length|number of tokens|prompt contains|prompt length|\
+     prompt token|model token limit|token count|tokens in the prompt|total tokens";
 
-const TOO_MUCH: [&str; 14] = [
-    "at most",
-    "beyond",
-    "exceed",
-    "greater than",
-    "larger than",
-    "less than",
-    "longer than",
-    "maximum",
-    "must be <=",
-    "only supports",
-    "overflow",
-    "too large",
-    "too long",
-    "too many",
-];
+const TOO_MUCH: &str = "at most|beyond|exceed|greater than|larger than|less than|longer than|maximum|must be <=|\
+     only supports|overflow|too large|too long|too many";
 
 #[cfg(test)]
 mod tests {

@@ -5,14 +5,14 @@
 /// A sentence counts that names the window and says that it is used up, as in `Rate limit exceeded: free-models-per-day`
 /// and `You have hit your weekly limit`; what a larger plan would allow (`upgrade for 1000 requests per day`) does not.
 /// Where a minute or an hour is named as well, nobody knows which of the two was reached.
-pub(crate) fn is_long(text: &str) -> bool {
+pub(super) fn is_long(text: &str) -> bool {
     let text = text.to_lowercase();
     let windows = windows(&text);
     windows.long_is_reached && !windows.short
 }
 
 /// Whether the prose names a limit of an hour or less, which opens again soon.
-pub(crate) fn is_short(text: &str) -> bool {
+pub(super) fn is_short(text: &str) -> bool {
     windows(&text.to_lowercase()).short
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn limit_and_requested(text: &str) -> Option<(u64, u64)> {
 }
 
 /// Whether the prose names a limit of zero, which no wait can help.
-pub(crate) fn has_zero_limit(text: &str) -> bool {
+pub(super) fn has_zero_limit(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     behind(&parts(&text), "limit").any(|limit| limit == 0)
 }

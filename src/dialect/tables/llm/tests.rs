@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::{Class, Reach};
 use http::HeaderValue;
 
 fn reach(status: u16, retry_after: bool, body: &str) -> (Class, Reach) {
@@ -8,7 +9,9 @@ fn reach(status: u16, retry_after: bool, body: &str) -> (Class, Reach) {
     }
     let status = StatusCode::from_u16(status).unwrap();
     let judged = judge(status, &headers, &ErrorBody::read(body.as_bytes()));
-    (judged.class, judged.reach)
+    judged.map_or((Class::Success, Reach::Answered), |judged| {
+        (judged.class, judged.reach)
+    })
 }
 
 #[test]
