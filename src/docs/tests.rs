@@ -4,7 +4,9 @@ mod dialects;
 mod keys;
 mod tables;
 
-use crate::policy::{Class, DelaySource, ErrorKind, Reach, RetryPolicy, StopReason, TextCut};
+use crate::policy::{
+    Class, DelaySource, ErrorKind, Reach, ResumeFailure, RetryPolicy, StopReason, TextCut,
+};
 use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
@@ -135,7 +137,7 @@ fn measured() -> BTreeSet<Metric> {
 }
 
 /// The events that a plain request with one retry does not bring.
-fn rare_events() -> [RetryEventKind<'static>; 2] {
+fn rare_events() -> [RetryEventKind<'static>; 3] {
     // An event that is new must be brought here, or by the request.
     let _: fn(RetryEventKind<'_>) = |kind| match kind {
         RetryEventKind::AttemptStarted { .. }
@@ -143,12 +145,20 @@ fn rare_events() -> [RetryEventKind<'static>; 2] {
         | RetryEventKind::RetryScheduled { .. }
         | RetryEventKind::Stopped(_)
         | RetryEventKind::WaitedAtGate { .. }
-        | RetryEventKind::TextCut(_) => (),
+        | RetryEventKind::TextCut(_)
+        | RetryEventKind::Resuming { .. }
+        | RetryEventKind::Resumed { .. }
+        | RetryEventKind::Interrupted { .. } => (),
     };
     let waited = Duration::from_secs(1);
     [
         RetryEventKind::WaitedAtGate { waited },
         RetryEventKind::TextCut(TextCut::new(2, 1)),
+        RetryEventKind::Interrupted {
+            at: 1,
+            kind: None,
+            why: ResumeFailure::Changed,
+        },
     ]
 }
 

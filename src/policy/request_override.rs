@@ -29,6 +29,7 @@ pub struct RetryOverride {
     pub(crate) deadline: Option<Duration>,
     pub(crate) service: Option<Arc<str>>,
     pub(crate) even_if_nested: bool,
+    pub(crate) never_resumed: bool,
 }
 
 impl RetryOverride {
@@ -48,6 +49,7 @@ impl RetryOverride {
             deadline: None,
             service: None,
             even_if_nested: false,
+            never_resumed: false,
         }
     }
 
@@ -99,6 +101,16 @@ impl RetryOverride {
     pub fn even_if_nested(self) -> Self {
         Self {
             even_if_nested: true,
+            ..self
+        }
+    }
+
+    /// Whether the body of the answer may be [resumed](crate::resume) where the client resumes downloads; with `false` it
+    /// is the plain one. Default `true`.
+    #[must_use]
+    pub fn resume(self, resume: bool) -> Self {
+        Self {
+            never_resumed: !resume,
             ..self
         }
     }

@@ -1,6 +1,7 @@
 //! Counters and histograms through the `metrics` facade.
 
 use super::{Observer, RetryEvent, RetryEventKind};
+use crate::policy::ErrorKind;
 use metrics::{SharedString, counter, histogram};
 
 /// Counts attempts, retries and stops, and measures waits, by service.
@@ -14,6 +15,7 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_gate_wait_seconds` | histogram | `service` |
 /// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
+/// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
 /// client that calls an unbounded number of hosts should name its services.
@@ -57,7 +59,21 @@ impl Observer for MetricsObserver {
             RetryEventKind::TextCut(_) => {
                 counter!("http_retry_text_cuts_total", "service" => service()).increment(1);
             }
-            RetryEventKind::AttemptStarted { .. } => {}
+            RetryEventKind::Resumed { kind, .. } => {
+                resume_ended(service(), kind.as_str(), "resumed");
+            }
+            RetryEventKind::Interrupted { kind, why, .. } => {
+                let kind = kind.map_or("none", ErrorKind::as_str);
+                resume_ended(service(), kind, why.as_str());
+            }
+            RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
         }
     }
+}
+
+fn resume_ended(service: SharedString, kind: &'static str, outcome: &'static str) {
+    counter!(
+        "http_retry_resumes_total", "service" => service, "kind" => kind, "outcome" => outcome
+    )
+    .increment(1);
 }

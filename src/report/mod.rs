@@ -3,6 +3,8 @@
 //! Neither holds a query string, user info, a header value or a body.
 
 mod dead_letter;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod download;
 mod failed;
 #[cfg(feature = "metrics")]
 mod metrics;
@@ -16,11 +18,13 @@ pub use failed::RequestFailed;
 pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use download::DownloadRecorder;
 pub(crate) use recorder::{ReportRecorder, Subject};
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
 
-use crate::policy::{DelaySource, TextCut};
+use crate::policy::{DelaySource, ErrorKind, ResumeFailure, TextCut};
 use http::Method;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,4 +112,34 @@ pub enum RetryEventKind<'a> {
     TextCut(TextCut),
     /// The request is over.
     Stopped(&'a RetryReport),
+    /// The body of a download broke; its rest will be asked for after the delay.
+    #[non_exhaustive]
+    Resuming {
+        /// How many bytes the caller has read.
+        at: u64,
+        /// How many bytes the body has.
+        length: u64,
+        /// How the body broke.
+        kind: ErrorKind,
+        /// The wait before the request for the rest.
+        delay: Duration,
+    },
+    /// The rest of a download begins to come.
+    #[non_exhaustive]
+    Resumed {
+        /// How many bytes the caller has read.
+        at: u64,
+        /// How the body had broken.
+        kind: ErrorKind,
+    },
+    /// A download broke for good.
+    #[non_exhaustive]
+    Interrupted {
+        /// How many bytes the caller has read.
+        at: u64,
+        /// How the body broke last; `None` if it never did.
+        kind: Option<ErrorKind>,
+        /// Why its rest does not come.
+        why: ResumeFailure,
+    },
 }

@@ -89,6 +89,27 @@ mod on {
             "will retry the request"
         );
     }
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn log_resume(
+        subject: &Subject,
+        (at, length): (u64, u64),
+        kind: ErrorKind,
+        delay: std::time::Duration,
+    ) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                "server.address" = subject.address(),
+                "error.type" = kind.as_str(),
+                at,
+                length,
+                delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            },
+            "will resume the download"
+        );
+    }
 }
 
 #[cfg(not(feature = "tracing"))]
@@ -116,6 +137,15 @@ mod on {
     }
 
     pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn log_resume(
+        _: &Subject,
+        _: (u64, u64),
+        _: crate::policy::ErrorKind,
+        _: std::time::Duration,
+    ) {
+    }
 }
 
 pub(crate) use on::*;

@@ -1,0 +1,74 @@
+//! Why a download is not resumed.
+
+use super::stop_reason::StopReason;
+use std::fmt;
+
+/// Why a download that broke is not resumed.
+///
+/// Unless the policy stops it, the reason is that the server's answer to the continuation does not prove that its bytes
+/// belong to those that came before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResumeFailure {
+    /// The policy or the budget allows no further attempt; the reason says which limit was reached.
+    Stopped(StopReason),
+    /// The request for the rest failed: the server answered an error status, or the connection failed, and the retries of
+    /// that request are used up.
+    HeadFailed,
+    /// The server has another version than the one that the download began with, or does not say which.
+    Changed,
+    /// The server answered another range of bytes than the one that was asked for, or does not say which.
+    WrongRange,
+    /// The server sent the whole file again, and nothing proves that its bytes are the same.
+    RangeIgnored,
+    /// The rest came with a `Content-Encoding`.
+    Encoded,
+    /// The first bytes of the rest differ from those already received.
+    WrongOverlap,
+    /// More bytes came than the first answer promised.
+    TooLong,
+}
+
+impl ResumeFailure {
+    /// A stable name, for metric labels, such as `changed`; of [`Stopped`](Self::Stopped) that of the stop reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped(why) => why.as_str(),
+            Self::HeadFailed => "head_failed",
+            Self::Changed => "changed",
+            Self::WrongRange => "wrong_range",
+            Self::RangeIgnored => "range_ignored",
+            Self::Encoded => "encoded",
+            Self::WrongOverlap => "wrong_overlap",
+            Self::TooLong => "too_long",
+        }
+    }
+
+    /// The same as a sentence.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Stopped(why) => why.explain(),
+            Self::HeadFailed => "The request for the rest failed.",
+            Self::Changed => {
+                "The file at the server is no longer the one that the download began with."
+            }
+            Self::WrongRange => {
+                "The server answered another range than the one that was asked for."
+            }
+            Self::RangeIgnored => {
+                "The server sent the whole file again, and only a strong ETag would prove that it is the same."
+            }
+            Self::Encoded => "The server sent the rest with a Content-Encoding.",
+            Self::WrongOverlap => "The server sent other bytes than before for the same place.",
+            Self::TooLong => "The server sent more bytes than it promised.",
+        }
+    }
+}
+
+impl fmt::Display for ResumeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,67 @@
+//! Tells the events of one download.
+
+use super::{Observer, RetryEvent, RetryEventKind, Subject};
+use crate::budget::PaidRetry;
+use crate::policy::{ErrorKind, ResumeFailure};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The service of a download, and its observers.
+pub(crate) struct DownloadRecorder {
+    subject: Subject,
+    observers: Arc<[Arc<dyn Observer>]>,
+}
+
+impl DownloadRecorder {
+    pub(crate) fn new(subject: Subject, observers: Arc<[Arc<dyn Observer>]>) -> Self {
+        Self { subject, observers }
+    }
+
+    pub(crate) fn service(&self) -> Arc<str> {
+        Arc::clone(&self.subject.service)
+    }
+
+    pub(crate) fn resuming(
+        &self,
+        (at, length): (u64, u64),
+        kind: ErrorKind,
+        paid: &PaidRetry,
+        now: Duration,
+    ) {
+        let delay = paid.delay();
+        let kind_of_event = RetryEventKind::Resuming {
+            at,
+            length,
+            kind,
+            delay,
+        };
+        self.tell(now, kind_of_event);
+        super::span::log_resume(&self.subject, (at, length), kind, delay);
+    }
+
+    pub(crate) fn resumed(&self, at: u64, kind: ErrorKind, now: Duration) {
+        self.tell(now, RetryEventKind::Resumed { at, kind });
+    }
+
+    pub(crate) fn interrupted(
+        &self,
+        at: u64,
+        kind: Option<ErrorKind>,
+        why: ResumeFailure,
+        now: Duration,
+    ) {
+        self.tell(now, RetryEventKind::Interrupted { at, kind, why });
+    }
+
+    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        let event = RetryEvent {
+            service: &self.subject.service,
+            method: self.subject.method.as_ref(),
+            at,
+            kind,
+        };
+        for observer in self.observers.iter() {
+            observer.on_event(&event);
+        }
+    }
+}
