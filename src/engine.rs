@@ -25,6 +25,12 @@ pub(crate) struct Engine {
     pub(crate) recorded: usize,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
+    /// A download that brings nothing for so long is broken.
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone resume downloads")
+    )]
+    pub(crate) idle_timeout: Duration,
     /// What is known of redirects that the client below follows.
     pub(crate) redirects: Redirects,
     /// Requests that are not idempotent get a key that makes them so.
@@ -38,6 +44,9 @@ pub(crate) struct Engine {
 }
 
 const RECORDED: usize = 64 * 1024;
+
+/// That of `Resume::new`.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What says how to retry.
 #[derive(Clone)]
@@ -85,6 +94,7 @@ impl Engine {
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
             recorded: RECORDED,
+            idle_timeout: IDLE_TIMEOUT,
             across_tasks: false,
             redirects: Redirects::default(),
             idempotency_keys: false,

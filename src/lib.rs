@@ -50,6 +50,7 @@
 //! | call a language model | [`RetryPolicy::llm`], [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`report`] |
+//! | go on with a download that broke | [`resume`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
 //! | read how and why | [`docs::guide`], [`docs::dialects`], [`docs::gate`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
@@ -82,6 +83,10 @@
     doc = "[`reqwest::RetryMiddleware`]: #features"
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
+#![cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    doc = "[`resume`]: #features"
+)]
 #![cfg_attr(not(feature = "llm"), doc = "[`llm`]: #features")]
 #![cfg_attr(
     not(feature = "testing"),
@@ -172,6 +177,8 @@ pub mod policy;
 pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub mod resume;
 pub mod run;
 pub mod runtime;
 #[cfg_attr(

@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod answer;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod download;
 pub(crate) mod error_chain;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod first_attempt;
@@ -33,6 +35,8 @@ pub use self::{
     retry_body::RetryBody,
 };
 
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use download::{DownloadOptions, DownloadTerms};
 #[cfg(feature = "tower")]
 pub(crate) use of_reqwest::is_of_reqwest;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -75,6 +75,11 @@ impl RequestOptions {
         }
     }
 
+    /// Whether the request forbids to resume its download.
+    pub(super) fn never_resumed(&self) -> bool {
+        self.own().is_some_and(|own| own.never_resumed)
+    }
+
     /// Whether the layer only passes the request on.
     fn stands_aside(&self) -> bool {
         self.nested || self.own().is_some_and(|own| own.off)
@@ -173,7 +178,12 @@ impl RequestOptions {
         }
     }
 
-    fn session(&self, route: &Route, facts: RequestFacts, started: Duration) -> RetrySession {
+    pub(super) fn session(
+        &self,
+        route: &Route,
+        facts: RequestFacts,
+        started: Duration,
+    ) -> RetrySession {
         let session = route.policy.session(facts, started);
         let session = match self.own() {
             Some(own) => session.with_override(own),
@@ -185,7 +195,7 @@ impl RequestOptions {
         }
     }
 
-    fn subject(&self, route: &Route, request: Option<&impl HasHead>) -> Subject {
+    pub(super) fn subject(&self, route: &Route, request: Option<&impl HasHead>) -> Subject {
         let authority = request.and_then(HasHead::authority);
         let authority = authority.map_or_else(Arc::default, Arc::from);
         let named = self.own().and_then(|own| own.service.clone());

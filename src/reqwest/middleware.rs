@@ -1,5 +1,6 @@
 //! The middleware, and how the loop sends through the middleware after it.
 
+use super::resume::EngineSlot;
 use crate::client::error_chain::words;
 use crate::client::first_attempt::StartedRequest;
 use crate::client::options::{RequestOptions, http_outcome, http_trail, number};
@@ -11,6 +12,7 @@ use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, Ve
 use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
+use crate::resume::Resume;
 use crate::retry_loop::Transport;
 use crate::runtime::{Sleep, TokioRuntime};
 use ::reqwest::{Request, Response};
@@ -73,6 +75,12 @@ impl RetryMiddleware {
     }
 
     http_engine_settings!();
+
+    /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed).
+    #[must_use]
+    pub fn resume(self, resume: Resume) -> Self {
+        self.with(|engine| engine.idle_timeout = resume.idle_timeout)
+    }
 }
 
 type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
@@ -92,6 +100,7 @@ impl Middleware for RetryMiddleware {
         'next: 'all,
         Self: 'all,
     {
+        EngineSlot::fill(extensions, &self.engine);
         let engine = &*self.engine;
         let options = RequestOptions::of(Some(extensions));
         let mut started = StartedRequest::new(engine, &mut request, options);

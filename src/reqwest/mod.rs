@@ -4,6 +4,8 @@
 
 mod middleware;
 mod redirect_policy;
+mod resume;
 
 pub use middleware::RetryMiddleware;
 pub use redirect_policy::redirect_policy;
+pub use resume::{NoRetryMiddleware, SendResumed, SendingResumed};

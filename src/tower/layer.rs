@@ -1,10 +1,12 @@
 //! The layer: settings, and the service that they make.
 
+use super::resume::ResumeLayer;
 use super::service::{Boxed, Retry, Unchanged};
 use super::strategy::{CloneBody, CopyBody, RecordBody};
 use crate::client::ReplayBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
+use crate::resume::Resume;
 use crate::runtime::TokioRuntime;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -69,6 +71,36 @@ impl RetryLayer {
 
 impl<X, C> RetryLayer<X, C> {
     http_engine_settings!();
+
+    /// Sets how downloads are resumed; [`resume_downloads`](Self::resume_downloads) switches it on.
+    #[must_use]
+    pub fn resume(self, resume: Resume) -> Self {
+        self.with(|engine| engine.idle_timeout = resume.idle_timeout)
+    }
+
+    /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
+    /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
+    /// body's error is a boxed one.
+    ///
+    /// ```
+    /// use http_retry::resume::Resume;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{RetryBudget, RetryPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let resume = Resume::new().idle_timeout(Duration::from_secs(10))?;
+    /// let layer = RetryLayer::new(RetryPolicy::background())
+    ///     .budget(RetryBudget::default())
+    ///     .resume(resume)
+    ///     .resume_downloads();
+    /// // tower::ServiceBuilder::new().layer(layer).service(client)
+    /// # let _ = layer;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn resume_downloads(self) -> ResumeLayer<X, C> {
+        ResumeLayer::new(self)
+    }
 
     /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
     /// [`AttemptTimeout`](crate::AttemptTimeout).

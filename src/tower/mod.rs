@@ -26,9 +26,11 @@
 
 mod future;
 mod layer;
+mod resume;
 mod service;
 mod strategy;
 
 pub use layer::RetryLayer;
+pub use resume::{ResumeLayer, ResumeService};
 pub use service::{Boxed, Errors, Retry, Unchanged};
 pub use strategy::{CloneBody, CopyBody, RecordBody, ReplayStrategy};

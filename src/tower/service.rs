@@ -101,6 +101,14 @@ impl<S, X, C> Retry<S, X, C> {
         }
     }
 
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(super) fn copies(&self) -> &C {
+        &self.copies
+    }
+
     /// The service below.
     pub fn get_ref(&self) -> &S {
         &self.inner

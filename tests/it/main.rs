@@ -21,6 +21,7 @@ mod observation;
 mod operation;
 mod properties;
 mod reqwest_stack;
+mod resume;
 mod storm;
 mod tower_stack;
 mod waiting;

@@ -1,7 +1,7 @@
 //! The layers, and every edge between modules and to other crates.
 
 /// The top-level modules and their rings: 0 and 1 decide, 2 and 3 run, 4 adapts. None names one of a higher ring.
-pub(super) const LAYERS: [(&str, u8); 22] = [
+pub(super) const LAYERS: [(&str, u8); 23] = [
     ("error", 0),
     ("server_hints", 1),
     ("error_body", 1),
@@ -17,6 +17,7 @@ pub(super) const LAYERS: [(&str, u8); 22] = [
     ("engine", 3),
     ("client", 3),
     ("retry_loop", 3),
+    ("resume", 3),
     ("tower", 4),
     ("reqwest", 4),
     ("run", 4),
@@ -78,6 +79,14 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("client", "gate"),
     ("client", "engine"),
     ("client", "retry_loop"),
+    ("client", "budget"),
+    ("resume", "error"),
+    ("resume", "policy"),
+    ("resume", "budget"),
+    ("resume", "runtime"),
+    ("resume", "client"),
+    ("tower", "resume"),
+    ("reqwest", "resume"),
     ("tower", "error"),
     ("tower", "policy"),
     ("tower", "runtime"),
@@ -149,6 +158,11 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("client", "http_body"),
     ("client", "pin_project_lite"),
     ("retry_loop", "http"),
+    ("resume", "bytes"),
+    ("resume", "http"),
+    ("resume", "http_body"),
+    ("resume", "httpdate"),
+    ("tower", "bytes"),
     ("tower", "http"),
     ("tower", "http_body"),
     ("tower", "pin_project_lite"),

@@ -1,0 +1,105 @@
+//! By what a download is resumed: decided with its request, used at each break.
+
+use super::Resend;
+use super::options::{RequestOptions, line};
+use crate::budget::PaidRetry;
+use crate::engine::Engine;
+use crate::policy::{
+    Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
+};
+use crate::report::DownloadRecorder;
+use crate::route::Route;
+use http::{Extensions, HeaderMap, Method};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a request says for itself, where its download may be resumed by it.
+pub(crate) struct DownloadOptions(RequestOptions);
+
+/// By what a download is resumed.
+pub(crate) struct DownloadTerms {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) recorder: DownloadRecorder,
+    route: Arc<Route>,
+    options: RequestOptions,
+    /// Kept only where the policy asks for it.
+    request: Option<RequestLine>,
+}
+
+impl DownloadOptions {
+    /// To be asked where the request is sent, since only there an attempt of another layer can be seen around it.
+    pub(crate) fn of(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
+        let options = RequestOptions::of(extensions);
+        let resumed = method == Method::GET && !options.nested && !options.never_resumed();
+        resumed.then_some(Self(options))
+    }
+
+    /// None where the policy sends the request once.
+    pub(crate) fn terms<Q: Resend>(
+        self,
+        engine: &Arc<Engine>,
+        request: &Q,
+    ) -> Option<DownloadTerms> {
+        let Self(mut options) = self;
+        let route = options.route(engine, request);
+        if !options.may_retry(&route) {
+            return None;
+        }
+        let subject = options.subject(&route, Some(request));
+        let asked = route.policy.asks_for_the_request();
+        Some(DownloadTerms {
+            recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),
+            request: asked.then(|| line(request)),
+            engine: Arc::clone(engine),
+            route,
+            options,
+        })
+    }
+}
+
+impl DownloadTerms {
+    pub(crate) fn policy(&self) -> &RetryPolicy {
+        &self.route.policy
+    }
+
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.engine.idle_timeout
+    }
+
+    /// A session of the breaks that follow each other without a byte between them. The policy's deadline is for heads.
+    pub(crate) fn session(&self) -> RetrySession {
+        let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
+        let session = self
+            .options
+            .session(&self.route, facts, self.engine.runtime.now());
+        let no_deadline = RetryOverride::new().deadline(Duration::MAX);
+        session
+            .with_override(&no_deadline)
+            .with_method(Some(Method::GET))
+            .of_request(self.request.clone())
+    }
+
+    /// A paid retry after this outcome. Whatever a rule says of other servers or other headers, the rest of a download is
+    /// where its start was.
+    pub(crate) fn pay(
+        &self,
+        session: &RetrySession,
+        outcome: Outcome<'static>,
+    ) -> Result<PaidRetry, StopReason> {
+        let moment = self.engine.runtime.moment();
+        let asked = session.request();
+        let outcome = match asked.as_deref() {
+            Some(request) => outcome.of_request(request),
+            None => outcome,
+        };
+        let outcome = session.policy().classify(outcome);
+        let plan = session.plan(&outcome, moment)?;
+        let named = plan.budget.as_ref();
+        let named = named.and_then(|name| self.route.budgets.get(name).cloned());
+        let budget = named.unwrap_or_else(|| {
+            let service = || self.recorder.service();
+            self.engine.budget_of(&self.route, service)
+        });
+        budget.withdraw(plan, moment.now)
+    }
+}

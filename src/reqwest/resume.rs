@@ -1,0 +1,181 @@
+//! Resumed downloads on reqwest-middleware.
+
+use crate::client::DownloadOptions;
+use crate::engine::Engine;
+use crate::report::ReportSlot;
+use crate::resume::{Again, Mark, ResumedBody, Sending};
+use ::reqwest::{Body, Request, Response, ResponseBuilderExt};
+use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use http::{Extensions, Method};
+use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+/// Sends a request whose [download is resumed](crate::resume) where it breaks.
+///
+/// Implemented by `reqwest_middleware::RequestBuilder`; it cannot be implemented outside of this crate.
+pub trait SendResumed: sealed::Sealed {
+    /// Sends the request through the client, and again for the rest wherever the body breaks. The response is one like
+    /// any other; the error of its body holds an [`Interrupted`](crate::resume::Interrupted) where it broke for good.
+    ///
+    /// Policy, budget, gate and clock are those of the [`RetryMiddleware`](super::RetryMiddleware) in the client. Each
+    /// continuation runs through all of the client's middlewares, with the caller's extensions, and follows redirects from
+    /// the first URL.
+    ///
+    /// ```no_run
+    /// use http_retry::reqwest::SendResumed;
+    /// use http_retry::resume::Interrupted;
+    ///
+    /// # type Error = Box<dyn std::error::Error>;
+    /// # async fn run(client: reqwest_middleware::ClientWithMiddleware, mut file: Vec<u8>) -> Result<(), Error> {
+    /// let mut response = client.get("https://files.example/large").send_resumed().await?;
+    /// loop {
+    ///     match response.chunk().await {
+    ///         Ok(Some(bytes)) => file.extend_from_slice(&bytes),
+    ///         Ok(None) => return Ok(()),
+    ///         Err(error) => {
+    ///             if let Some(cut) = Interrupted::of(&error) {
+    ///                 eprintln!("{} of {}: {}", cut.at(), cut.length(), cut.why());
+    ///             }
+    ///             return Err(error.into());
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As of `send`; and [`NoRetryMiddleware`] in `Error::Middleware` where no
+    /// [`RetryMiddleware`](super::RetryMiddleware) saw the request: the client has none, or a middleware before it
+    /// answered.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the call: nothing more is sent.
+    fn send_resumed(self) -> SendingResumed;
+}
+
+/// The future of [`SendResumed::send_resumed`].
+pub type SendingResumed = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for reqwest_middleware::RequestBuilder {}
+}
+
+/// No [`RetryMiddleware`](super::RetryMiddleware) saw the request of a download, so that nothing can resume it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NoRetryMiddleware;
+
+impl fmt::Display for NoRetryMiddleware {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("send_resumed needs a client with a RetryMiddleware that sees every request")
+    }
+}
+
+impl std::error::Error for NoRetryMiddleware {}
+
+/// Where the middleware puts what it works with, for who sends the request.
+#[derive(Clone, Default)]
+pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
+
+impl EngineSlot {
+    /// The outermost of several middlewares is the one that repeats the request.
+    #[inline]
+    pub(super) fn fill(extensions: &Extensions, engine: &Arc<Engine>) {
+        if let Some(Self(slot)) = extensions.get::<Self>() {
+            slot.get_or_init(|| Arc::clone(engine));
+        }
+    }
+}
+
+impl SendResumed for RequestBuilder {
+    fn send_resumed(mut self) -> SendingResumed {
+        let extensions = self.extensions().clone();
+        let (client, request) = self.build_split();
+        Box::pin(async move { send(client, request?, extensions).await })
+    }
+}
+
+async fn send(
+    client: ClientWithMiddleware,
+    mut request: Request,
+    mut extensions: Extensions,
+) -> Result<Response> {
+    let options = DownloadOptions::of(request.method(), Some(&extensions));
+    let headers = request.headers_mut();
+    if options.is_some() && !headers.contains_key(ACCEPT_ENCODING) {
+        let _ = headers.try_insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    let copy = options.zip(request.try_clone());
+    let slot = EngineSlot::default();
+    let mut sent = extensions.clone();
+    sent.insert(slot.clone());
+    let response = client.execute_with_extensions(request, &mut sent).await?;
+    let Some(engine) = slot.0.get() else {
+        return Err(Error::middleware(NoRetryMiddleware));
+    };
+    let terms = copy.and_then(|(options, copy)| Some((options.terms(engine, &copy)?, copy)));
+    let Some((terms, request)) = terms else {
+        return Ok(response);
+    };
+    let asked = (&Method::GET, request.headers());
+    let Some(mark) = Mark::of(asked, (response.status(), response.headers())) else {
+        return Ok(response);
+    };
+    // The report is that of the request that the caller has made.
+    extensions.remove::<ReportSlot>();
+    let again = ClientAgain {
+        client,
+        request,
+        extensions,
+    };
+    Ok(resumed(response, |body| {
+        ResumedBody::new(body, mark, Box::new(again), terms)
+    }))
+}
+
+/// The response with another body.
+fn resumed(
+    response: Response,
+    resume: impl FnOnce(Body) -> (ResumedBody<Body>, crate::resume::ResumeProgress),
+) -> Response {
+    let url = response.url().clone();
+    let (head, body) = http::Response::<Body>::from(response).into_parts();
+    let (body, progress) = resume(body);
+    // A builder that was given nothing but a URL does not fail.
+    let with_url = http::Response::builder().url(url).body(());
+    let mut whole = with_url.unwrap_or_default().map(|()| Body::wrap(body));
+    *whole.status_mut() = head.status;
+    *whole.version_mut() = head.version;
+    *whole.headers_mut() = head.headers;
+    // Beside them, not in their place: the URL lives there as well.
+    whole.extensions_mut().extend(head.extensions);
+    whole.extensions_mut().insert(progress);
+    whole.into()
+}
+
+/// Sends a copy of the request through the whole client.
+struct ClientAgain {
+    client: ClientWithMiddleware,
+    request: Request,
+    extensions: Extensions,
+}
+
+impl Again<Body> for ClientAgain {
+    fn again(&mut self, ask: &dyn Fn(&mut HeaderMap) -> bool) -> Option<Sending<Body>> {
+        let mut request = self.request.try_clone()?;
+        if !ask(request.headers_mut()) {
+            return None;
+        }
+        let (client, mut extensions) = (self.client.clone(), self.extensions.clone());
+        Some(Box::pin(async move {
+            let sent = client.execute_with_extensions(request, &mut extensions);
+            Ok(sent.await?.into())
+        }))
+    }
+}

@@ -1,0 +1,207 @@
+//! The body that goes on.
+
+use super::download::{Again, Download, Sending};
+use super::exclusive::Exclusive;
+use super::mark::Mark;
+use super::progress::ResumeProgress;
+use crate::client::DownloadTerms;
+use crate::runtime::Sleep;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A response's body that goes on where it broke; see [`resume`](crate::resume). Its error is a boxed one: an
+/// [`Interrupted`](super::Interrupted), or the error of a body that is not resumed.
+///
+/// `size_hint` is exact, and what is left.
+///
+/// # Cancel safety
+///
+/// It runs no task. Dropping it ends the download at once, also in a wait or while the request for the rest is under
+/// way, and puts the token of a resume back that has not shown yet what it is worth.
+pub struct ResumedBody<B> {
+    state: State<B>,
+    /// None where a break is the end.
+    download: Option<Box<Download<B>>>,
+}
+
+enum State<B> {
+    Reading(B),
+    Waiting(Exclusive<Sleep>),
+    Sending(Exclusive<Sending<B>>),
+    Over,
+}
+
+/// What one look has led to.
+enum Step<B> {
+    Frame(Frame<Bytes>),
+    LookAgain,
+    GoesTo(State<B>),
+}
+
+impl<B> ResumedBody<B> {
+    /// A body as it is.
+    #[cfg(feature = "tower")]
+    pub(crate) fn plain(body: B) -> Self {
+        Self {
+            state: State::Reading(body),
+            download: None,
+        }
+    }
+
+    /// A body whose rest is asked for where it breaks; with how far it has come.
+    pub(crate) fn new(
+        body: B,
+        mark: Mark,
+        again: Box<dyn Again<B>>,
+        terms: DownloadTerms,
+    ) -> (Self, ResumeProgress) {
+        let progress = ResumeProgress::default();
+        let download = Download::new(mark, again, terms, progress.clone());
+        let body = Self {
+            state: State::Reading(body),
+            download: Some(Box::new(download)),
+        };
+        (body, progress)
+    }
+}
+
+impl<B> State<B> {
+    fn waiting(wait: Sleep) -> Self {
+        Self::Waiting(Exclusive::new(wait))
+    }
+}
+
+impl<B> Body for ResumedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Self { state, download } = &mut *self;
+        loop {
+            let Some(resumed) = download else {
+                return match state {
+                    State::Reading(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+                    _ => Poll::Ready(None),
+                };
+            };
+            let step = match state {
+                State::Over => return Poll::Ready(None),
+                State::Reading(body) => ready!(resumed.poll_read(body, cx)),
+                State::Waiting(wait) => {
+                    ready!(wait.get().as_mut().poll(cx));
+                    resumed.send().map(State::sending).map(Step::GoesTo)
+                }
+                State::Sending(sending) => {
+                    let answer = ready!(sending.get().as_mut().poll(cx));
+                    let body = resumed.answered(answer);
+                    body.map(|body| Step::GoesTo(body.map_or(State::Over, State::Reading)))
+                }
+            };
+            match step {
+                Ok(Step::LookAgain) => {}
+                Ok(Step::GoesTo(next)) => *state = next,
+                Ok(Step::Frame(frame)) => {
+                    if !resumed.can_resume() {
+                        *download = None;
+                    }
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Err(error) => {
+                    *state = State::Over;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let is_whole = || self.download.as_ref().is_none_or(|d| d.is_whole());
+        match &self.state {
+            State::Over => true,
+            State::Reading(body) => body.is_end_stream() && is_whole(),
+            State::Waiting(_) | State::Sending(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match (&self.state, &self.download) {
+            (State::Over, _) => SizeHint::with_exact(0),
+            (_, Some(download)) => SizeHint::with_exact(download.left()),
+            (State::Reading(body), None) => body.size_hint(),
+            (State::Waiting(_) | State::Sending(_), None) => SizeHint::default(),
+        }
+    }
+}
+
+impl<B> State<B> {
+    fn sending(sending: Sending<B>) -> Self {
+        Self::Sending(Exclusive::new(sending))
+    }
+}
+
+impl<B> Download<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
+        let frame = match Pin::new(body).poll_frame(cx) {
+            Poll::Ready(frame) => frame,
+            // Whatever the connection still does is nobody's concern.
+            Poll::Pending if self.is_whole() => None,
+            Poll::Pending => {
+                ready!(self.poll_idle(cx));
+                let wait = self.stalled();
+                return Poll::Ready(wait.map(State::waiting).map(Step::GoesTo));
+            }
+        };
+        self.heard();
+        Poll::Ready(self.read(frame))
+    }
+
+    fn read(&mut self, frame: Option<Result<Frame<Bytes>, B::Error>>) -> Result<Step<B>, BoxError> {
+        let wait = match frame {
+            Some(Ok(frame)) => return self.read_frame(frame),
+            None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(State::Over)),
+            None => self.ended(),
+            Some(Err(error)) => self.failed(error.into()),
+        };
+        wait.map(State::waiting).map(Step::GoesTo)
+    }
+
+    fn read_frame(&mut self, frame: Frame<Bytes>) -> Result<Step<B>, BoxError> {
+        match frame.into_data() {
+            Ok(data) => {
+                let data = self.take(data)?;
+                Ok(match data.is_empty() {
+                    true => Step::LookAgain,
+                    false => Step::Frame(Frame::data(data)),
+                })
+            }
+            // Trailers before the end are those of a body that has broken.
+            Err(frame) if self.is_whole() => Ok(Step::Frame(frame)),
+            Err(_) => Ok(Step::LookAgain),
+        }
+    }
+}
+
+impl<B> fmt::Debug for ResumedBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResumedBody")
+            .field("is_resumed", &self.download.is_some())
+            .finish_non_exhaustive()
+    }
+}

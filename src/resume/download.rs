@@ -1,0 +1,241 @@
+//! One download: what of it was handed out, and what follows from each break.
+
+use super::exclusive::Exclusive;
+use super::idle_timer::IdleTimer;
+use super::interrupted::Interrupted;
+use super::mark::{Check, Mark};
+use super::overlap::Overlap;
+use super::progress::ResumeProgress;
+use crate::budget::PaidRetry;
+use crate::client::DownloadTerms;
+use crate::client::error_chain::walk;
+use crate::policy::{ErrorKind, Outcome, ResumeFailure, RetrySession, StopReason};
+use crate::runtime::Sleep;
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The request for the rest, on its way.
+pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
+
+/// Sends a request once more, with the headers that a function makes of its own.
+pub(crate) trait Again<B>: Send {
+    /// None where the request cannot be sent as the function wants it.
+    fn again(&mut self, ask: &dyn Fn(&mut HeaderMap) -> bool) -> Option<Sending<B>>;
+}
+
+/// A download, as far as it does not depend on who reads it.
+pub(super) struct Download<B> {
+    mark: Mark,
+    again: Exclusive<Box<dyn Again<B>>>,
+    terms: DownloadTerms,
+    idle: IdleTimer,
+    overlap: Overlap,
+    progress: ResumeProgress,
+    got: u64,
+    last_break: Option<Break>,
+    /// A resume that still has to show what it is worth.
+    paid: Option<PaidRetry>,
+}
+
+/// The last break, and all breaks before it without a byte between them.
+struct Break {
+    session: RetrySession,
+    at: u64,
+    kind: ErrorKind,
+}
+
+/// A resume that has brought so much, or the end, repeats nothing and costs nothing.
+const WORTH_IT: u64 = 64 * 1024;
+
+impl<B> Download<B> {
+    pub(super) fn new(
+        mark: Mark,
+        again: Box<dyn Again<B>>,
+        terms: DownloadTerms,
+        progress: ResumeProgress,
+    ) -> Self {
+        Self {
+            mark,
+            again: Exclusive::new(again),
+            idle: IdleTimer::new(terms.idle_timeout()),
+            terms,
+            overlap: Overlap::default(),
+            progress,
+            got: 0,
+            last_break: None,
+            paid: None,
+        }
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.mark.length().saturating_sub(self.got)
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.left() == 0
+    }
+
+    /// Whether a break from here on can be mended.
+    pub(super) fn can_resume(&self) -> bool {
+        self.got == 0 || self.mark.is_proven()
+    }
+
+    /// Ready once the reader has waited too long.
+    pub(super) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.idle.poll(&*self.terms.engine.runtime, cx)
+    }
+
+    pub(super) fn heard(&mut self) {
+        self.idle.heard();
+    }
+
+    /// What of this data is new.
+    pub(super) fn take(&mut self, data: Bytes) -> Result<Bytes, BoxError> {
+        let Some((data, again)) = self.overlap.strip(data) else {
+            return Err(self.fails(ResumeFailure::WrongOverlap, None));
+        };
+        self.progress.came_again(again);
+        let new = u64::try_from(data.len()).unwrap_or(u64::MAX);
+        if new > self.left() {
+            return Err(self.fails(ResumeFailure::TooLong, None));
+        }
+        self.got = self.got.saturating_add(new);
+        self.progress.set_received(self.got);
+        if self.mark.is_proven() {
+            self.overlap.keep(&data);
+        }
+        let resumed_at = self.last_break.as_ref().map_or(0, |last| last.at);
+        if self.got.saturating_sub(resumed_at) >= WORTH_IT || self.is_whole() {
+            self.paid = None;
+        }
+        Ok(data)
+    }
+
+    /// What follows where the body ended early.
+    pub(super) fn ended(&mut self) -> Result<Sleep, BoxError> {
+        let cut = Outcome::error(ErrorKind::Incomplete);
+        self.broke(cut, None)
+    }
+
+    /// What follows where the body stalled.
+    pub(super) fn stalled(&mut self) -> Result<Sleep, BoxError> {
+        let stall = Outcome::error(ErrorKind::Timeout);
+        self.broke(stall, None)
+    }
+
+    /// What follows where the body failed.
+    pub(super) fn failed(&mut self, error: BoxError) -> Result<Sleep, BoxError> {
+        let outcome = walk(self.terms.policy(), &*error);
+        self.broke(outcome, Some(error))
+    }
+
+    /// A paid wait before the next request, or the end.
+    fn broke(
+        &mut self,
+        outcome: Outcome<'static>,
+        error: Option<BoxError>,
+    ) -> Result<Sleep, BoxError> {
+        self.spend();
+        let kind = outcome.error_kind().unwrap_or(ErrorKind::Other);
+        match &mut self.last_break {
+            Some(last) if last.at == self.got => last.kind = kind,
+            last => {
+                *last = Some(Break {
+                    session: self.terms.session(),
+                    at: self.got,
+                    kind,
+                });
+            }
+        }
+        match self.pay(outcome) {
+            Err(why) => Err(self.fails(ResumeFailure::Stopped(why), error)),
+            Ok(paid) => {
+                let place = (self.got, self.mark.length());
+                self.terms.recorder.resuming(place, kind, &paid, self.now());
+                let wait = self.terms.engine.runtime.sleep(paid.delay());
+                self.paid = Some(paid);
+                Ok(wait)
+            }
+        }
+    }
+
+    fn pay(&mut self, outcome: Outcome<'static>) -> Result<PaidRetry, StopReason> {
+        let Some(Break { session, .. }) = &mut self.last_break else {
+            return Err(StopReason::NotRetryable);
+        };
+        let paid = self.terms.pay(session, outcome.after_an_answer())?;
+        session.apply(&paid);
+        Ok(paid)
+    }
+
+    /// Asks for the rest.
+    pub(super) fn send(&mut self) -> Result<Sending<B>, BoxError> {
+        let Self {
+            mark, got, again, ..
+        } = self;
+        let sending = again.get().again(&|headers| mark.ask(*got, headers));
+        match sending {
+            Some(sending) => {
+                self.progress.resumed();
+                Ok(sending)
+            }
+            None => Err(self.fails(ResumeFailure::HeadFailed, None)),
+        }
+    }
+
+    /// The body that goes on, if the answer has one to go on with.
+    pub(super) fn answered(
+        &mut self,
+        answer: Result<Response<B>, BoxError>,
+    ) -> Result<Option<B>, BoxError> {
+        let (head, body) = match answer {
+            Ok(answer) => answer.into_parts(),
+            Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
+        };
+        self.heard();
+        let skip = match self.mark.check(self.got, head.status, &head.headers) {
+            Check::Go { skip } => skip,
+            Check::Done => return Ok(None),
+            Check::No(why) => {
+                let failed = self.interrupted(why);
+                return Err(failed.answered(head.status).into());
+            }
+        };
+        self.overlap.comes_again(skip);
+        if let Some(last) = &self.last_break {
+            let recorder = &self.terms.recorder;
+            recorder.resumed(self.got, last.kind, self.now());
+        }
+        Ok(Some(body))
+    }
+
+    fn now(&self) -> std::time::Duration {
+        self.terms.engine.runtime.now()
+    }
+
+    fn fails(&mut self, why: ResumeFailure, source: Option<BoxError>) -> BoxError {
+        self.interrupted(why).by(source).into()
+    }
+
+    fn interrupted(&mut self, why: ResumeFailure) -> Interrupted {
+        self.spend();
+        let kind = self.last_break.as_ref().map(|last| last.kind);
+        self.terms
+            .recorder
+            .interrupted(self.got, kind, why, self.now());
+        Interrupted::new((self.got, self.mark.length()), why)
+    }
+
+    /// The resume before was not worth it.
+    fn spend(&mut self) {
+        if let Some(paid) = self.paid.take() {
+            paid.commit();
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What is only used by who owns it alone, so that it may be shared between threads whatever it is.
+
+use std::sync::{Mutex, PoisonError};
+
+/// A value that only `&mut` reaches: `Sync` where the value is `Send`. Its lock is never taken.
+pub(super) struct Exclusive<T>(Mutex<T>);
+
+impl<T> Exclusive<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub(super) fn get(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,89 @@
+//! What a head says of the bytes that follow it, read strictly: what is said twice or unclearly is not said.
+
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, LAST_MODIFIED,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::time::{Duration, SystemTime};
+
+/// `bytes first-last/total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ContentRange {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) total: u64,
+}
+
+/// How old a change must be at the time of the answer: one that came later may have kept the date.
+///
+/// RFC 9110 section 8.8.2.2 asks for one second and clocks that can be trusted.
+const OLD_ENOUGH: Duration = Duration::from_secs(60);
+
+/// The value of a header that stands there once.
+pub(super) fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?;
+    all.next().is_none().then_some(first)
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    one(headers, name)?.to_str().ok().map(str::trim)
+}
+
+/// A number of digits alone.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
+    number(text(headers, &CONTENT_LENGTH)?)
+}
+
+/// Whether the bytes are those of the file itself.
+pub(super) fn is_unencoded(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Whether the body holds several ranges, each with a head of its own.
+pub(super) fn is_multipart(headers: &HeaderMap) -> bool {
+    const SEVERAL: &[u8] = b"multipart/byteranges";
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    types.any(|kind| {
+        let start = kind.as_bytes().trim_ascii_start().get(..SEVERAL.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(SEVERAL))
+    })
+}
+
+pub(super) fn content_range(headers: &HeaderMap) -> Option<ContentRange> {
+    let (unit, range) = text(headers, &CONTENT_RANGE)?.split_once(' ')?;
+    let (range, total) = range.trim().split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last, total) = (number(first)?, number(last)?, number(total)?);
+    let ordered = first <= last && last < total;
+    let known = unit.eq_ignore_ascii_case("bytes") && ordered;
+    known.then_some(ContentRange { first, last, total })
+}
+
+/// The total that a refusal of a range tells: `bytes */total`.
+pub(super) fn refused_total(headers: &HeaderMap) -> Option<u64> {
+    number(text(headers, &CONTENT_RANGE)?.strip_prefix("bytes */")?)
+}
+
+/// The tag of an answer that changes with each byte of it.
+///
+/// RFC 9110 section 8.8.3: it is quoted, and has no `W/`.
+pub(super) fn strong_tag(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let tag = one(headers, &ETAG)?;
+    let inner = tag.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    (!inner.contains(&b'"')).then_some(tag)
+}
+
+/// The date of the last change, if nobody can have changed it again within the same second.
+pub(super) fn settled_date(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let date =
+        |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };
+    let age = date(&DATE)?.duration_since(date(&LAST_MODIFIED)?).ok()?;
+    one(headers, &LAST_MODIFIED).filter(|_| age >= OLD_ENOUGH)
+}

@@ -1,0 +1,65 @@
+//! How long a body may bring nothing while somebody reads it.
+
+use super::exclusive::Exclusive;
+use crate::runtime::{Runtime, Sleep};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// Measures from the first read that finds nothing. One timer serves many reads: it is only set anew where it ends too
+/// early.
+pub(super) struct IdleTimer {
+    limit: Duration,
+    timer: Option<Exclusive<Sleep>>,
+    /// Since when the reader waits.
+    since: Option<Duration>,
+    /// The limit has passed, and the body gets time for a last word.
+    is_last_look: bool,
+}
+
+/// A program that was busy elsewhere may have what it waits for in a socket that nobody has looked at; a timer ends only
+/// after sockets were looked at.
+const LAST_LOOK: Duration = Duration::from_millis(1);
+
+impl IdleTimer {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            timer: None,
+            since: None,
+            is_last_look: false,
+        }
+    }
+
+    /// The body has said something.
+    pub(super) fn heard(&mut self) {
+        self.since = None;
+        self.is_last_look = false;
+    }
+
+    /// Ready once the body has said nothing for too long.
+    pub(super) fn poll(&mut self, runtime: &dyn Runtime, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let since = *self.since.get_or_insert_with(|| runtime.now());
+            let limit = self.limit;
+            let timer = self
+                .timer
+                .get_or_insert_with(|| Exclusive::new(runtime.sleep(limit)));
+            ready!(timer.get().as_mut().poll(cx));
+            self.timer = None;
+            let end = since.saturating_add(limit);
+            let left = end.saturating_sub(runtime.now());
+            let more = match (left.is_zero(), self.is_last_look) {
+                (false, _) => left,
+                (true, false) => {
+                    self.is_last_look = true;
+                    LAST_LOOK
+                }
+                (true, true) => {
+                    self.heard();
+                    return Poll::Ready(());
+                }
+            };
+            self.timer = Some(Exclusive::new(runtime.sleep(more)));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The error of a download that broke for good.
+
+use crate::policy::ResumeFailure;
+use http::StatusCode;
+use std::error::Error;
+use std::fmt;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A download that broke and is not resumed. What was read before it is whole and right.
+///
+/// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value.
+#[derive(Debug)]
+pub struct Interrupted {
+    at: u64,
+    length: u64,
+    why: ResumeFailure,
+    status: Option<StatusCode>,
+    source: Option<BoxError>,
+}
+
+impl Interrupted {
+    pub(super) fn new((at, length): (u64, u64), why: ResumeFailure) -> Self {
+        Self {
+            at,
+            length,
+            why,
+            status: None,
+            source: None,
+        }
+    }
+
+    pub(super) fn by(self, source: Option<BoxError>) -> Self {
+        Self { source, ..self }
+    }
+
+    pub(super) fn answered(self, status: StatusCode) -> Self {
+        let status = Some(status);
+        Self { status, ..self }
+    }
+
+    /// Finds it in an error or in what the error comes from.
+    ///
+    /// ```
+    /// use http_retry::resume::Interrupted;
+    /// # let error = std::io::Error::other("no download");
+    ///
+    /// match Interrupted::of(&error) {
+    ///     Some(cut) => eprintln!("{} of {}: {}", cut.at(), cut.length(), cut.why()),
+    ///     None => eprintln!("{error}"),
+    /// }
+    /// ```
+    #[must_use]
+    pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
+        let mut links = std::iter::successors(Some(error), |&error| error.source());
+        links.find_map(|link| link.downcast_ref())
+    }
+
+    /// How many bytes of the body were read.
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// How many bytes the body was to have.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Why the rest does not come.
+    #[must_use]
+    pub fn why(&self) -> ResumeFailure {
+        self.why
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, length, .. } = self;
+        write!(f, "the download broke at byte {at} of {length} and ")?;
+        match self.status {
+            Some(status) => write!(
+                f,
+                "its rest was answered with {}: {}",
+                status.as_u16(),
+                self.why
+            ),
+            None => write!(f, "is not resumed: {}", self.why),
+        }
+    }
+}
+
+impl Error for Interrupted {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source: &(dyn Error + 'static) = self.source.as_deref()?;
+        Some(source)
+    }
+}

@@ -1,0 +1,242 @@
+//! What the first answer promised, against which every later one is held. It asks nobody, and changes nothing.
+//!
+//! # Source
+//!
+//! RFC 9110 sections 8.8 (validators), 13.1.5 (`If-Range`) and 14 (ranges).
+
+use super::head::{
+    ContentRange, content_range, is_multipart, is_unencoded, length, one, refused_total,
+    settled_date, strong_tag,
+};
+use crate::policy::ResumeFailure;
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
+    LAST_MODIFIED, RANGE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+
+/// So many of the bytes already handed out are asked for again and compared.
+pub(super) const OVERLAP: u64 = 1024;
+
+/// The bytes that a download is of, and what proves that later ones belong to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    range: ContentRange,
+    proof: Proof,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Proof {
+    /// A strong tag.
+    Tag(HeaderValue),
+    /// The date of a change that is long past.
+    Date(HeaderValue),
+    /// None: only a download of which nothing was handed out can begin again, with an answer like the first.
+    Nothing(Box<Head>),
+}
+
+/// What the caller knows of the first answer beyond its length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+/// What an answer to the request for the rest is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Read on, without so many bytes, the last of which were handed out before.
+    Go {
+        skip: u64,
+    },
+    /// Nothing is left to read.
+    Done,
+    No(ResumeFailure),
+}
+
+/// The headers that must be the same where nothing else is compared.
+const TOLD: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
+
+impl Mark {
+    /// The mark of a request and the head of its answer; none where the body is not to be resumed.
+    pub(crate) fn of(
+        (method, asked): (&Method, &HeaderMap),
+        (status, told): (StatusCode, &HeaderMap),
+    ) -> Option<Self> {
+        let asked = asked_range(asked)?;
+        let length = length(told).filter(|length| *length > 0)?;
+        if method != Method::GET || !is_unencoded(told) || is_multipart(told) {
+            return None;
+        }
+        let range = match status {
+            StatusCode::OK => ContentRange {
+                first: 0,
+                last: length.saturating_sub(1),
+                total: length,
+            },
+            StatusCode::PARTIAL_CONTENT if asked == Asked::Range => content_range(told)?,
+            _ => return None,
+        };
+        let proof = Proof::of(status, told);
+        let mark = Self { range, proof };
+        (mark.length() == length).then_some(mark)
+    }
+
+    /// How many bytes the body has.
+    pub(crate) fn length(&self) -> u64 {
+        let before_last = self.range.last.saturating_sub(self.range.first);
+        before_last.saturating_add(1)
+    }
+
+    /// Whether the body can go on once bytes of it were handed out.
+    pub(crate) fn is_proven(&self) -> bool {
+        !matches!(self.proof, Proof::Nothing(_))
+    }
+
+    /// Makes a request's headers those that ask for the rest; false where they have no room for it.
+    #[must_use]
+    pub(crate) fn ask(&self, got: u64, headers: &mut HeaderMap) -> bool {
+        for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE] {
+            headers.remove(name);
+        }
+        let mut put = |name, value| headers.try_insert(name, value).is_ok();
+        let plain = put(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let (Proof::Tag(proof) | Proof::Date(proof)) = &self.proof else {
+            return plain;
+        };
+        let range = format!("bytes={}-{}", self.asked_from(got), self.range.last);
+        let range = HeaderValue::try_from(range).is_ok_and(|range| put(RANGE, range));
+        plain && range && put(IF_RANGE, proof.clone())
+    }
+
+    /// What an answer to that request is worth.
+    pub(crate) fn check(&self, got: u64, status: StatusCode, told: &HeaderMap) -> Check {
+        if let Proof::Nothing(first) = &self.proof {
+            return self.check_anew(first, got, status, told);
+        }
+        match status {
+            StatusCode::PARTIAL_CONTENT => self.check_rest(got, told),
+            StatusCode::OK => self.check_whole(got, told),
+            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(got, told) => Check::Done,
+            StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE => {
+                Check::No(ResumeFailure::Changed)
+            }
+            _ => Check::No(ResumeFailure::HeadFailed),
+        }
+    }
+
+    fn check_rest(&self, got: u64, told: &HeaderMap) -> Check {
+        let rest = ContentRange {
+            first: self.asked_from(got),
+            ..self.range
+        };
+        let length_fits = || {
+            let least = rest.last.saturating_sub(rest.first);
+            let told_length = length(told).and_then(|length| length.checked_sub(1));
+            !told.contains_key(http::header::CONTENT_LENGTH) || told_length == Some(least)
+        };
+        match () {
+            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
+            () if !self.proof.holds(told) => Check::No(ResumeFailure::Changed),
+            () if is_multipart(told) || content_range(told) != Some(rest) || !length_fits() => {
+                Check::No(ResumeFailure::WrongRange)
+            }
+            () => Check::Go { skip: overlap(got) },
+        }
+    }
+
+    /// The whole again: of the same bytes only under the same strong tag, unless none were handed out.
+    fn check_whole(&self, got: u64, told: &HeaderMap) -> Check {
+        let anew = got == 0 && self.range.first == 0 && self.length() == self.range.total;
+        let same = matches!(self.proof, Proof::Tag(_)) || anew;
+        match () {
+            () if !self.proof.holds(told) => Check::No(ResumeFailure::Changed),
+            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
+            () if same && length(told) == Some(self.range.total) => Check::Go {
+                skip: self.range.first.saturating_add(got),
+            },
+            () => Check::No(ResumeFailure::RangeIgnored),
+        }
+    }
+
+    /// The same request again, of which nothing was handed out: its answer must be what the caller knows of the first.
+    fn check_anew(&self, first: &Head, got: u64, status: StatusCode, told: &HeaderMap) -> Check {
+        let same = || {
+            let mut values = TOLD.iter();
+            values.all(|name| told.get_all(name) == first.headers.get_all(name))
+        };
+        match () {
+            () if status != first.status => match status.is_success() {
+                true => Check::No(ResumeFailure::Changed),
+                false => Check::No(ResumeFailure::HeadFailed),
+            },
+            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
+            () if got > 0 || length(told) != Some(self.length()) || !same() => {
+                Check::No(ResumeFailure::Changed)
+            }
+            () => Check::Go { skip: 0 },
+        }
+    }
+
+    fn is_complete(&self, got: u64, told: &HeaderMap) -> bool {
+        got == self.length() && refused_total(told) == Some(self.range.total)
+    }
+
+    fn asked_from(&self, got: u64) -> u64 {
+        let missing = self.range.first.saturating_add(got);
+        missing.saturating_sub(overlap(got))
+    }
+}
+
+impl Proof {
+    fn of(status: StatusCode, told: &HeaderMap) -> Self {
+        // A date counts only where there is no tag at all (RFC 9110 section 13.1.5).
+        let date = || settled_date(told).filter(|_| !told.contains_key(ETAG));
+        if let Some(tag) = strong_tag(told) {
+            return Self::Tag(tag.clone());
+        }
+        if let Some(date) = date() {
+            return Self::Date(date.clone());
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in TOLD.iter().flat_map(|name| {
+            let values = told.get_all(name).iter();
+            values.map(move |value| (name, value))
+        }) {
+            let _ = headers.try_append(name, value.clone());
+        }
+        Self::Nothing(Box::new(Head { status, headers }))
+    }
+
+    fn holds(&self, told: &HeaderMap) -> bool {
+        match self {
+            Self::Tag(tag) => one(told, &ETAG) == Some(tag),
+            Self::Date(date) => !told.contains_key(ETAG) && one(told, &LAST_MODIFIED) == Some(date),
+            Self::Nothing(_) => false,
+        }
+    }
+}
+
+/// How much of what was handed out is asked for again.
+fn overlap(got: u64) -> u64 {
+    got.min(OVERLAP)
+}
+
+/// What a request itself says of ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Whole,
+    Range,
+}
+
+/// None where the request asks for several ranges, or more than once.
+fn asked_range(asked: &HeaderMap) -> Option<Asked> {
+    if !asked.contains_key(RANGE) {
+        return Some(Asked::Whole);
+    }
+    let range = one(asked, &RANGE)?;
+    (!range.as_bytes().contains(&b',')).then_some(Asked::Range)
+}
+
+#[cfg(test)]
+mod tests;

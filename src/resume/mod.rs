@@ -1,0 +1,77 @@
+//! Downloads that go on where they broke.
+//!
+//! A retry layer repeats a request until its answer's head is there. If the *body* breaks later, the caller has half a
+//! file. With this module the caller just goes on reading: the request is sent again for the bytes that are missing, and
+//! the body continues with them.
+//!
+//! On reqwest send the request with `send_resumed` ([`SendResumed`]), on tower put `RetryLayer::resume_downloads` in the
+//! place of the layer ([`ResumeLayer`]). Both take the policy, the budget, the gate and the clock of the retry layer.
+//!
+//! # What is resumed
+//!
+//! | the request | a GET that can be copied, for the whole or for one range |
+//! |---|---|
+//! | the answer | 200, or 206 to the request's own range, with one `Content-Length` |
+//! | its coding | none: `Accept-Encoding: identity` is sent, unless the request has a header of its own |
+//! | its version | a strong `ETag`; without any tag, a `Last-Modified` at least 60 s before the `Date` |
+//!
+//! An answer without the last is only asked for again as long as no byte of it was handed out. Any other answer has the
+//! body that it would have without this module; [`ResumeProgress`] in the extensions of a response tells which it is.
+//! Inside another retry layer, and with [`RetryOverride::resume(false)`](crate::RetryOverride::resume), the body is the
+//! plain one too.
+//!
+//! # What happens at a break
+//!
+//! A body is broken if it ends early, fails, or brings no byte for [`Resume::idle_timeout`] while the caller reads. Then
+//! the policy plans a retry and the budget pays for it as for any other: a token, two after a stall. Each new byte
+//! begins a new count, so `max_retries` limits how often it is resumed without progress. The token goes back once 64 KiB
+//! more have come, or the end: what goes on repeats nothing. The time limits of the policy bound the head of each
+//! continuation, not the reading.
+//!
+//! The continuation goes through the whole stack again, so that it is signed anew, and asks with `Range` and `If-Range`
+//! from 1 KiB before the first missing byte. What comes twice is compared and dropped. An answer that does not prove
+//! that it belongs to the first one is an [`Interrupted`] error; its bytes are not handed out.
+//!
+//! A strong `ETag` is the server's word. If it gives two files the same tag, and they differ only outside of the bytes
+//! that are compared, nobody notices.
+//!
+#![cfg_attr(
+    feature = "reqwest",
+    doc = "[`SendResumed`]: crate::reqwest::SendResumed"
+)]
+#![cfg_attr(not(feature = "reqwest"), doc = "[`SendResumed`]: crate#features")]
+#![cfg_attr(feature = "tower", doc = "[`ResumeLayer`]: crate::tower::ResumeLayer")]
+#![cfg_attr(not(feature = "tower"), doc = "[`ResumeLayer`]: crate#features")]
+//!
+//! # Source
+//!
+//! RFC 9110 sections 8.8 (validators), 13.1.5 (`If-Range`) and 14 (ranges).
+
+mod body;
+mod download;
+mod exclusive;
+#[deny(clippy::arithmetic_side_effects, clippy::disallowed_methods)]
+mod head;
+mod idle_timer;
+mod interrupted;
+#[cfg_attr(
+    not(test),
+    deny(clippy::arithmetic_side_effects, clippy::disallowed_methods)
+)]
+mod mark;
+#[cfg_attr(
+    not(test),
+    deny(clippy::arithmetic_side_effects, clippy::disallowed_methods)
+)]
+mod overlap;
+mod progress;
+mod settings;
+
+pub use crate::policy::ResumeFailure;
+pub use body::ResumedBody;
+pub use interrupted::Interrupted;
+pub use progress::ResumeProgress;
+pub use settings::Resume;
+
+pub(crate) use download::{Again, Sending};
+pub(crate) use mark::Mark;

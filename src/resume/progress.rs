@@ -1,0 +1,67 @@
+//! How far a download has come, for those who do not read it themselves.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How far a download has come; in the extensions of each response whose body is resumed. Clones show the same download.
+///
+/// ```
+/// # #[cfg(feature = "reqwest")]
+/// fn resumes(response: &reqwest::Response) -> u32 {
+///     use http_retry::resume::ResumeProgress;
+///     let progress = response.extensions().get::<ResumeProgress>();
+///     progress.map_or(0, ResumeProgress::resumes)
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct ResumeProgress(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    resumes: AtomicU32,
+    received: AtomicU64,
+    read_twice: AtomicU64,
+}
+
+impl ResumeProgress {
+    /// How often the request was sent again for the rest of the body.
+    #[must_use]
+    pub fn resumes(&self) -> u32 {
+        self.0.resumes.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the caller has read.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.0.received.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes came a second time, to be compared and dropped.
+    #[must_use]
+    pub fn read_twice(&self) -> u64 {
+        self.0.read_twice.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn resumed(&self) {
+        self.0.resumes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_received(&self, bytes: u64) {
+        self.0.received.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn came_again(&self, bytes: u64) {
+        self.0.read_twice.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for ResumeProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResumeProgress")
+            .field("resumes", &self.resumes())
+            .field("received", &self.received())
+            .field("read_twice", &self.read_twice())
+            .finish()
+    }
+}
