@@ -153,7 +153,7 @@ impl Runner {
     /// So an operation may read an answer's body: a body that is cut, reset or late counts as the same failure before
     /// the head, with the reach [`Reach::Answered`](crate::Reach::Answered). An error of reqwest's `error_for_status` is
     /// judged by its status; its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O errors and of a
-    /// `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| None)`.
+    /// `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| ())`.
     ///
     /// # Errors
     ///

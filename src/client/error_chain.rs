@@ -79,8 +79,8 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
     let mut walk = Walk::default();
     for link in links(error) {
         walk.take(link);
-        if let Some((class, reach)) = policy.judge(link) {
-            return walk.placed(Outcome::error(ErrorKind::Other).with(class, reach));
+        if let Some(verdict) = policy.judge(link) {
+            return walk.placed(Outcome::error(ErrorKind::Other).judged(verdict));
         }
     }
     let found = walk.found.unwrap_or_else(|| walk.unread());

@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::{ConfigErrors, Document, RetryConfig};
 use crate::budget::RetryBudget;
-use crate::policy::{ByFunction, Class, Classify, Outcome, OwnError, Reach, Verdict};
+use crate::policy::{ByFunction, Classify, IntoVerdict, Outcome, OwnError, Verdict};
 use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
 use std::error::Error;
@@ -106,7 +106,7 @@ impl RetryConfigBuilder {
     pub fn classify_error<E, V>(mut self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where
         E: Error + 'static,
-        V: Into<Option<(Class, Reach)>>,
+        V: IntoVerdict,
     {
         self.names.errors.push(OwnError::new(judge));
         self
@@ -121,7 +121,7 @@ impl RetryConfigBuilder {
     ) -> Self
     where
         E: Error + 'static,
-        V: Into<Option<(Class, Reach)>>,
+        V: IntoVerdict,
     {
         let own = OwnError::new(judge);
         self.names.error_types.insert(name.into(), own);

@@ -3,7 +3,7 @@
 mod rules;
 
 use super::verdict::{ByFunction, Classify, Verdict};
-use super::{Backoff, Class, Methods, Outcome, OwnError, Reach, RetryPolicy, Settings};
+use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Settings};
 use crate::error::ConfigError;
 use std::error::Error;
 use std::sync::Arc;
@@ -145,8 +145,9 @@ impl RetryPolicyBuilder {
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
     /// The function must not panic.
     ///
-    /// `None` leaves the verdict to the rest of the chain. Unless errors are boxed, the source chain of a service's own
-    /// error type is read only if you name the type here, at least by `|_: &MyError| None`.
+    /// It returns class and reach, a [`Verdict`](crate::policy::Verdict) that may also say when to come back, or an
+    /// `Option` of one of these; nothing leaves the verdict to the rest of the chain. Unless errors are boxed, the source
+    /// chain of a service's own error type is read only if you name the type here, at least by `|_: &MyError| ()`.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
@@ -160,7 +161,7 @@ impl RetryPolicyBuilder {
     pub fn classify_error<E, V>(self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where
         E: Error + 'static,
-        V: Into<Option<(Class, Reach)>>,
+        V: IntoVerdict,
     {
         self.own_error(OwnError::new(judge))
     }

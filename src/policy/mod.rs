@@ -57,7 +57,7 @@ pub(crate) use session::Server;
 pub use stop_reason::StopReason;
 #[cfg(feature = "serde")]
 pub(crate) use verdict::ByFunction;
-pub use verdict::{Classify, Verdict};
+pub use verdict::{Classify, IntoVerdict, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
@@ -123,7 +123,7 @@ pub enum Methods {
     All,
 }
 
-type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<(Class, Reach)> + Send + Sync>;
+type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Verdict> + Send + Sync>;
 
 #[derive(Clone)]
 struct Settings {
@@ -171,11 +171,11 @@ impl OwnError {
     pub(crate) fn new<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where
         E: Error + 'static,
-        V: Into<Option<(Class, Reach)>>,
+        V: IntoVerdict,
     {
         Self {
             seen: |value| value.downcast_ref::<E>().map(|error| error as _),
-            judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into()),
+            judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into_verdict()),
         }
     }
 }
@@ -352,7 +352,7 @@ impl RetryPolicy {
     }
 
     /// What the policy was taught about an error.
-    pub(crate) fn judge(&self, error: &(dyn Error + 'static)) -> Option<(Class, Reach)> {
+    pub(crate) fn judge(&self, error: &(dyn Error + 'static)) -> Option<Verdict> {
         self.0.own_errors.iter().find_map(|own| (own.judge)(error))
     }
 }

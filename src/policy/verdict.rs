@@ -108,6 +108,39 @@ impl From<(Class, Reach)> for Verdict {
     }
 }
 
+/// What a function says of an error: a [`Verdict`], or class and reach alone, or an `Option` of one of these; `()` leaves
+/// the error to others.
+///
+/// A closure that never says anything returns `()`, since the type of a bare `None` is not known.
+pub trait IntoVerdict {
+    /// The verdict, if there is one.
+    fn into_verdict(self) -> Option<Verdict>;
+}
+
+impl IntoVerdict for Verdict {
+    fn into_verdict(self) -> Option<Verdict> {
+        Some(self)
+    }
+}
+
+impl IntoVerdict for (Class, Reach) {
+    fn into_verdict(self) -> Option<Verdict> {
+        Some(self.into())
+    }
+}
+
+impl<V: Into<Verdict>> IntoVerdict for Option<V> {
+    fn into_verdict(self) -> Option<Verdict> {
+        self.map(Into::into)
+    }
+}
+
+impl IntoVerdict for () {
+    fn into_verdict(self) -> Option<Verdict> {
+        None
+    }
+}
+
 /// Judges outcomes before the standard tables; a policy has at most one.
 ///
 /// It runs once for each attempt, and again only with new evidence: after a rule of the policy has read the answer's

@@ -4,6 +4,7 @@ mod time_limits;
 
 use futures_util::FutureExt;
 use http_retry::config::RetryConfig;
+use http_retry::policy::Verdict;
 use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::run::Runner;
 use http_retry::runtime::Runtime;
@@ -249,6 +250,19 @@ fn the_policy_judges_the_errors_it_was_taught() {
         (report.attempt_count(), report.stop()),
         (2, StopReason::NotRetryable)
     );
+}
+
+#[test]
+fn an_error_that_was_taught_says_when_to_come_back() {
+    let busy = Verdict::new(Class::Throttled, Reach::Refused);
+    let policy = policy().classify_error(move |error: &Failed| match error.0 {
+        1 => Some(busy.asking_for(SECOND * 90)),
+        _ => None,
+    });
+    let runtime = ManualRuntime::new();
+    let runner = Runner::on(runtime.clone(), policy.build().unwrap());
+    assert_eq!(now(runner.run_by_policy(fail_with_number)), Err(Failed(2)));
+    assert!(runtime.sleeps()[0] >= SECOND * 90);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_chain_that_never_ends_is_walked_for_a_while() {
 #[test]
 fn an_own_error_type_can_leave_the_verdict_to_its_chain() {
     let policy = RetryPolicy::builder()
-        .classify_error(|_: &Wrapped| None)
+        .classify_error(|_: &Wrapped| ())
         .build()
         .unwrap();
     let reset = Wrapped(io::Error::from(io::ErrorKind::ConnectionReset).into());

@@ -3,4 +3,5 @@
 mod answers;
 mod keys;
 mod properties;
+mod request;
 mod rows;
