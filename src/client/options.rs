@@ -328,13 +328,29 @@ pub(crate) fn facts(request: &impl HasHead) -> RequestFacts {
     RequestFacts::by_first_values(request.method(), |name| request.value(name))
 }
 
-/// Writes which attempt this is, where the server is to know; a request with too many headers goes without.
+/// Writes which attempt this is, where the server is to know; a request with too many headers goes without. A repeated
+/// request of gRPC says how many were sent before it (gRFC A6, "Exposed retry metadata").
 pub(crate) fn number<Q: Resend>(header: Option<&HeaderName>, request: &mut Q, attempt: Attempt) {
     if let Some(header) = header {
-        let headers = request.headers_mut();
-        headers.remove(header);
-        let _ = headers.try_insert(header, HeaderValue::from(attempt.number()));
+        write(request, header, attempt.number());
     }
+    if attempt.number() > 1 && speaks_grpc(request) {
+        static BEFORE: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+        write(request, &BEFORE, attempt.number().saturating_sub(1));
+    }
+}
+
+fn write<Q: Resend>(request: &mut Q, header: &HeaderName, number: u32) {
+    let headers = request.headers_mut();
+    headers.remove(header);
+    let _ = headers.try_insert(header, HeaderValue::from(number));
+}
+
+fn speaks_grpc(request: &impl HasHead) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    let kind = request.value("content-type");
+    let start = kind.and_then(|kind| kind.get(..GRPC.len()));
+    start.is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
 }
 
 fn head(request: &impl HasHead) -> Box<RequestHead> {

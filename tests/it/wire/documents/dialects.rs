@@ -144,8 +144,8 @@ async fn a_grpc_answer_without_a_body_is_a_failure() {
         Act::Answer(more.fold(answer, |answer, (name, value)| answer.header(name, *value)))
     };
     for stack in STACKS {
-        let pushed = head("14", &[("grpc-retry-pushback-ms", "5000")]);
-        let acts = vec![pushed, head("3", &[])];
+        let pushed = || head("14", &[("grpc-retry-pushback-ms", "5000")]);
+        let acts = vec![pushed(), head("3", &[])];
         let (told, sent) = told(stack, "grpc", "/pkg.Service/Set", acts).await;
         assert_eq!(
             (sent, told.stop()),
@@ -153,7 +153,60 @@ async fn a_grpc_answer_without_a_body_is_a_failure() {
             "{stack:?}"
         );
         assert!(waits(&told)[0] >= Duration::from_secs(5), "{stack:?}");
+
+        let server = FaultServer::start([pushed(), pushed(), head("0", &[])]).await;
+        let request = post(&server.url("/pkg.Service/Set"));
+        let request = with_header(request, "content-type", "application/grpc+proto");
+        let told = kit("grpc").send(stack, request).await;
+        assert_eq!(told.stop(), StopReason::Succeeded, "{stack:?}");
+        assert_eq!(attempts_before(&server), ["", "1", "2"], "{stack:?}");
     }
+}
+
+#[tokio::test]
+async fn a_pushback_below_nothing_stops_a_grpc_call() {
+    for stack in STACKS {
+        for pushback in ["-1", "soon"] {
+            let answer = Answer::new(200).header("content-type", "application/grpc");
+            let answer = answer.header("grpc-status", "14").body("");
+            let answer = answer.header("grpc-retry-pushback-ms", pushback);
+            let acts = vec![Act::Answer(answer)];
+            let (told, sent) = told(stack, "grpc", "/pkg.Service/Set", acts).await;
+            assert_eq!(
+                (sent, told.stop()),
+                (1, StopReason::NotRetryable),
+                "{stack:?} {pushback}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_a_grpc_request_says_how_often_it_was_sent() {
+    for stack in STACKS {
+        let server = FaultServer::start([said(429, &[], &json!({})), said(201, &[], &json!({}))]);
+        let server = server.await;
+        let told = kit("none").send(stack, post(&server.url("/orders"))).await;
+        assert_eq!(told.stop(), StopReason::Succeeded, "{stack:?}");
+        assert_eq!(attempts_before(&server), ["", ""], "{stack:?}");
+    }
+}
+
+fn with_header(mut request: Request<Bytes>, name: &'static str, value: &str) -> Request<Bytes> {
+    let value = value.parse().unwrap();
+    request.headers_mut().insert(name, value);
+    request
+}
+
+/// What each request that a server has seen says of those before it.
+fn attempts_before(server: &FaultServer) -> Vec<String> {
+    let received = server.received();
+    let said = received.iter().map(|request| {
+        let lines = request.head.lines();
+        let mut said = lines.filter_map(|line| line.strip_prefix("grpc-previous-rpc-attempts: "));
+        said.next().unwrap_or_default().to_owned()
+    });
+    said.collect()
 }
 
 /// A gate for the bucket that an answer names: the routes that share it wait together, and no other does.
