@@ -192,31 +192,39 @@ impl Engine {
     }
 
     /// Makes a request that was changed one of its own: it is as idempotent as its new headers say, and gets a key of its
-    /// own where requests get keys.
-    pub(crate) fn renew(&self, session: &mut RetrySession, headers: &mut HeaderMap) {
-        session.goes_on_with(headers);
+    /// own where requests get keys. A key in the service's own header was the first request's.
+    pub(crate) fn renew(
+        &self,
+        policy: &RetryPolicy,
+        session: &mut RetrySession,
+        headers: &mut HeaderMap,
+    ) {
+        if let Some(own) = policy.key_header() {
+            headers.remove(own);
+        }
+        session.goes_on_with(headers, false);
         if self.idempotency_keys && !session.facts().is_idempotent() {
-            self.put_new_key(headers);
-            session.goes_on_with(headers);
+            let keyed = self.put_new_key(policy, headers);
+            session.goes_on_with(headers, keyed);
         }
     }
 
-    /// Gives a request a key of idempotency that no other has. One with too many headers goes without, and is then not
-    /// idempotent by it.
-    pub(crate) fn put_new_key(&self, headers: &mut HeaderMap) {
-        self.put_new_key_as(None, headers);
-    }
-
-    /// The same in a header of the service's own, if it has one.
-    pub(crate) fn put_new_key_as(&self, own: Option<&HeaderName>, headers: &mut HeaderMap) {
+    /// Gives a request a key of idempotency that no other has, in the header of the service's own if it has one; whether
+    /// there was room for it. One without is not idempotent by it.
+    pub(crate) fn put_new_key(&self, policy: &RetryPolicy, headers: &mut HeaderMap) -> bool {
         static USUAL: HeaderName = HeaderName::from_static("idempotency-key");
-        let name = own.unwrap_or(&USUAL);
+        let name = policy.key_header().unwrap_or(&USUAL);
         let key = uuid(self.runtime.key_entropy());
-        // Hexadecimal digits and hyphens are a header's value.
-        if let Ok(key) = HeaderValue::from_str(&key) {
-            headers.remove(name);
-            let _ = headers.try_insert(name, key);
-        }
+        let key = match policy.quotes_keys() {
+            true => format!("\"{key}\""),
+            false => key,
+        };
+        // Hexadecimal digits, hyphens and quotes are a header's value.
+        let Ok(key) = HeaderValue::from_str(&key) else {
+            return false;
+        };
+        headers.remove(name);
+        headers.try_insert(name, key).is_ok()
     }
 }
 

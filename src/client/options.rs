@@ -302,8 +302,7 @@ pub(crate) fn give_key<Q: Resend>(engine: &Engine, route: &Route, request: &mut 
         return;
     }
     if !has_own_key(&route.policy, request) {
-        let own = route.policy.key_header();
-        engine.put_new_key_as(own, request.headers_mut());
+        engine.put_new_key(&route.policy, request.headers_mut());
     }
 }
 

@@ -52,6 +52,10 @@ table! {
     DialectMap("dialect", "A dialect") {
         /// Other dialects, whose rows come after these.
         from: Given<Speaks> = told(speaks());
+        /// The header in which the service takes a key of idempotency, besides Idempotency-Key.
+        key_header: HeaderName = header_name();
+        /// Whether a key of idempotency that the program's layer makes is sent in quotes, as the draft has it. Default false.
+        quoted_keys: bool = truth();
         /// What answers mean. At most 64 rows and 16 places of a JSON body.
         rows: Vec<Row> = rows();
     }

@@ -59,11 +59,17 @@ use std::sync::Arc;
 pub struct Dialect {
     name: Arc<str>,
     source: &'static str,
-    /// The header in which the service takes a key of idempotency, besides the usual ones.
-    key_header: Option<HeaderName>,
+    key: KeyForm,
     own: Vec<Row>,
     /// The rows of the dialects that it is made from, after its own.
     more: Vec<NamedRow>,
+}
+
+/// How a service takes a key of idempotency, as far as that is said.
+#[derive(Debug, Clone, Default)]
+struct KeyForm {
+    header: Option<HeaderName>,
+    quoted: Option<bool>,
 }
 
 /// A row and its name: its table and its place there.
@@ -79,7 +85,7 @@ impl Dialect {
         Self {
             name: name.into(),
             source: "",
-            key_header: None,
+            key: KeyForm::default(),
             own: Vec::new(),
             more: Vec::new(),
         }
@@ -124,7 +130,28 @@ impl Dialect {
     /// The rows of another dialect after all of these: the first that holds speaks.
     pub fn and(mut self, other: Self) -> Self {
         self.more.extend(other.all_rows());
-        self.key_header = self.key_header.or(other.key_header);
+        self.key = KeyForm {
+            header: self.key.header.or(other.key.header),
+            quoted: self.key.quoted.or(other.key.quoted),
+        };
+        self
+    }
+
+    /// The header in which the service takes a key of idempotency, besides the usual ones: a request that has it counts as
+    /// idempotent, and a layer that makes keys writes it. Default `idempotency-key`.
+    pub fn key_header(mut self, name: HeaderName) -> Self {
+        self.key.header = Some(name);
+        self
+    }
+
+    /// Whether a layer that makes keys of idempotency sends them in quotes, as a string of the draft: `"7c8a.."`. A key that
+    /// the caller gave stays as it is. Default no, as most services read the header.
+    ///
+    /// # Source
+    ///
+    /// draft-ietf-httpapi-idempotency-key-header, section 2.1; RFC 9651 section 3.3.3.
+    pub fn quoted_keys(mut self, quoted: bool) -> Self {
+        self.key.quoted = Some(quoted);
         self
     }
 
@@ -190,14 +217,6 @@ impl Dialect {
         Self {
             source,
             ..Self::named(name)
-        }
-    }
-
-    /// The header in which the service takes a key of idempotency.
-    fn key_header(self, name: &'static str) -> Self {
-        Self {
-            key_header: Some(HeaderName::from_static(name)),
-            ..self
         }
     }
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "serde")]
 use super::Row;
 use super::hosts::{host_of, is_at};
-use super::{Dialect, NamedRow};
+use super::{Dialect, KeyForm, NamedRow};
 use crate::error::ConfigError;
 use crate::policy::rules::Seen;
 use crate::policy::{
@@ -35,11 +35,7 @@ struct Table {
     rows: Vec<NamedRow>,
     pointers: Vec<Pointer>,
     judges_successes: bool,
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone have requests")
-    )]
-    key_header: Option<HeaderName>,
+    key: KeyForm,
 }
 
 /// What a table says of an answer, and by which of its rows.
@@ -70,7 +66,7 @@ impl Table {
         Ok(Self {
             name: Arc::clone(dialect.shared_name()),
             judges_successes: rows.iter().any(|named| named.row.of_successes),
-            key_header: dialect.key_header.clone(),
+            key: dialect.key.clone(),
             rows,
             pointers,
         })
@@ -158,7 +154,7 @@ impl Tables {
             name: "rules".into(),
             judges_successes: rows.iter().any(|named| named.row.of_successes),
             pointers: pointers(rows.iter()),
-            key_header: None,
+            key: KeyForm::default(),
             rows,
         };
         Self {
@@ -189,6 +185,14 @@ impl Tables {
             hosts: Some(places),
             inspect_success,
         })
+    }
+
+    /// How the service takes keys; the name of a host is no word on that.
+    fn key(&self) -> Option<&KeyForm> {
+        match self.hosts {
+            None => Some(&self.tables.first()?.key),
+            Some(_) => None,
+        }
     }
 
     fn table(&self, outcome: &Outcome<'_>) -> Option<(u16, &Table)> {
@@ -244,13 +248,12 @@ impl Meanings for Tables {
         Some(Arc::clone(&table.rows.get(usize::from(id.row))?.name))
     }
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     fn key_header(&self) -> Option<&HeaderName> {
-        match self.hosts {
-            None => self.tables.first()?.key_header.as_ref(),
-            // The name of a host is no word on what it takes.
-            Some(_) => None,
-        }
+        self.key()?.header.as_ref()
+    }
+
+    fn quotes_keys(&self) -> bool {
+        self.key().and_then(|key| key.quoted).unwrap_or_default()
     }
 
     fn lines(&self) -> Vec<String> {

@@ -3,7 +3,6 @@
 use super::outcome::Outcome;
 use super::verdict::Verdict;
 use crate::error_body::Pointer;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 use http::HeaderName;
 use std::sync::Arc;
 
@@ -22,8 +21,10 @@ pub(crate) trait Meanings: Send + Sync {
     fn name_of(&self, row: RowId) -> Option<Arc<str>>;
 
     /// The header in which the service takes a key of idempotency, besides the usual ones.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     fn key_header(&self) -> Option<&HeaderName>;
+
+    /// Whether keys that a layer makes go out in quotes.
+    fn quotes_keys(&self) -> bool;
 
     /// The tables in words, one line each.
     fn lines(&self) -> Vec<String>;

@@ -80,7 +80,6 @@ pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
 
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 use http::HeaderName;
 use std::any::Any;
 use std::borrow::Cow;
@@ -255,9 +254,14 @@ impl RetryPolicy {
     }
 
     /// The header in which the service takes a key of idempotency, besides the usual ones.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn key_header(&self) -> Option<&HeaderName> {
         self.0.meanings.as_ref()?.key_header()
+    }
+
+    /// Whether keys of idempotency that a layer makes go out in quotes.
+    pub(crate) fn quotes_keys(&self) -> bool {
+        let meanings = self.0.meanings.as_ref();
+        meanings.is_some_and(|meanings| meanings.quotes_keys())
     }
 
     /// The places of a JSON body that a table looks at.

@@ -55,7 +55,6 @@ impl RequestFacts {
     }
 
     /// The same facts of a request that may carry a key of the service's own.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn keyed(self, keyed: bool) -> Self {
         let idempotent = self.idempotent || keyed;
         Self { idempotent, ..self }

@@ -264,9 +264,9 @@ impl RetrySession {
     }
 
     /// The request goes on with these headers, which may hold another key of idempotency than before, or none.
-    pub(crate) fn goes_on_with(&mut self, headers: &HeaderMap) {
+    pub(crate) fn goes_on_with(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
-            let facts = RequestFacts::of(method, headers);
+            let facts = RequestFacts::of(method, headers).keyed(keyed);
             self.facts = facts.replayable(self.facts.is_replayable());
         }
     }

@@ -227,7 +227,8 @@ impl Progress {
         let mut cut = None;
         let changed = T::Request::rewrite(saved, &mut |headers, body| {
             let other = rewrite(headers, body)?;
-            self.engine.renew(&mut self.session, headers);
+            self.engine
+                .renew(&self.route.policy, &mut self.session, headers);
             cut = Some(other.cut);
             Some(other.body)
         });

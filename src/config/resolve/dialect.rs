@@ -112,6 +112,14 @@ impl Resolver<'_> {
     fn own(&self, name: &str, map: &DialectMap, trail: &mut Vec<Arc<str>>) -> Dialect {
         let rows = map.rows.iter().flatten().cloned();
         let own = rows.fold(Dialect::named(name), Dialect::row);
+        let own = match &map.key_header {
+            Some(header) => own.key_header(header.clone()),
+            None => own,
+        };
+        let own = match map.quoted_keys {
+            Some(quoted) => own.quoted_keys(quoted),
+            None => own,
+        };
         let from = map.from.as_ref().and_then(|given| match &given.value {
             Speaks::These(names) => self.joined(given, names, trail),
             Speaks::Nobody | Speaks::ByHost => None,

@@ -2,6 +2,7 @@
 
 use crate::dialect::{Dialect, Meaning, Row};
 use crate::policy::rules::Value;
+use http::HeaderName;
 
 pub(super) fn stripe() -> Dialect {
     Dialect::built_in(
@@ -45,7 +46,7 @@ pub(super) fn paypal() -> Dialect {
         "paypal",
         "developer.paypal.com, idempotency and error messages",
     )
-    .key_header("paypal-request-id")
+    .key_header(HeaderName::from_static("paypal-request-id"))
     .rows([
         Row::when()
             .status([409, 422])
@@ -60,7 +61,7 @@ pub(super) fn paypal() -> Dialect {
 
 pub(super) fn chargebee() -> Dialect {
     Dialect::built_in("chargebee", "apidocs.chargebee.com, idempotent requests")
-        .key_header("chargebee-idempotency-key")
+        .key_header(HeaderName::from_static("chargebee-idempotency-key"))
         .rows([Row::when()
             .status(500..=599)
             .head("chargebee-idempotency-replayed", "true")

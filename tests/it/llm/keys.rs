@@ -2,7 +2,8 @@
 
 use super::post;
 use futures_util::FutureExt;
-use http::{Extensions, HeaderMap, HeaderValue, Request};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Request};
+use http_retry::dialect::Dialect;
 use http_retry::llm::{Keep, Truncation};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
@@ -109,6 +110,36 @@ fn a_cut_request_gets_a_key_of_its_own_where_requests_get_keys() {
             assert_eq!(keys.len(), 3, "{keys:?}");
             assert!(keys.iter().all(Option::is_some), "{keys:?}");
             assert!(keys[0] != keys[1] && keys[1] == keys[2], "{keys:?}");
+        }
+    }
+}
+
+#[test]
+fn a_key_in_a_header_of_the_service_stands_for_one_body_too() {
+    let own = || HeaderName::from_static("x-order-key");
+    let builder = policy().to_builder();
+    let policy = builder.dialect(Dialect::named("own").key_header(own()));
+    let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+    for (layer, made) in [(layer.clone(), false), (layer.idempotency_keys(), true)] {
+        let (keys, api) = (Keys::default(), api());
+        let seen = keys.clone();
+        let client = service_fn(move |request: Request<String>| {
+            let key = request.headers().get(own());
+            let key = key.map(|key| key.to_str().unwrap().to_owned());
+            seen.0.lock().unwrap().push(key);
+            assert!(!request.headers().contains_key("idempotency-key"));
+            api.clone().oneshot(request)
+        });
+        let (mut request, _) = post(PROMPT.to_owned());
+        let mine = HeaderValue::from_static("mine");
+        request.headers_mut().insert(own(), mine);
+        let ended = layer.layer(client).oneshot(request).now_or_never();
+        ended.unwrap().unwrap();
+        let keys = keys.0.lock().unwrap().clone();
+        assert_eq!(keys[0].as_deref(), Some("mine"));
+        match made {
+            true => assert!(keys.len() == 3 && keys[1] != keys[0] && keys[1] == keys[2]),
+            false => assert_eq!(keys[1..], [None]),
         }
     }
 }
