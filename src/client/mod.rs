@@ -8,6 +8,8 @@ mod download;
 pub(crate) mod error_chain;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod first_attempt;
+#[cfg(feature = "tower")]
+mod kept_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod measure;
 #[cfg(feature = "tower")]
@@ -35,6 +37,8 @@ pub use self::{
     retry_body::RetryBody,
 };
 
+#[cfg(feature = "tower")]
+pub(crate) use self::kept_response::KeptResponse;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use download::{DownloadOptions, DownloadTerms};
 #[cfg(feature = "tower")]

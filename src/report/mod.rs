@@ -23,6 +23,8 @@ pub(crate) use download::DownloadRecorder;
 pub(crate) use recorder::{ReportRecorder, Subject};
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
+#[cfg(feature = "tower")]
+pub(crate) use span::warn_of_kept_type;
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure, TextCut};
 use http::Method;

@@ -110,6 +110,17 @@ mod on {
             "will resume the download"
         );
     }
+
+    /// The layer returns the inner service's own type of response, and so a part of its policy does nothing.
+    #[cfg(feature = "tower")]
+    pub(crate) fn warn_of_kept_type(lost: &str) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            lost,
+            "a part of the policy does nothing under `keep_response_type`"
+        );
+    }
 }
 
 #[cfg(not(feature = "tracing"))]
@@ -146,6 +157,9 @@ mod on {
         _: std::time::Duration,
     ) {
     }
+
+    #[cfg(feature = "tower")]
+    pub(crate) fn warn_of_kept_type(_: &str) {}
 }
 
 pub(crate) use on::*;

@@ -1,5 +1,6 @@
 //! The layer: settings, and the service that they make.
 
+use super::response::{SameType, Wrapped};
 use super::resume::ResumeLayer;
 use super::service::{Boxed, Retry, Unchanged};
 use super::strategy::{CloneBody, CopyBody, RecordBody};
@@ -37,10 +38,11 @@ use tower_layer::Layer;
 /// # Ok(()) }) }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Unchanged, C = CloneBody> {
+pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped> {
     engine: Arc<Engine>,
     errors: PhantomData<X>,
     copies: C,
+    answers: A,
 }
 
 impl RetryLayer {
@@ -51,6 +53,7 @@ impl RetryLayer {
             engine: Arc::new(Engine::new(policy, Arc::new(TokioRuntime))),
             errors: PhantomData,
             copies: CloneBody,
+            answers: Wrapped,
         }
     }
 }
@@ -65,11 +68,12 @@ impl RetryLayer {
             engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
             errors: PhantomData,
             copies: CloneBody,
+            answers: Wrapped,
         }
     }
 }
 
-impl<X, C> RetryLayer<X, C> {
+impl<X, C, A> RetryLayer<X, C, A> {
     http_engine_settings!();
 
     /// Sets how downloads are resumed; [`resume_downloads`](Self::resume_downloads) switches it on.
@@ -78,6 +82,23 @@ impl<X, C> RetryLayer<X, C> {
         self.with(|engine| engine.idle_timeout = resume.idle_timeout)
     }
 
+    /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
+    /// [`AttemptTimeout`](crate::AttemptTimeout).
+    ///
+    /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
+    /// runs to its end, since no error could be returned.
+    #[must_use]
+    pub fn boxed_errors(self) -> RetryLayer<Boxed, C, A> {
+        RetryLayer {
+            engine: self.engine,
+            errors: PhantomData,
+            copies: self.copies,
+            answers: self.answers,
+        }
+    }
+}
+
+impl<X, C> RetryLayer<X, C> {
     /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
     /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
     /// body's error is a boxed one.
@@ -102,22 +123,44 @@ impl<X, C> RetryLayer<X, C> {
         ResumeLayer::new(self)
     }
 
-    /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
-    /// [`AttemptTimeout`](crate::AttemptTimeout).
+    /// Returns responses with the type that the inner service gives them: for a client whose stack asks for that type
+    /// (alloy on hyper asks for `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
-    /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
-    /// runs to its end, since no error could be returned.
+    /// Such a response cannot give back what was read of it, so the layer never hands out one that it has read:
+    ///
+    /// | a part of the policy | with `keep_response_type` |
+    /// |---|---|
+    /// | status, headers, `Retry-After`, errors, budgets, the gate, reports | as without it |
+    /// | a failed response that is returned | as the server sent it, also with its body, unless a retry was begun |
+    /// | a failed response before a retry (`drain_limit`) | read for its connection's sake and dropped; kept only if it has no body |
+    /// | a rule, a classifier or a dialect that looks into the body | sees no body, and judges by the head |
+    /// | streams that are held back (`HoldStreams`) | come at their head |
+    /// | `respond` | the last response or error comes back |
+    /// | `resume_downloads` | does not compile |
+    ///
+    /// The first call logs a warning if the policy has `respond` or holds streams back, and so does the first response
+    /// whose body would have been read (target `http_retry`, with the feature `tracing`). Responses of reqwest keep
+    /// their type anyway, and lose nothing.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    ///
+    /// // alloy: Http::with_client(HyperClient::with_service(layer.layer(client)), url)
+    /// let layer = RetryLayer::new(RetryPolicy::background()).keep_response_type();
+    /// ```
     #[must_use]
-    pub fn boxed_errors(self) -> RetryLayer<Boxed, C> {
+    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType> {
         RetryLayer {
             engine: self.engine,
-            errors: PhantomData,
+            errors: self.errors,
             copies: self.copies,
+            answers: SameType::default(),
         }
     }
 }
 
-impl<X> RetryLayer<X> {
+impl<X, A> RetryLayer<X, CloneBody, A> {
     /// Copies request bodies by this function: for a body that copies itself, perhaps not every time, and for a type
     /// that is `Clone` but no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
     ///
@@ -152,7 +195,7 @@ impl<X> RetryLayer<X> {
     /// let sent = tower::util::Oneshot::new(service, request);
     /// ```
     #[must_use]
-    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>>
+    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
     where
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
     {
@@ -160,6 +203,7 @@ impl<X> RetryLayer<X> {
             engine: self.engine,
             errors: self.errors,
             copies: CopyBody::new(copy),
+            answers: self.answers,
         }
     }
 
@@ -186,7 +230,7 @@ impl<X> RetryLayer<X> {
     ///     .record_body(|record: ReplayBody<Boxed>| record.boxed_unsync());
     /// ```
     #[must_use]
-    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>>
+    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>, A>
     where
         B: http_body::Body,
         F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
@@ -195,14 +239,16 @@ impl<X> RetryLayer<X> {
             engine: self.engine,
             errors: self.errors,
             copies: RecordBody::new(wrap),
+            answers: self.answers,
         }
     }
 }
 
-impl<S, X, C: Clone> Layer<S> for RetryLayer<X, C> {
-    type Service = Retry<S, X, C>;
+impl<S, X, C: Clone, A: Clone> Layer<S> for RetryLayer<X, C, A> {
+    type Service = Retry<S, X, C, A>;
 
-    fn layer(&self, inner: S) -> Retry<S, X, C> {
-        Retry::new(inner, Arc::clone(&self.engine), self.copies.clone())
+    fn layer(&self, inner: S) -> Retry<S, X, C, A> {
+        let (copies, answers) = (self.copies.clone(), self.answers.clone());
+        Retry::new(inner, Arc::clone(&self.engine), copies, answers)
     }
 }

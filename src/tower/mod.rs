@@ -25,12 +25,15 @@
 )]
 
 mod future;
+mod inner;
 mod layer;
+mod response;
 mod resume;
 mod service;
 mod strategy;
 
 pub use layer::RetryLayer;
+pub use response::{Responses, SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
 pub use service::{Boxed, Errors, Retry, Unchanged};
 pub use strategy::{CloneBody, CopyBody, RecordBody, ReplayStrategy};

@@ -1,11 +1,13 @@
 //! The service, and how the loop sends through it.
 
 use super::future::RetryFuture;
-use super::strategy::{CloneBody, Inner, ReplayStrategy};
+use super::inner::Inner;
+use super::response::{Responses, Wrapped};
+use super::strategy::{CloneBody, ReplayStrategy};
 use crate::client::error_chain::words;
 use crate::client::options::{http_outcome, http_trail, number};
 use crate::client::{Answer, Resend, is_of_reqwest};
-use crate::engine::Engine;
+use crate::engine::{Engine, Routes};
 use crate::error::AttemptTimeout;
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy};
 use crate::policy::{Inspect, Inspected};
@@ -84,20 +86,22 @@ impl<E: Into<BoxError>> Errors<E> for Boxed {
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Unchanged, C = CloneBody> {
+pub struct Retry<S, X = Unchanged, C = CloneBody, A = Wrapped> {
     inner: S,
     engine: Arc<Engine>,
     errors: PhantomData<X>,
     copies: C,
+    answers: A,
 }
 
-impl<S, X, C> Retry<S, X, C> {
-    pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C) -> Self {
+impl<S, X, C, A> Retry<S, X, C, A> {
+    pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, answers: A) -> Self {
         Self {
             inner,
             engine,
             errors: PhantomData,
             copies,
+            answers,
         }
     }
 
@@ -115,14 +119,15 @@ impl<S, X, C> Retry<S, X, C> {
     }
 }
 
-impl<S: Clone, X, C: Clone> Clone for Retry<S, X, C> {
+impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
     fn clone(&self) -> Self {
-        let copies = self.copies.clone();
-        Self::new(self.inner.clone(), Arc::clone(&self.engine), copies)
+        let (copies, answers) = (self.copies.clone(), self.answers.clone());
+        let engine = Arc::clone(&self.engine);
+        Self::new(self.inner.clone(), engine, copies, answers)
     }
 }
 
-impl<S: fmt::Debug, X, C> fmt::Debug for Retry<S, X, C> {
+impl<S: fmt::Debug, X, C, A> fmt::Debug for Retry<S, X, C, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("inner", &self.inner)
@@ -131,27 +136,32 @@ impl<S: fmt::Debug, X, C> fmt::Debug for Retry<S, X, C> {
     }
 }
 
-impl<S, Q, X, C> Service<Q> for Retry<S, X, C>
+impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A>
 where
     C: ReplayStrategy<Q>,
     Q: 'static,
     S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    <S::Response as Answer>::Kept: 'static,
-    S::Future: Send + 'static,
+    A: Responses<S::Response>,
+    A::Answer: 'static,
+    <A::Answer as Answer>::Kept: 'static,
+    A::Future<S::Future, S::Error>: Send + 'static,
     S::Error: Send + 'static,
     X: Errors<S::Error> + 'static,
     X::Error: Send + 'static,
 {
-    type Response = <S::Response as Answer>::Kept;
+    type Response = <A::Answer as Answer>::Kept;
     type Error = X::Error;
-    type Future = RetryFuture<Inner<S, Q, C>, C::Request, X>;
+    type Future = RetryFuture<Inner<S, Q, C, A>, C::Request, X>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx).map_err(X::from_inner)
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
+        self.answers.begins(match &self.engine.routes {
+            Routes::One(route) => Some(&route.policy),
+            Routes::PerRequest(_) => None,
+        });
         // The service that is ready is the one to call; its clone stays behind.
         let clone = self.inner.clone();
         let service = Inner::new(std::mem::replace(&mut self.inner, clone));

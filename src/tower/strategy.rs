@@ -5,8 +5,6 @@ use crate::client::{Replay, ReplayBody, Resend};
 use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
-use std::task::{Context, Poll};
-use tower_service::Service;
 
 /// How the layer copies requests of a type for later attempts: [`CloneBody`], [`CopyBody`] or [`RecordBody`].
 ///
@@ -200,47 +198,5 @@ where
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         Replay::rewrite(&mut self.record, with)
-    }
-}
-
-/// The service below, for requests as the layer keeps them.
-pub struct Inner<S, Q, C> {
-    service: S,
-    types: PhantomData<fn(Q) -> C>,
-}
-
-impl<S, Q, C> Inner<S, Q, C> {
-    pub(super) fn new(service: S) -> Self {
-        Self {
-            service,
-            types: PhantomData,
-        }
-    }
-}
-
-impl<S: Clone, Q, C> Clone for Inner<S, Q, C> {
-    #[inline]
-    fn clone(&self) -> Self {
-        Self::new(self.service.clone())
-    }
-}
-
-impl<S, Q, C> Service<C::Request> for Inner<S, Q, C>
-where
-    C: ReplayStrategy<Q>,
-    S: Service<Q>,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    #[inline]
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.service.poll_ready(cx)
-    }
-
-    #[inline]
-    fn call(&mut self, request: C::Request) -> S::Future {
-        self.service.call(C::give_out(request))
     }
 }

@@ -5,6 +5,7 @@ mod events;
 mod failover_secrets;
 mod journal;
 mod judged_once;
+mod kept_type;
 mod reports;
 mod secrets;
 mod spans;

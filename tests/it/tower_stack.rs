@@ -6,6 +6,7 @@ mod budgets;
 mod cancellation;
 mod composition;
 mod copied_bodies;
+mod kept_types;
 mod methods;
 mod nesting;
 mod readiness;
