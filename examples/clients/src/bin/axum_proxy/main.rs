@@ -1,0 +1,38 @@
+//! A reverse proxy of axum: the bodies of its callers are streams.
+
+mod client;
+
+use bytes::Bytes;
+use clients::{Meant, Result, Server, answer, same};
+use std::time::Instant;
+use tokio::net::TcpListener;
+
+const PIECE: &str = "a piece of the body, ";
+
+#[tokio::main]
+async fn main() -> Result {
+    let server = Server::failing(1, || answer(200, "text/plain", "stored")).await?;
+    let started = Instant::now();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/notes?draft=1", listener.local_addr()?);
+    let proxy = client::proxy(server.url.clone());
+    tokio::spawn(async move { axum::serve(listener, proxy).await });
+    let sent = reqwest::Client::new().put(url).body(stream(100));
+    let (sent, whole) = (sent.send().await, PIECE.repeat(100));
+    let meant = Meant {
+        attempts: 2,
+        method: "PUT",
+        target: "/notes?draft=1",
+        body: whole.as_bytes(),
+    };
+    meant.check("axum reverse proxy", &server, started)?;
+    let response = sent?;
+    same(response.status(), 200)?;
+    same(response.text().await?, "stored")
+}
+
+/// A body whose length nobody is told.
+fn stream(pieces: usize) -> reqwest::Body {
+    let pieces = (0..pieces).map(|_| Ok::<_, std::io::Error>(Bytes::from(PIECE)));
+    reqwest::Body::wrap_stream(futures_util::stream::iter(pieces))
+}
