@@ -3,6 +3,9 @@
 #[doc = include_str!("docs/guide.md")]
 pub mod guide {}
 
+#[doc = include_str!("docs/clients.md")]
+pub mod clients {}
+
 #[doc = include_str!("docs/gate.md")]
 #[doc = include_str!("../examples/storm/charts/V.svg")]
 pub mod gate {}

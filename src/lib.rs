@@ -53,7 +53,7 @@
 //! | go on with a download that broke | [`resume`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
-//! | read how and why | [`docs::guide`], [`docs::dialects`], [`docs::gate`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
+//! | read how and why | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
 //!
 //! # Features
 //!
@@ -102,7 +102,7 @@
         feature = "tower",
         feature = "tracing"
     )),
-    doc = "[`docs::guide`]: #features\n[`docs::dialects`]: #features\n[`docs::gate`]: #features\n[`docs::cookbook`]: #features\n\
+    doc = "[`docs::guide`]: #features\n[`docs::clients`]: #features\n[`docs::dialects`]: #features\n[`docs::gate`]: #features\n[`docs::cookbook`]: #features\n\
            [`docs::migration`]: #features\n[`docs::config`]: #features\n[`docs::design`]: #features\n\
            [`docs::comparison`]: #features"
 )]

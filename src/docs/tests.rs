@@ -1,5 +1,6 @@
 //! The tables of the guide, held against the enums and the metrics that they list.
 
+mod clients;
 mod dialects;
 mod keys;
 mod tables;
