@@ -1,0 +1,60 @@
+# The step `clients` of `.ci/run`, which sources this file: real clients, what the compiler says, real servers.
+# shellcheck shell=bash
+
+workspace=examples/clients
+
+in_clients() {
+    local command=$1
+    shift
+    cargo "$command" --quiet --locked --manifest-path "$workspace/Cargo.toml" "$@"
+}
+
+# Each program must not compile, and the compiler must say the words that stand in its lines `//>`.
+messages() {
+    local program name said words missing=0
+    for program in "$workspace"/messages/*.rs; do
+        name=$(basename "$program" .rs)
+        if said=$(in_clients build --features messages --bin "message_$name" 2>&1); then
+            echo "$program compiles"
+            return 1
+        fi
+        while IFS= read -r words; do
+            grep -qF -- "$words" <<<"$said" || { echo "$program: nobody says: $words"; missing=1; }
+        done < <(sed -n 's|^//> ||p' "$program")
+        [ "$missing" = 0 ] || { echo "$said"; return 1; }
+        echo "$name: as it should be"
+    done
+}
+
+# A server that is there, or that apt can bring; its own service is not started.
+has_server() {
+    command -v "$1" >/dev/null && return
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    echo "installing $1"
+    {
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$1"
+    } >/dev/null 2>&1 || true
+    command -v "$1" >/dev/null
+}
+
+clients() {
+    local program name server
+    step "clients: build" in_clients build --bins
+    step "clients: format" cargo fmt --all --check --manifest-path "$workspace/Cargo.toml"
+    for program in "$workspace"/src/bin/*/; do
+        name=$(basename "$program")
+        case $name in
+            nginx_* | haproxy_*)
+                server=${name%%_*}
+                if has_server "$server"; then
+                    step "server $name" in_clients run --bin "$name"
+                else
+                    skip "server $name ($server is not installed, and cannot be by apt)"
+                fi
+                ;;
+            *) step "client $name" in_clients run --bin "$name" ;;
+        esac
+    done
+    step "clients: what the compiler says" messages
+}
