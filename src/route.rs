@@ -10,7 +10,7 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
 use crate::report::DeadLetters;
-use http::uri::Authority;
+use http::uri::{Authority, Scheme};
 use http::{Method, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -147,25 +147,37 @@ pub(crate) fn public_authority<'a>(
 ) -> Option<Cow<'a, str>> {
     let named = uri.authority().map(Authority::as_str);
     let authority = named.or_else(host)?;
-    // One pass over a short text: this is done for every call behind a gate.
-    let (mut start, mut upper) = (0, false);
-    for (at, byte) in authority.bytes().enumerate() {
-        upper |= byte.is_ascii_uppercase();
-        if byte == b'@' {
-            (start, upper) = (at.saturating_add(1), false);
-        }
+    // Most authorities have neither, which a look at eight bytes at a time shows.
+    if has_at_or_capital(authority.as_bytes()) {
+        let (_, public) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let short = without_default_port(uri, public);
+        return Some(Cow::Owned(short.to_ascii_lowercase()));
     }
-    let public = authority.get(start..).unwrap_or_default();
-    let default_port = match uri.scheme_str() {
-        Some("http") => ":80",
-        Some("https") => ":443",
-        _ => "",
+    Some(Cow::Borrowed(without_default_port(uri, authority)))
+}
+
+#[inline]
+fn without_default_port<'a>(uri: &Uri, authority: &'a str) -> &'a str {
+    let port_of = |port, scheme: &Scheme| {
+        let host = authority.strip_suffix(port);
+        host.filter(|_| uri.scheme() == Some(scheme))
     };
-    let short = public.strip_suffix(default_port).unwrap_or(public);
-    Some(match upper {
-        true => Cow::Owned(short.to_ascii_lowercase()),
-        false => Cow::Borrowed(short),
-    })
+    let http = port_of(":80", &Scheme::HTTP);
+    let short = http.or_else(|| port_of(":443", &Scheme::HTTPS));
+    short.unwrap_or(authority)
+}
+
+/// Whether a text has an `@` or a capital letter, which follow each other in ASCII.
+#[inline]
+fn has_at_or_capital(text: &[u8]) -> bool {
+    let has = |bytes: &[u8]| {
+        let found = |found, byte| found | (b'@'..=b'Z').contains(byte);
+        bytes.iter().fold(false, found)
+    };
+    match text.last_chunk::<8>() {
+        Some(last) => has(last) || text.chunks_exact(8).any(has),
+        None => has(text),
+    }
 }
 
 impl Budgets {
@@ -220,6 +232,29 @@ mod tests {
             .deadline(Duration::from_secs(1))
             .idempotent(true)
             .service("orders")
+    }
+
+    #[test]
+    fn an_authority_is_public_wherever_its_capitals_and_user_stand() {
+        let public = |uri: &str| {
+            let uri: Uri = uri.parse().unwrap();
+            public_authority(&uri, || None).map(Cow::into_owned)
+        };
+        for length in 1..20 {
+            let host = "a".repeat(length);
+            let named = public(&format!("http://{host}:8080/A@B"));
+            assert_eq!(named, Some(format!("{host}:8080")));
+            let user = public(&format!("https://{host}:B@{host}:443"));
+            assert_eq!(user.as_ref(), Some(&host));
+            for at in 0..length {
+                let mut capital = host.clone();
+                capital.replace_range(at..=at, "A");
+                let named = public(&format!("http://{capital}:80/"));
+                assert_eq!(named.as_ref(), Some(&host), "{capital}");
+            }
+        }
+        assert_eq!(public("https://a:80/").as_deref(), Some("a:80"));
+        assert_eq!(public("http://a:443/").as_deref(), Some("a:443"));
     }
 
     #[test]

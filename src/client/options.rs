@@ -3,10 +3,10 @@
 use super::error_chain::{is_of_reqwest, outcome_of};
 use super::{Answer, HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::{Admission, End, GateKey, GatedCall, NotIdle, Place, RouteOf};
+use crate::gate::{Admission, End, GateKey, GatedCall, NotIdle, Place, Quota, RouteOf};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
-    Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
+    Attempt, Moment, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
     StopReason,
 };
 use crate::redirects::Trail;
@@ -223,12 +223,12 @@ impl<E: Deref<Target = Engine>> Admitted<E> {
             return;
         };
         let Engine { gate, runtime, .. } = &*self.engine;
-        let told = place.hears_quotas && tells_of_a_quota(headers);
-        let quota = told.then(|| {
-            let success = Outcome::response(StatusCode::OK, headers);
-            route.quota(&success, runtime.moment())
-        });
-        gate.end(place, End::Succeeded, quota.flatten(), || runtime.moment());
+        if place.hears_quotas && tells_of_a_quota(headers) {
+            let quota = quota_of(route, headers, runtime.moment());
+            gate.end(place, End::Succeeded, quota, || runtime.moment());
+        } else {
+            gate.end(place, End::Succeeded, None, || runtime.moment());
+        }
     }
 
     /// What the loop tells the gate of the attempt.
@@ -248,6 +248,13 @@ impl<E: Deref<Target = Engine>> Drop for Admitted<E> {
     }
 }
 
+/// What the answer of a success says of a quota.
+#[cold]
+fn quota_of(route: &Route, headers: &HeaderMap, at: Moment) -> Option<Quota> {
+    route.quota(&Outcome::response(StatusCode::OK, headers), at)
+}
+
+#[inline]
 fn enter_gate<E: Deref<Target = Engine>>(
     engine: E,
     request: &impl HasHead,
@@ -281,6 +288,7 @@ fn has_narrower_gates(
     !engine.gate.narrower(call, now).is_empty()
 }
 
+#[inline]
 fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
     if engine.gate.is_per_host() {
         return engine.gate.key_of(authority);

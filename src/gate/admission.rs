@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What a call must know to come back: where it went through, and as which.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    pub(super) way: usize,
+    pub(super) at: usize,
     pub(super) key: GateKey,
     pub(super) permit: Permit,
     /// What its answer says of a quota counts.
@@ -62,7 +62,7 @@ impl Gate {
         let entered = slot.counters.enter(micros(now));
         let (number, was_refused) = entered.ok_or(NotIdle(slot))?;
         Ok(Some(Place {
-            way: slot.way,
+            at: slot.at,
             key,
             permit: Permit(number),
             hears_quotas: quotas_at_once || was_refused,

@@ -16,17 +16,20 @@ const WAYS: usize = 8;
 #[derive(Debug)]
 pub(super) struct GateMap {
     /// Each key may have the places of one of these.
-    sets: Box<[OnceLock<Box<[Slot]>>]>,
+    sets: Box<[OnceLock<Box<Set>>]>,
+    /// How many places of a set are in use.
     ways: usize,
     takes: Mutex<()>,
 }
+
+type Set = [Slot; WAYS];
 
 /// One key's place.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Slot {
-    /// Which of its set it is.
-    pub(super) way: usize,
+    /// Which of all places it is.
+    pub(super) at: usize,
     /// 0 while nobody has it.
     key: AtomicU64,
     pub(super) counters: Counters,
@@ -48,14 +51,15 @@ impl GateMap {
     /// The place of a key; nothing where all that it could have are in use.
     #[inline]
     pub(super) fn find(&self, key: GateKey) -> Option<&Slot> {
-        let set = self.set(key)?;
-        let found = set.iter().find(|slot| slot.is_of(key));
-        found.or_else(|| self.take(set, key))
+        let set = self.sets.get(self.set_of(key)).and_then(OnceLock::get);
+        let found = set.and_then(|set| set.iter().find(|slot| slot.is_of(key)));
+        found.or_else(|| self.take(key))
     }
 
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     pub(super) fn of(&self, place: Place) -> Option<&Slot> {
-        let slot = self.set(place.key)?.get(place.way)?;
+        let set = self.sets.get(place.at / WAYS)?.get()?;
+        let slot = set.get(place.at % WAYS)?;
         if slot.is_of(place.key) {
             return Some(slot);
         }
@@ -63,25 +67,27 @@ impl GateMap {
         None
     }
 
+    /// Which set the places of a key are in: as far up as its hash is.
     #[inline]
-    fn set(&self, key: GateKey) -> Option<&[Slot]> {
-        let many = u64::try_from(self.sets.len()).ok()?;
-        let set = usize::try_from(key.0.checked_rem(many)?).ok()?;
-        let slot = |way| Slot {
-            way,
-            ..Slot::default()
-        };
-        Some(
-            self.sets
-                .get(set)?
-                .get_or_init(|| (0..self.ways).map(slot).collect()),
-        )
+    fn set_of(&self, key: GateKey) -> usize {
+        let sets = u64::try_from(self.sets.len()).unwrap_or_default();
+        let set = u128::from(key.0).saturating_mul(u128::from(sets)) >> 64;
+        usize::try_from(set).unwrap_or_default()
     }
 
     /// The first place that is free, in the order in which everybody looks, so that no key gets two; else that of a key that
     /// nobody uses.
     #[cold]
-    fn take<'a>(&self, set: &'a [Slot], key: GateKey) -> Option<&'a Slot> {
+    #[inline(never)]
+    fn take<'a>(&'a self, key: GateKey) -> Option<&'a Slot> {
+        let set = self.set_of(key);
+        let slot = |way| Slot {
+            at: set.saturating_mul(WAYS).saturating_add(way),
+            ..Slot::default()
+        };
+        let made = || Box::new(std::array::from_fn(slot));
+        let set = self.sets.get(set)?.get_or_init(made);
+        let set = set.get(..self.ways)?;
         if let Some(slot) = set.iter().find(|slot| slot.is_or_becomes(key)) {
             return Some(slot);
         }

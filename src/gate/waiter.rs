@@ -130,7 +130,7 @@ impl Waiter<'_> {
     fn admit(&mut self, permit: Option<Permit>) -> Admission {
         self.id = None;
         let place = permit.map(|permit| Place {
-            way: self.slot.way,
+            at: self.slot.at,
             key: self.ask.key,
             permit,
             // Something was decided here, so nothing is spared by not hearing.

@@ -216,15 +216,15 @@ fn clone_without_headers(request: &mut Request) -> Option<Request> {
 
 /// Host and port as they stand in a URL, which leaves out the port that goes without saying.
 fn authority(url: &Url) -> Option<&str> {
-    url.host_str()?;
-    let (_, rest) = url.as_str().split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    // An `@` in user info is written otherwise.
-    Some(
-        authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, public)| public),
-    )
+    let authority = url.authority();
+    let has_user_info = !url.username().is_empty() || url.password().is_some();
+    let user_info = match has_user_info {
+        // An `@` in user info is written otherwise.
+        true => authority.split_once('@'),
+        false => None,
+    };
+    let public = user_info.map_or(authority, |(_, public)| public);
+    (!public.is_empty()).then_some(public)
 }
 
 /// The way that a request goes, where it is and where it comes to.
