@@ -185,12 +185,6 @@ impl Engine {
             && self.attempt_header.is_none();
     }
 
-    /// Whether a quota counts at the gate from the first answer on, and not only after a refusal.
-    pub(crate) fn hears_quotas_at_once(&self, route: &Route) -> bool {
-        self.gate
-            .hears_quotas_at_once(route.policy.quotas_at_once())
-    }
-
     /// Makes a request that was changed one of its own: it is as idempotent as its new headers say, and gets a key of its
     /// own where requests get keys. A key in the service's own header was the first request's.
     pub(crate) fn renew(

@@ -28,7 +28,6 @@ mod counters;
 mod key;
 mod map;
 mod narrow;
-mod quota;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -39,16 +38,16 @@ mod waiter;
 
 pub use key::GatedCall;
 
-pub(crate) use admission::Admission;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) use admission::{End, NotIdle, Place};
+pub(crate) use admission::NotIdle;
+pub(crate) use admission::{End, Place};
 pub(crate) use controller::Quota;
 pub(crate) use key::GateKey;
 pub(crate) use narrow::RouteOf;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
-use key::{By, Sharing};
+use key::{By, Hashers};
 use map::GateMap;
 use narrow::Narrow;
 use std::fmt;
@@ -77,7 +76,8 @@ struct Shared {
 struct Options {
     head_start: bool,
     max_services: usize,
-    sharing: Sharing,
+    by: By,
+    hashers: Hashers,
     /// Whether a quota counts from the first answer on, if not as the policy has it.
     quotas_at_once: Option<bool>,
 }
@@ -91,7 +91,8 @@ impl Gate {
         Self::with(Options {
             head_start: false,
             max_services: MAX_SERVICES,
-            sharing: Sharing::default(),
+            by: By::default(),
+            hashers: Hashers::default(),
             quotas_at_once: None,
         })
     }
@@ -123,40 +124,19 @@ impl Gate {
     /// before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.but(|options| options.sharing.by = By::Credential)
+        self.but(|options| options.by = By::Credential)
     }
 
     /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text.
     /// Call it before you clone the handle.
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.but(|options| options.sharing.by = By::Text(Arc::new(key)))
-    }
-
-    /// Whether the name of a host is all that tells its gate from others.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
-    pub(crate) fn is_per_host(&self) -> bool {
-        self.0.options.sharing.is_per_host()
-    }
-
-    /// The gate that a call uses.
-    pub(crate) fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        self.0.options.sharing.key(call)
-    }
-
-    /// The gate that calls of this name use.
-    pub(crate) fn key_of(&self, name: &str) -> GateKey {
-        self.0.options.sharing.key_of(name)
-    }
-
-    /// Whether quotas count from the first answer on, for calls by a policy that has it so.
-    pub(crate) fn hears_quotas_at_once(&self, by_policy: bool) -> bool {
-        self.0.options.quotas_at_once.unwrap_or(by_policy)
+        self.but(|options| options.by = By::Text(Arc::new(key)))
     }
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
-            map: GateMap::new(options.max_services),
+            map: GateMap::new(options.max_services, options.head_start),
             options,
             narrow: Narrow::default(),
         }))

@@ -1,11 +1,13 @@
 //! The only loop: attempt, decide, let go, wait, again.
 
+mod admission;
 mod at_gate;
 mod progress;
 mod reading;
 mod room;
 mod transport;
 
+pub(crate) use admission::Admission;
 pub(crate) use progress::Progress;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use progress::RequestHead;

@@ -1,13 +1,15 @@
 //! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
 
-use super::options::{Admitted, RequestOptions, facts, give_key, line};
+use super::options::{RequestOptions, facts, give_key, line};
 use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
-use crate::gate::Admission;
+use crate::gate::{End, Quota};
 use crate::nested::AttemptMark;
-use crate::policy::{RequestFacts, Verdict};
-use crate::retry_loop::{Call, FirstAttempt, Transport};
+use crate::policy::{Moment, Outcome, RequestFacts, Verdict};
+use crate::retry_loop::{Admission, Call, FirstAttempt, Transport};
 use crate::route::Route;
+use crate::server_hints::tells_of_a_quota;
+use http::{HeaderMap, StatusCode};
 use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -50,26 +52,26 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         &mut self,
         engine: E,
         request: &mut Q,
-    ) -> Result<Admitted<E>, E> {
+    ) -> Result<Admission<E>, E> {
         if !self.options.is_plain() || !engine.is_silent(&self.route) {
             return Err(engine);
         }
         let now = self.started;
-        let admitted = self.options.enter(engine, &self.route, request, now)?;
+        let admission = self.options.enter(engine, &self.route, request, now)?;
         if self.mark.repeats() {
-            self.saved = request.save_in_place(admitted.engine.recorded);
+            self.saved = request.save_in_place(admission.engine.recorded);
         }
         if self.saved.is_none() {
             self.unkept = Some(facts(request));
         }
-        Ok(admitted)
+        Ok(admission)
     }
 
     /// Counts the answer if it is a success that needs nothing more; else gives what is said of it so far.
     #[inline(always)]
     pub(crate) fn succeeds<E: Deref<Target = Engine>, A: Answer>(
         &self,
-        admitted: &mut Admitted<E>,
+        admission: &mut Admission<E>,
         answer: Option<&A>,
     ) -> Result<(), Option<Verdict>> {
         let answer = answer.ok_or(None)?;
@@ -79,10 +81,17 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         if self.mark.repeats() {
             self.route.deposit(self.started);
             let asked = self.saved.as_deref().and_then(HasHead::url);
-            let redirects = &admitted.engine.redirects;
+            let redirects = &admission.engine.redirects;
             redirects.check(&self.mark, asked.zip(answer.url()));
         }
-        admitted.succeeded(&self.route, answer.headers());
+        let told = admission.hears_quotas() && tells_of_a_quota(answer.headers());
+        if told {
+            let at = admission.engine.runtime.moment();
+            let quota = quota_of(&self.route, answer.headers(), at);
+            admission.ends(End::Succeeded, quota);
+        } else {
+            admission.ends(End::Succeeded, None);
+        }
         Ok(())
     }
 
@@ -130,4 +139,10 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             started: self.started,
         })
     }
+}
+
+/// What the answer of a success says of a quota.
+#[cold]
+fn quota_of(route: &Route, headers: &HeaderMap, at: Moment) -> Option<Quota> {
+    route.quota(&Outcome::response(StatusCode::OK, headers), at)
 }

@@ -3,18 +3,17 @@
 use super::error_chain::{is_of_reqwest, outcome_of};
 use super::{Answer, HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::{Admission, End, GateKey, GatedCall, NotIdle, Place, Quota, RouteOf};
+use crate::gate::{GateKey, GatedCall, NotIdle, RouteOf};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
-    Attempt, Moment, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
+    Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
     StopReason,
 };
 use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
-use crate::retry_loop::{Progress, RequestHead};
+use crate::retry_loop::{Admission, Progress, RequestHead};
 use crate::route::{Head, Route};
-use crate::server_hints::tells_of_a_quota;
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{Extensions, HeaderName, HeaderValue, Method};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,14 +130,11 @@ impl RequestOptions {
         route: &Route,
         request: &impl HasHead,
         now: Duration,
-    ) -> Result<Admitted<E>, E> {
+    ) -> Result<Admission<E>, E> {
         if self.stands_aside() || route.policy.max_gate_wait().is_none() {
-            return Ok(Admitted {
-                engine,
-                place: None,
-            });
+            return Ok(Admission::new(engine, None));
         }
-        let at_once = engine.hears_quotas_at_once(route);
+        let at_once = route.policy.quotas_at_once();
         enter_gate(engine, request, now, at_once)
     }
 
@@ -208,66 +204,20 @@ impl RequestOptions {
     }
 }
 
-/// A first attempt that the gate has let through at once; dropped, it tells the gate that the attempt is over.
-pub(crate) struct Admitted<E: Deref<Target = Engine>> {
-    pub(crate) engine: E,
-    /// Nothing where there is no gate, and once the gate has heard of the attempt.
-    place: Option<Place>,
-}
-
-impl<E: Deref<Target = Engine>> Admitted<E> {
-    /// The attempt was a success, with these headers.
-    #[inline]
-    pub(crate) fn succeeded(&mut self, route: &Route, headers: &HeaderMap) {
-        let Some(place) = self.place.take() else {
-            return;
-        };
-        let Engine { gate, runtime, .. } = &*self.engine;
-        if place.hears_quotas && tells_of_a_quota(headers) {
-            let quota = quota_of(route, headers, runtime.moment());
-            gate.end(place, End::Succeeded, quota, || runtime.moment());
-        } else {
-            gate.end(place, End::Succeeded, None, || runtime.moment());
-        }
-    }
-
-    /// What the loop tells the gate of the attempt.
-    pub(crate) fn into_admission(mut self) -> Option<Admission> {
-        let Engine { gate, runtime, .. } = &*self.engine;
-        let place = self.place.take()?;
-        Some(Admission::new(gate, runtime, Some(place)))
-    }
-}
-
-impl<E: Deref<Target = Engine>> Drop for Admitted<E> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place.take() {
-            let Engine { gate, runtime, .. } = &*self.engine;
-            gate.end(place, End::Other, None, || runtime.moment());
-        }
-    }
-}
-
-/// What the answer of a success says of a quota.
-#[cold]
-fn quota_of(route: &Route, headers: &HeaderMap, at: Moment) -> Option<Quota> {
-    route.quota(&Outcome::response(StatusCode::OK, headers), at)
-}
-
 #[inline]
 fn enter_gate<E: Deref<Target = Engine>>(
     engine: E,
     request: &impl HasHead,
     now: Duration,
     quotas_at_once: bool,
-) -> Result<Admitted<E>, E> {
+) -> Result<Admission<E>, E> {
     let authority = request.authority();
     let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
     if engine.gate.has_narrower() && has_narrower_gates(&engine, key, request, now) {
         return Err(engine);
     }
     match engine.gate.enter(key, now, quotas_at_once) {
-        Ok(place) => Ok(Admitted { engine, place }),
+        Ok(place) => Ok(Admission::new(engine, place)),
         Err(NotIdle { .. }) => Err(engine),
     }
 }

@@ -1,19 +1,16 @@
-//! The right to send one call: how it is had at once, and what the gate hears of it.
+//! How a call is let through at once, and what the gate hears of it.
 
 use super::controller::{Permit, Quota};
-use super::counters::Counters;
 use super::key::GateKey;
 use super::map::Slot;
-use super::state::KeyState;
 use super::{Gate, micros};
-use crate::policy::Moment;
 use crate::runtime::Runtime;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// What a call must know to come back: where it went through, and as which.
+/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
+    /// The number of its slot.
     pub(super) at: usize,
     pub(super) key: GateKey,
     pub(super) permit: Permit,
@@ -33,18 +30,10 @@ pub(crate) enum End {
     Other,
 }
 
-/// The right to send one call; dropped, it tells the gate that the call is over.
-pub(crate) struct Admission {
-    gate: Gate,
-    runtime: Arc<dyn Runtime>,
-    /// Nothing for a call that the gate has no place for, and once the gate has heard of the call.
-    place: Option<Place>,
-}
-
 impl Gate {
-    /// Lets a call go at once where nothing is to be decided: one load and one addition. It must come back by
-    /// [`Gate::end`] or an [`Admission`]; a call that the gate has no place for need not. `quotas_at_once` is whether a
-    /// quota counts from the first answer on, and not only after a refusal.
+    /// Lets a call go at once where nothing is to be decided: one load and one addition. Nothing where the gate has no
+    /// place for it. `quotas_at_once` is whether a quota counts from the first answer on, and not only after a refusal, if
+    /// the gate does not say.
     ///
     /// # Errors
     ///
@@ -61,23 +50,17 @@ impl Gate {
         };
         let entered = slot.counters.enter(micros(now));
         let (number, was_refused) = entered.ok_or(NotIdle(slot))?;
-        Ok(Some(Place {
-            at: slot.at,
+        let at_once = self.0.options.quotas_at_once.unwrap_or(quotas_at_once);
+        Ok(Some(slot.place(
             key,
-            permit: Permit(number),
-            hears_quotas: quotas_at_once || was_refused,
-        }))
+            Permit(number),
+            at_once || was_refused,
+        )))
     }
 
     /// A call has come back: one addition, where nothing is to be decided.
     #[inline]
-    pub(crate) fn end(
-        &self,
-        place: Place,
-        end: End,
-        quota: Option<Quota>,
-        moment: impl FnOnce() -> Moment,
-    ) {
+    pub(crate) fn end(&self, place: &Place, end: End, quota: Option<Quota>, runtime: &dyn Runtime) {
         let Some(slot) = self.0.map.of(place) else {
             return;
         };
@@ -85,64 +68,15 @@ impl Gate {
         let quota = quota.filter(|_| refused || place.hears_quotas);
         let is_news = refused || quota.is_some();
         if is_news || slot.counters.end(end == End::Succeeded) {
-            self.decide(slot, place.key, moment(), |state, counters| {
-                if is_news {
-                    counters.end(end == End::Succeeded);
-                }
-                state.hear(counters, place.permit, end, quota);
-            });
+            let moment = runtime.moment();
+            self.0
+                .map
+                .decide(slot, place.key, moment, |state, counters| {
+                    if is_news {
+                        counters.end(end == End::Succeeded);
+                    }
+                    state.hear(counters, place.permit, end, quota);
+                });
         }
-    }
-
-    /// Acts on what the lock of a key guards; nothing where the place is not this key's any more.
-    #[cold]
-    pub(super) fn decide<T>(
-        &self,
-        slot: &Slot,
-        key: GateKey,
-        moment: Moment,
-        act: impl FnOnce(&mut KeyState, &Counters) -> T,
-    ) -> Option<T> {
-        let (now, head_start) = (micros(moment.now), self.0.options.head_start);
-        let new = || KeyState::new(now, moment.random, head_start);
-        slot.decide(key, now, new, act)
-    }
-}
-
-impl Admission {
-    /// For a call that may go, or has gone.
-    pub(crate) fn new(gate: &Gate, runtime: &Arc<dyn Runtime>, place: Option<Place>) -> Self {
-        Self {
-            gate: gate.clone(),
-            runtime: Arc::clone(runtime),
-            place,
-        }
-    }
-
-    /// The call was refused and asked to wait so long, if it was told.
-    pub(crate) fn refused(mut self, asked: Option<Duration>, quota: Option<Quota>) {
-        self.tell(End::Refused(asked), quota);
-    }
-
-    /// The call has succeeded.
-    pub(crate) fn succeeded(mut self, quota: Option<Quota>) {
-        self.tell(End::Succeeded, quota);
-    }
-
-    /// The call was answered in another way.
-    pub(crate) fn answered(mut self, quota: Option<Quota>) {
-        self.tell(End::Other, quota);
-    }
-
-    fn tell(&mut self, end: End, quota: Option<Quota>) {
-        if let Some(place) = self.place.take() {
-            self.gate.end(place, end, quota, || self.runtime.moment());
-        }
-    }
-}
-
-impl Drop for Admission {
-    fn drop(&mut self) {
-        self.tell(End::Other, None);
     }
 }

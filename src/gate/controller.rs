@@ -9,7 +9,6 @@
 //! are floats of 64 bits can take the same steps.
 
 mod chance;
-mod opening;
 mod quota;
 mod release;
 mod tempo;
@@ -21,7 +20,7 @@ pub(crate) use quota::Quota;
 
 use chance::Chance;
 use quota::QuotaState;
-use release::Release;
+use release::{Release, SLOWEST};
 use tempo::Tempo;
 use witnesses::Witnesses;
 
@@ -46,9 +45,18 @@ const FULL_CREDIT: u64 = 32;
 /// After this time the successes of an open gate count half.
 const MEMORY: u64 = 20 * SECOND;
 
-/// The right to send one call: its number among the calls of the key. 0 is a call that nobody counted.
+/// The right to send one call: its number among the calls of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Permit(pub(crate) u64);
+
+/// What an idle gate has come to while nobody looked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Idle {
+    pub(crate) in_flight: u64,
+    /// The successes that count, and since when.
+    pub(crate) ok: u64,
+    pub(crate) since: u64,
+}
 
 /// The state of one key.
 #[derive(Debug, Default)]
@@ -57,19 +65,19 @@ pub(crate) struct Controller {
     /// The number of the last call that was let through.
     sent: u64,
     /// The pauses that ended by themselves, and the last call that was sent before the last of them did.
-    opening: u64,
+    pub(crate) opening: u64,
     sent_before: u64,
     closed: bool,
     closed_at: u64,
     /// When a closed gate opens, or an open one has opened.
     until: u64,
     /// The longest wish of the last pause.
-    asked: u64,
+    pub(crate) asked: u64,
     /// How often the gate was closed again without a success.
     doublings: u32,
     /// Successes since the last opening, and since when they count.
-    ok: u64,
-    since: u64,
+    pub(crate) ok: u64,
+    pub(crate) since: u64,
     /// The most successes of late.
     lately: u64,
     /// The time from one call to the next that was found last.
@@ -82,7 +90,7 @@ pub(crate) struct Controller {
     release: Option<Release>,
     quota: QuotaState,
     /// A call was refused at some time.
-    refused: bool,
+    pub(crate) was_refused: bool,
 }
 
 impl Controller {
@@ -91,6 +99,7 @@ impl Controller {
         Self {
             head_start,
             since: now.min(MOST),
+            each: SLOWEST,
             ..Self::default()
         }
     }
@@ -104,16 +113,11 @@ impl Controller {
         if self.closed && now >= self.until {
             self.open(now, random);
         }
-        if self.closed {
-            return Err(self.until);
-        }
-        if let Some(reset) = self.quota.spent_until() {
-            return Err(reset);
-        }
-        match self.release.map(|release| release.next()) {
-            Some(due) if due > now => Err(due),
-            _ => Ok(()),
-        }
+        let due = self.release.map(|release| release.due(release.gone));
+        let closed = self.closed.then_some(self.until);
+        let spent = || self.quota.spent_until();
+        let later = || due.filter(|due| *due > now);
+        closed.or_else(spent).or_else(later).map_or(Ok(()), Err)
     }
 
     /// The first in the line goes, with this number.
@@ -121,7 +125,7 @@ impl Controller {
         self.note_sent(number);
         if let Some(release) = &mut self.release {
             if release.gone == 0 {
-                self.chance.begin(Permit(number));
+                self.chance.first = Some(Permit(number));
             }
             release.gone = sum(release.gone, 1);
         }
@@ -145,7 +149,7 @@ impl Controller {
         let now = now.min(MOST);
         let asked = asked.map(|asked| asked.min(MOST));
         let quota = quota.map(|quota| quota.within(asked));
-        self.refused = true;
+        self.was_refused = true;
         self.fade(now);
         self.quota.hear(now, permit, quota);
         let asked = asked.or(quota.and_then(Quota::spent_for));
@@ -159,7 +163,7 @@ impl Controller {
             self.give_up_pauses(now);
         } else if let Some(left) = self.credit.checked_sub(PRICE) {
             self.credit = left;
-        } else if !self.chance.reigns() {
+        } else if !self.chance.reigns {
             self.close(now, permit, asked);
         }
         self.closed && !was_closed
@@ -170,10 +174,9 @@ impl Controller {
         let now = now.min(MOST);
         self.fade(now);
         self.ok = sum(self.ok, 1);
-        if quota.is_none() {
-            self.quota.untold(permit);
+        if self.quota.hear(now, permit, quota) {
+            self.quota.untold();
         }
-        self.quota.hear(now, permit, quota);
         if self.credit > 0 {
             self.credit = sum(self.credit, 1).min(FULL_CREDIT);
         }
@@ -182,10 +185,9 @@ impl Controller {
 
     /// A call has ended in another way, or was dropped: it speaks neither for nor against the pause.
     pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
-        if quota.is_none() {
-            self.quota.lost(permit);
+        if self.quota.hear(now.min(MOST), permit, quota) {
+            self.quota.lost();
         }
-        self.quota.hear(now.min(MOST), permit, quota);
         self.witnesses.gone(permit);
         self.chance.gone(permit);
     }
@@ -197,12 +199,11 @@ impl Controller {
         self.chance.gone(permit);
     }
 
-    /// Takes over what happened while the gate was idle and nobody looked: so many calls are in flight, and `ok` successes
-    /// count since `since`.
-    pub(crate) fn catch_up(&mut self, in_flight: u64, ok: u64, since: u64) {
-        self.quota.flying = in_flight;
-        self.chance.unheard(ok.saturating_sub(self.ok));
-        (self.ok, self.since) = (ok, since);
+    /// Takes over what happened while the gate was idle and nobody looked.
+    pub(crate) fn catch_up(&mut self, idle: Idle) {
+        self.quota.flying = idle.in_flight;
+        self.chance.unheard(idle.ok.saturating_sub(self.ok));
+        (self.ok, self.since) = (idle.ok, idle.since);
     }
 
     /// Calls were sent up to this number.
@@ -215,28 +216,8 @@ impl Controller {
     /// Whether a call may go, and a success be counted, without a look at the rest of the state.
     pub(crate) fn is_idle(&self) -> bool {
         let quiet = !self.closed && self.release.is_none() && self.credit == 0;
-        let deaf = !self.witnesses.are_awaited() && !self.chance.is_curious();
-        quiet && deaf && !self.quota.is_known()
-    }
-
-    /// How many pauses have ended by themselves.
-    pub(crate) fn opening(&self) -> u64 {
-        self.opening
-    }
-
-    /// The longest wish of the last pause.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked
-    }
-
-    /// Successes since the last opening, and since when.
-    pub(crate) fn successes(&self) -> (u64, u64) {
-        (self.ok, self.since)
-    }
-
-    /// Whether a call was ever refused.
-    pub(crate) fn was_refused(&self) -> bool {
-        self.refused
+        let deaf = self.witnesses.later == 0 && self.chance.first.is_none();
+        quiet && deaf && !self.quota.known
     }
 
     fn close(&mut self, now: u64, permit: Permit, asked: u64) {
@@ -244,10 +225,9 @@ impl Controller {
         let mut pause = asked;
         if permit.0 > self.sent_before {
             let soon = now.saturating_sub(self.until) < SOON;
-            self.doublings = match self.opening > 0 && self.ok == 0 && soon {
-                true => self.doublings.saturating_add(1).min(DOUBLINGS),
-                false => 0,
-            };
+            let again = self.opening > 0 && self.ok == 0 && soon;
+            let doublings = self.doublings.saturating_add(1).min(DOUBLINGS);
+            self.doublings = if again { doublings } else { 0 };
             pause = doubled(asked, self.doublings);
         }
         self.closed = true;
@@ -259,18 +239,18 @@ impl Controller {
 
     /// The successes of an open gate weigh less the older they are.
     fn fade(&mut self, now: u64) {
-        if self.closed || self.release.is_some() {
-            return;
+        if !self.closed && self.release.is_none() {
+            (self.ok, self.since) = faded(self.ok, self.since, now);
         }
-        (self.ok, self.since) = faded(self.ok, self.since, now);
     }
 
     /// A call has come back that may have been sent after the refused one. Where such calls are let through, the pause is
     /// not for everybody.
     fn judge(&mut self, now: u64, permit: Permit, good: bool) {
-        match permit.0 > self.sent_before {
-            true => self.chance.hear(permit, good),
-            false => self.chance.gone(permit),
+        if permit.0 > self.sent_before {
+            self.chance.hear(permit, good);
+        } else {
+            self.chance.gone(permit);
         }
         if !self.witnesses.hear(permit, good) {
             return;
@@ -287,14 +267,12 @@ impl Controller {
 /// Successes of an open gate and since when they count, seen at `now`: after [`MEMORY`] half of them, and so on.
 pub(crate) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
     let age = now.saturating_sub(since);
-    match age > MEMORY {
-        true => {
-            let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
-            let ok = ok.checked_shr(halvings).unwrap_or_default();
-            (ok, now.saturating_sub(quotient(MEMORY, 2)))
-        }
-        false => (ok, since),
+    if age <= MEMORY {
+        return (ok, since);
     }
+    let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
+    let ok = ok.checked_shr(halvings).unwrap_or_default();
+    (ok, now.saturating_sub(quotient(MEMORY, 2)))
 }
 
 /// When the successes that count since then will have faded.
@@ -303,12 +281,18 @@ pub(crate) fn fades_at(since: u64) -> u64 {
 }
 
 fn doubled(asked: u64, times: u32) -> u64 {
-    match times {
-        0 => asked,
-        _ => product(asked.max(LEAST_DOUBLED), 1 << times)
-            .min(MOST_DOUBLED)
-            .max(asked),
+    if times == 0 {
+        return asked;
     }
+    let most = MOST_DOUBLED.max(asked);
+    product(asked.max(LEAST_DOUBLED), 1 << times).min(most)
+}
+
+/// A part of `whole` below it, as large as the random number is.
+#[inline]
+pub(super) fn part(random: u64, whole: u64) -> u64 {
+    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
+    u64::try_from(part).unwrap_or_default()
 }
 
 fn sum(a: u64, b: u64) -> u64 {
@@ -319,6 +303,6 @@ fn product(a: u64, b: u64) -> u64 {
     a.saturating_mul(b).min(MOST)
 }
 
-fn quotient(a: u64, b: u64) -> u64 {
+pub(super) fn quotient(a: u64, b: u64) -> u64 {
     a.checked_div(b).unwrap_or_default()
 }

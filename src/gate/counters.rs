@@ -1,6 +1,6 @@
 //! The numbers of one key that calls touch without a lock while nothing is to be decided.
 
-use super::controller::{MOST, faded, fades_at};
+use super::controller::{Controller, Idle, MOST, faded, fades_at};
 use super::sync::{AtomicU64, Ordering};
 
 /// The word of a gate that is not idle.
@@ -26,15 +26,6 @@ pub(super) struct Counters {
     /// The number of the last call that was sent.
     sent: AtomicU64,
     ended: AtomicU64,
-}
-
-/// What an idle gate has come to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Idle {
-    pub(super) in_flight: u64,
-    /// The successes that count, and since when.
-    pub(super) ok: u64,
-    pub(super) since: u64,
 }
 
 impl Default for Counters {
@@ -87,10 +78,10 @@ impl Counters {
         (sent, taken)
     }
 
-    /// From here on calls count themselves, on top of these successes since then. `refused` is whether one ever was.
-    pub(super) fn leave(&self, (ok, since): (u64, u64), refused: bool) {
-        self.change_ended(|ended| Some(with_successes(ended, ok)));
-        let idle = (fades_at(since) << 1) | u64::from(refused);
+    /// From here on calls count themselves, on top of the successes that the controller has come to.
+    pub(super) fn leave(&self, come_to: &Controller) {
+        self.change_ended(|ended| Some(with_successes(ended, come_to.ok)));
+        let idle = (fades_at(come_to.since) << 1) | u64::from(come_to.was_refused);
         self.idle.store(idle, Ordering::Release);
     }
 

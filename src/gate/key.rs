@@ -1,5 +1,6 @@
 //! Who shares a rate limit.
 
+use super::Gate;
 use http::{Extensions, HeaderMap, Method};
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -36,27 +37,6 @@ impl fmt::Debug for GatedCall<'_> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GateKey(pub(super) u64);
 
-/// How the calls to one host share its gates.
-#[derive(Clone, Default)]
-pub(super) struct Sharing {
-    pub(super) by: By,
-    hasher: RandomState,
-    name_keys: NameKeys,
-}
-
-/// What makes the hashes of names differ from process to process, so that nobody can make two names with the same one.
-///
-/// A name is hashed for every call, so this takes a tenth of the time that [`RandomState`] does.
-#[derive(Clone, Copy)]
-struct NameKeys(u64, u64);
-
-impl Default for NameKeys {
-    fn default() -> Self {
-        let random = || RandomState::new().hash_one(0);
-        Self(random(), random() | 1)
-    }
-}
-
 /// What tells the gates of a host apart.
 #[derive(Clone, Default)]
 pub(super) enum By {
@@ -66,21 +46,41 @@ pub(super) enum By {
     Text(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
 }
 
+/// What hashes by keys of its own in each process, so that nobody can make two names that share a gate.
+#[derive(Clone, Default)]
+pub(super) struct Hashers {
+    pub(super) texts: RandomState,
+    names: NameHasher,
+}
+
+/// Hashes the name of a host, as is done for each call, in a tenth of the time that [`RandomState`] takes.
+#[derive(Clone, Copy)]
+struct NameHasher([u64; 2]);
+
 /// The headers that APIs take a key in.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
-impl Sharing {
-    /// Whether the name of a host tells everything.
+impl Gate {
+    /// Whether the name of a host is all that tells its gate from others.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
-    pub(super) fn is_per_host(&self) -> bool {
-        matches!(self.by, By::Host)
+    #[inline]
+    pub(crate) fn is_per_host(&self) -> bool {
+        matches!(self.0.options.by, By::Host)
     }
 
-    /// Which gate a call has.
-    pub(super) fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        let mut hasher = self.hasher.build_hasher();
+    /// The gate that calls to this host use, where its name is all that tells it from others.
+    #[inline]
+    pub(crate) fn key_of(&self, name: &str) -> GateKey {
+        let hash = self.0.options.hashers.names.hash(name.as_bytes());
+        // 0 is nobody's.
+        GateKey(hash.max(1))
+    }
+
+    /// The gate that a call uses.
+    pub(crate) fn key(&self, call: &GatedCall<'_>) -> GateKey {
+        let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.authority.hash(&mut hasher);
-        match &self.by {
+        match &self.0.options.by {
             By::Host => return self.key_of(call.authority),
             By::Credential => {
                 for name in CREDENTIALS {
@@ -90,53 +90,42 @@ impl Sharing {
             }
             By::Text(key) => key(call).hash(&mut hasher),
         }
-        // 0 is nobody's.
         GateKey(hasher.finish().max(1))
     }
-
-    pub(super) fn hasher(&self) -> &RandomState {
-        &self.hasher
-    }
-
-    /// Which gate calls have of which only the name is known.
-    #[inline]
-    pub(super) fn key_of(&self, name: &str) -> GateKey {
-        GateKey(self.name_keys.hash(name.as_bytes()).max(1))
-    }
 }
 
-impl NameKeys {
-    /// Eight bytes at a time; the last eight, which say more, may be among them twice.
+impl NameHasher {
+    /// Eight bytes at a time, of which the last may be among them twice.
     #[inline]
     fn hash(self, name: &[u8]) -> u64 {
+        let [seed, key] = self.0;
+        let number = |bytes: &[u8]| {
+            let next = |number, byte: &u8| (number << 8) | u64::from(*byte);
+            bytes.iter().fold(0, next)
+        };
+        let mix = |hash, bytes| folded(hash ^ number(bytes), key);
         let length = u64::try_from(name.len()).unwrap_or_default();
-        let mut hash = self.0.wrapping_mul(length);
-        for word in name.chunks_exact(8) {
-            hash = folded(hash ^ word_of(word), self.1);
+        let hash = name.chunks_exact(8).fold(seed.wrapping_mul(length), mix);
+        match name.last_chunk::<8>() {
+            Some(last) => mix(hash, last),
+            None => mix(hash, name),
         }
-        let last = name.last_chunk::<8>().map_or(name, |last| last);
-        folded(hash ^ word_of(last), self.1)
     }
 }
 
-/// The number that at most eight bytes are.
-#[inline]
-fn word_of(bytes: &[u8]) -> u64 {
-    <[u8; 8]>::try_from(bytes).map_or_else(
-        |_| {
-            let shifted = |word: u64, byte: &u8| (word << 8) | u64::from(*byte);
-            bytes.iter().fold(0, shifted)
-        },
-        u64::from_le_bytes,
-    )
+impl Default for NameHasher {
+    fn default() -> Self {
+        let random = || RandomState::new().hash_one(0);
+        Self([random(), random() | 1])
+    }
 }
 
 /// A product of 128 bits, its halves laid over each other.
 #[inline]
 fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one).saturating_mul(u128::from(other));
-    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
-    half(product) ^ half(product >> 64)
+    let low = (product ^ (product >> 64)) & u128::from(u64::MAX);
+    u64::try_from(low).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -155,10 +144,10 @@ mod tests {
         }
     }
 
-    fn key(sharing: &Sharing, secret: &'static str) -> GateKey {
+    fn key(gate: &Gate, secret: &'static str) -> GateKey {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(secret));
-        sharing.key(&call(&headers))
+        gate.key(&call(&headers))
     }
 
     #[test]
@@ -180,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_name_has_a_key_of_its_own() {
-        let sharing = Sharing::default();
+        let gate = Gate::new();
         let hosts = (0..20_000).map(|host| format!("host{host}.example:{host}"));
         let lengths = (0..40).flat_map(|length| ["0", "a"].map(|name| name.repeat(length)));
         // What follows the first letter is what the shorter name is made of.
@@ -188,25 +177,19 @@ mod tests {
         let repeated = (1..40).map(|length| "c".repeat(length));
         let names = hosts.chain(lengths).chain(longer).chain(repeated);
         let names: BTreeSet<String> = names.collect();
-        let keys = names.iter().map(|name| sharing.key_of(name).0);
+        let keys = names.iter().map(|name| gate.key_of(name).0);
         assert_eq!(keys.collect::<BTreeSet<_>>().len(), names.len());
-        assert_ne!(sharing.key_of("a"), Sharing::default().key_of("a"));
+        assert_ne!(gate.key_of("a"), Gate::new().key_of("a"));
     }
 
     #[test]
     fn a_credential_tells_gates_apart() {
-        let by_host = Sharing::default();
+        let by_host = Gate::new();
         assert_eq!(key(&by_host, "one"), key(&by_host, "two"));
-        let by_credential = Sharing {
-            by: By::Credential,
-            ..Sharing::default()
-        };
+        let by_credential = Gate::new().per_credential();
         assert_eq!(key(&by_credential, "one"), key(&by_credential, "one"));
         assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
-        let by_path = Sharing {
-            by: By::Text(Arc::new(|call| call.path.to_owned())),
-            ..Sharing::default()
-        };
+        let by_path = Gate::new().key_by(|call| call.path.to_owned());
         assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
     }
 }

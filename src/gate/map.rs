@@ -1,10 +1,13 @@
 //! The keys of a gate: a fixed number of places, found without a lock.
 
 use super::admission::Place;
+use super::controller::{Permit, part};
 use super::counters::Counters;
 use super::key::GateKey;
+use super::micros;
 use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
+use crate::policy::Moment;
 use std::sync::{OnceLock, PoisonError};
 use std::task::Waker;
 
@@ -20,6 +23,7 @@ pub(super) struct GateMap {
     /// How many places of a set are in use.
     ways: usize,
     takes: Mutex<()>,
+    head_start: bool,
 }
 
 type Set = [Slot; WAYS];
@@ -39,12 +43,13 @@ pub(super) struct Slot {
 
 impl GateMap {
     /// Places for at most so many keys; 0 counts as 1.
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, head_start: bool) -> Self {
         let sets = most.div_ceil(WAYS).max(1);
         Self {
             sets: (0..sets).map(|_| OnceLock::new()).collect(),
             ways: most.checked_div(sets).unwrap_or_default().max(1),
             takes: Mutex::new(()),
+            head_start,
         }
     }
 
@@ -57,7 +62,8 @@ impl GateMap {
     }
 
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
-    pub(super) fn of(&self, place: Place) -> Option<&Slot> {
+    #[inline]
+    pub(super) fn of(&self, place: &Place) -> Option<&Slot> {
         let set = self.sets.get(place.at / WAYS)?.get()?;
         let slot = set.get(place.at % WAYS)?;
         if slot.is_of(place.key) {
@@ -71,8 +77,31 @@ impl GateMap {
     #[inline]
     fn set_of(&self, key: GateKey) -> usize {
         let sets = u64::try_from(self.sets.len()).unwrap_or_default();
-        let set = u128::from(key.0).saturating_mul(u128::from(sets)) >> 64;
-        usize::try_from(set).unwrap_or_default()
+        usize::try_from(part(key.0, sets)).unwrap_or_default()
+    }
+
+    /// Acts on what the lock of a slot guards, if that is still this key's, and calls whom that concerns.
+    #[cold]
+    pub(super) fn decide<T>(
+        &self,
+        slot: &Slot,
+        key: GateKey,
+        moment: Moment,
+        act: impl FnOnce(&mut KeyState, &Counters) -> T,
+    ) -> Option<T> {
+        let mut guard = slot.lock();
+        if !slot.is_of(key) {
+            return None;
+        }
+        let now = micros(moment.now);
+        let new = || Box::new(KeyState::new(now, moment.random, self.head_start));
+        let state = guard.get_or_insert_with(new);
+        state.take_over(&slot.counters, now);
+        let acted = act(state, &slot.counters);
+        let calls = state.leave_alone(&slot.counters);
+        drop(guard);
+        calls.into_iter().for_each(Waker::wake);
+        Some(acted)
     }
 
     /// The first place that is free, in the order in which everybody looks, so that no key gets two; else that of a key that
@@ -110,26 +139,15 @@ impl Slot {
         self.key.load(Ordering::Acquire) == key.0
     }
 
-    /// Decides something, if the place is still this key's, and calls whom that concerns. `now` is what
-    /// the clock outside says.
-    pub(super) fn decide<T>(
-        &self,
-        key: GateKey,
-        now: u64,
-        new: impl FnOnce() -> KeyState,
-        act: impl FnOnce(&mut KeyState, &Counters) -> T,
-    ) -> Option<T> {
-        let mut guard = self.lock();
-        if !self.is_of(key) {
-            return None;
+    /// A call's place here.
+    #[inline]
+    pub(super) fn place(&self, key: GateKey, permit: Permit, hears_quotas: bool) -> Place {
+        Place {
+            at: self.at,
+            key,
+            permit,
+            hears_quotas,
         }
-        let state = guard.get_or_insert_with(|| Box::new(new()));
-        state.take_over(&self.counters, now);
-        let acted = act(state, &self.counters);
-        let calls = state.leave_alone(&self.counters);
-        drop(guard);
-        calls.into_iter().for_each(Waker::wake);
-        Some(acted)
     }
 
     /// Whether the place is this key's, or was free and is so now.

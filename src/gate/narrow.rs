@@ -109,7 +109,7 @@ impl Gate {
 
     /// The key of a narrower gate: the same for all calls that the limit stops.
     fn below(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
-        let mut hasher = self.0.options.sharing.hasher().build_hasher();
+        let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.key.0.hash(&mut hasher);
         match scope {
             Scope::Account | Scope::Request => return None,

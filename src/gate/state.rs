@@ -1,8 +1,8 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
 use super::admission::End;
-use super::controller::{Controller, Permit, Quota};
-use super::counters::{Counters, Idle};
+use super::controller::{Controller, Permit, Quota, quotient};
+use super::counters::Counters;
 use super::micros;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
 use crate::policy::splitmix64;
@@ -41,21 +41,15 @@ impl KeyState {
         self.pass_time(now);
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
-        if let Some(Idle {
-            in_flight,
-            ok,
-            since,
-        }) = idle
-        {
-            self.controller.catch_up(in_flight, ok, since);
+        if let Some(idle) = idle {
+            self.controller.catch_up(idle);
         }
     }
 
     /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
     pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
         if self.controller.is_idle() && self.queue.is_unused() {
-            let refused = self.controller.was_refused();
-            counters.leave(self.controller.successes(), refused);
+            counters.leave(&self.controller);
         }
         self.queue.take_calls()
     }
@@ -122,7 +116,7 @@ impl KeyState {
         while let Some(first) = self.queue.first() {
             let at = self.queue.turn.min(self.now);
             // One number for each opening, however often somebody looks.
-            let random = splitmix64(self.random.wrapping_add(self.controller.opening()));
+            let random = splitmix64(self.random.wrapping_add(self.controller.opening));
             let next = self.controller.next(at, random);
             let due = next.err().unwrap_or(at);
             let overdue = self.queue.overdue().filter(|(_, by)| *by < due);
@@ -153,8 +147,7 @@ impl KeyState {
 
     /// In what time all those go who have waited as long as they may.
     fn overdue_span(&self) -> u64 {
-        let part = self.controller.asked().checked_div(OVERDUE_PART);
-        part.unwrap_or_default().min(LONGEST_OVERDUE)
+        quotient(self.controller.asked, OVERDUE_PART).min(LONGEST_OVERDUE)
     }
 
     fn pass_time(&mut self, outside: u64) {

@@ -8,7 +8,7 @@ mod parked;
 mod shell;
 mod tokio_clock;
 
-use super::{Admission, Ask, End, Gate, Kind, Passed, Quota, micros};
+use super::{Ask, End, Gate, Kind, Passed, Place, Quota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
@@ -36,7 +36,66 @@ fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
     })
 }
 
-type Wait<'a> = Pin<Box<dyn Future<Output = Passed> + Send + 'a>>;
+/// The right to send one call, as a caller holds it.
+struct Admission {
+    gate: Gate,
+    runtime: Arc<dyn Runtime>,
+    place: Option<Place>,
+}
+
+impl Admission {
+    fn succeeded(mut self, quota: Option<Quota>) {
+        self.ends(End::Succeeded, quota);
+    }
+
+    fn refused(mut self, asked: Option<Duration>, quota: Option<Quota>) {
+        self.ends(End::Refused(asked), quota);
+    }
+
+    fn answered(mut self, quota: Option<Quota>) {
+        self.ends(End::Other, quota);
+    }
+
+    fn ends(&mut self, end: End, quota: Option<Quota>) {
+        if let Some(place) = self.place.take() {
+            self.gate.end(&place, end, quota, &*self.runtime);
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.ends(End::Other, None);
+    }
+}
+
+/// What a wait comes to.
+struct Waited {
+    waited: Duration,
+    /// Nothing where the deadline came first.
+    admission: Option<Admission>,
+}
+
+type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
+
+fn wait<'a>(gate: &'a Gate, ask: Ask, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
+    Box::pin(async move {
+        let Passed {
+            waited,
+            in_time,
+            place,
+        } = gate.pass(ask, &**runtime, || ()).await;
+        let admission = || Admission {
+            gate: gate.clone(),
+            runtime: Arc::clone(runtime),
+            place,
+        };
+        Waited {
+            waited,
+            admission: in_time.then(admission),
+        }
+    })
+}
 
 fn ask(gate: &Gate, name: &str, kind: Kind) -> Ask {
     Ask {
@@ -67,7 +126,7 @@ impl Scene {
     }
 
     fn wait(&self, ask: Ask) -> Wait<'_> {
-        Box::pin(self.gate.pass(ask, &self.runtime, || ()))
+        wait(&self.gate, ask, &self.runtime)
     }
 
     fn newcomer(&self) -> Wait<'_> {

@@ -1,6 +1,6 @@
 //! A call that wants to go, until it may.
 
-use super::admission::{Admission, NotIdle, Place};
+use super::admission::{NotIdle, Place};
 use super::controller::Permit;
 use super::counters::Counters;
 use super::map::Slot;
@@ -9,8 +9,7 @@ use super::wait_queue::{Kind, WaiterId};
 use super::{Gate, GateKey, micros};
 use crate::runtime::{Runtime, Sleep};
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// A call that wants to go.
@@ -22,15 +21,17 @@ pub(crate) struct Ask {
     pub(crate) deadline: Option<Duration>,
     /// After so long it goes in spite of the gate.
     pub(crate) at_gate: Duration,
-    /// A quota counts from the first answer on, and not only after a refusal.
+    /// A quota counts from the first answer on, and not only after a refusal, if the gate does not say.
     pub(crate) quotas_at_once: bool,
 }
 
 /// What came of a wait.
 pub(crate) struct Passed {
-    /// Nothing where the deadline came first.
-    pub(crate) admission: Option<Admission>,
     pub(crate) waited: Duration,
+    /// Whether the call may be sent; if not, its deadline came first.
+    pub(crate) in_time: bool,
+    /// Nothing where the gate has no place for the call.
+    pub(crate) place: Option<Place>,
 }
 
 impl Gate {
@@ -42,7 +43,7 @@ impl Gate {
     pub(crate) async fn pass(
         &self,
         ask: Ask,
-        runtime: &Arc<dyn Runtime>,
+        runtime: &dyn Runtime,
         on_wait: impl FnOnce() + Send,
     ) -> Passed {
         let started = runtime.now();
@@ -50,8 +51,9 @@ impl Gate {
             Err(NotIdle(slot)) => slot,
             Ok(place) => {
                 return Passed {
-                    admission: Some(Admission::new(self, runtime, place)),
                     waited: Duration::ZERO,
+                    in_time: true,
+                    place,
                 };
             }
         };
@@ -65,16 +67,20 @@ impl Gate {
             slept_until: Duration::ZERO,
         };
         let mut on_wait = Some(on_wait);
-        let admission = poll_fn(|cx| {
-            let admission = waiter.poll(cx);
-            if let Some(on_wait) = on_wait.take_if(|_| admission.is_pending()) {
+        let turn = poll_fn(|cx| {
+            let turn = waiter.poll(cx);
+            if let Some(on_wait) = on_wait.take_if(|_| turn.is_pending()) {
                 on_wait();
             }
-            admission
-        });
+            turn
+        })
+        .await;
+        // Something was decided here, so nothing is spared by not hearing of quotas.
+        let place = |permit| slot.place(ask.key, permit, true);
         Passed {
-            admission: admission.await,
             waited: waiter.now().saturating_sub(started),
+            in_time: turn.is_some(),
+            place: turn.flatten().map(place),
         }
     }
 }
@@ -83,79 +89,53 @@ impl Gate {
 struct Waiter<'a> {
     gate: &'a Gate,
     slot: &'a Slot,
-    runtime: &'a Arc<dyn Runtime>,
+    runtime: &'a dyn Runtime,
     ask: &'a Ask,
     id: Option<WaiterId>,
     /// The wait in progress and its end.
     sleep: Option<(Duration, Sleep)>,
-    /// The end of the last wait that is over.
+    /// The end of the last wait that is over, which has passed, also on a clock that stands still.
     slept_until: Duration,
 }
 
 impl Waiter<'_> {
-    /// Nothing where the deadline comes first.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Admission>> {
+    /// Nothing where the deadline comes first; no permit where the place went to another key before this call stood in
+    /// line, and there is no gate for it.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<Permit>>> {
+        let deadline = self.ask.deadline.unwrap_or(Duration::MAX);
         loop {
             let now = self.now();
-            if self.ask.deadline.is_some_and(|deadline| deadline <= now) {
+            if deadline <= now {
                 return Poll::Ready(None);
             }
-            let time = match self.look(now, cx) {
-                Some(Err(time)) => Duration::from_micros(time),
-                Some(Ok(permit)) => return Poll::Ready(Some(self.admit(Some(permit)))),
-                // The place has gone to another key before this call stood in line: there is no gate for it.
-                None => return Poll::Ready(Some(self.admit(None))),
+            let time = match self.look(now, cx).transpose() {
+                Err(time) => Duration::from_micros(time),
+                Ok(permit) => {
+                    self.id = None;
+                    return Poll::Ready(Some(permit));
+                }
             };
-            if self
-                .sleep_until(now.saturating_add(time), now, cx)
-                .is_pending()
-            {
-                return Poll::Pending;
-            }
+            let until = now.saturating_add(time).min(deadline);
+            let begun = self.sleep.take().filter(|(end, _)| *end == until);
+            let sleep = || (until, self.runtime.sleep(until.saturating_sub(now)));
+            let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(sleep));
+            ready!(sleep.as_mut().poll(cx));
+            self.sleep = None;
+            self.slept_until = until;
         }
     }
 
     fn look(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<Permit, u64>> {
         let mut moment = self.runtime.moment();
         moment.now = now;
-        let ask = self.ask;
-        self.gate
-            .decide(self.slot, ask.key, moment, |state, counters| {
-                let join = || state.join(ask.kind, micros(ask.at_gate));
-                let id = *self.id.get_or_insert_with(join);
-                state.look(counters, id, cx.waker())
-            })
+        let (map, ask) = (&self.gate.0.map, self.ask);
+        map.decide(self.slot, ask.key, moment, |state, counters| {
+            let join = || state.join(ask.kind, micros(ask.at_gate));
+            let id = *self.id.get_or_insert_with(join);
+            state.look(counters, id, cx.waker())
+        })
     }
 
-    fn admit(&mut self, permit: Option<Permit>) -> Admission {
-        self.id = None;
-        let place = permit.map(|permit| Place {
-            at: self.slot.at,
-            key: self.ask.key,
-            permit,
-            // Something was decided here, so nothing is spared by not hearing.
-            hears_quotas: true,
-        });
-        Admission::new(self.gate, self.runtime, place)
-    }
-
-    /// Waits until then, or until its deadline.
-    fn sleep_until(&mut self, look_at: Duration, now: Duration, cx: &mut Context<'_>) -> Poll<()> {
-        let until = look_at.min(self.ask.deadline.unwrap_or(Duration::MAX));
-        let begun = self.sleep.take().filter(|(end, _)| *end == until);
-        let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(|| {
-            let length = until.saturating_sub(now);
-            (until, self.runtime.sleep(length))
-        }));
-        if sleep.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.sleep = None;
-        self.slept_until = until;
-        Poll::Ready(())
-    }
-
-    /// A wait that is over has passed, also on a clock that stands still.
     fn now(&self) -> Duration {
         self.runtime.now().max(self.slept_until)
     }
@@ -164,9 +144,9 @@ impl Waiter<'_> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            let moment = self.runtime.moment();
+            let (map, moment) = (&self.gate.0.map, self.runtime.moment());
             let leave = |state: &mut KeyState, counters: &Counters| state.leave(counters, id);
-            self.gate.decide(self.slot, self.ask.key, moment, leave);
+            map.decide(self.slot, self.ask.key, moment, leave);
         }
     }
 }

@@ -7,13 +7,12 @@ use crate::client::options::{RequestOptions, http_outcome, http_trail, number};
 use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
-use crate::gate::Admission;
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, Verdict};
 use crate::policy::{Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::resume::Resume;
-use crate::retry_loop::Transport;
+use crate::retry_loop::{Admission, Transport};
 use crate::runtime::{Sleep, TokioRuntime};
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
@@ -108,7 +107,7 @@ impl Middleware for RetryMiddleware {
             true => extensions.clone(),
             false => Extensions::new(),
         };
-        let Ok(mut admitted) = started.enter(engine, &mut request) else {
+        let Ok(mut admission) = started.enter(engine, &mut request) else {
             let chain = self.chain(next, extensions, before);
             return self.every_attempt(chain, started, request);
         };
@@ -125,10 +124,10 @@ impl Middleware for RetryMiddleware {
                 })
                 .await
             };
-            let Err(said) = started.succeeds(&mut admitted, result.as_ref().ok()) else {
+            let Err(said) = started.succeeds(&mut admission, result.as_ref().ok()) else {
                 return result;
             };
-            let admission = admitted.into_admission();
+            let admission = admission.held_by(Arc::clone(&self.engine));
             let chain = self.chain(next, extensions, before);
             let attempts = self.later_attempts(chain, started, admission, (result, said));
             attempts.await

@@ -1,11 +1,12 @@
 //! The gates on a request's way: its service's, and those of limits that stop fewer calls than all.
 
-use super::Progress;
+use super::{Admission, Progress};
 use crate::engine::Engine;
-use crate::gate::{Admission, Ask, GateKey, GatedCall, Kind, Passed, RouteOf};
+use crate::gate::{Ask, End, GateKey, GatedCall, Kind, Passed, RouteOf};
 use crate::policy::{By, Class, Moment, Outcome, RequestLine};
 use crate::route::public_authority;
 use http::{Extensions, HeaderMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Progress {
@@ -48,17 +49,19 @@ impl Progress {
             kind,
             deadline: self.session.deadline(),
             at_gate,
-            quotas_at_once: self.engine.hears_quotas_at_once(&self.route),
+            quotas_at_once: self.route.policy.quotas_at_once(),
         };
         let Engine { gate, runtime, .. } = &*self.engine;
-        let Passed { admission, waited } = gate.pass(ask, runtime, on_wait).await;
+        let passed = gate.pass(ask, &**runtime, on_wait).await;
+        let Passed { waited, .. } = passed;
         // A turn that came at once is no wait, whatever the clock says.
         if waited >= Duration::from_millis(1) {
             self.session.has_waited_at_the_gate(waited);
             let now = self.engine.runtime.now();
             self.recorder.waited_at_the_gate(waited, now);
         }
-        (admission.is_some(), admission)
+        let admission = || Admission::new(Arc::clone(&self.engine), passed.place);
+        (passed.in_time, passed.in_time.then(admission))
     }
 
     /// The gates of limits that stop fewer calls than all of the service's, as far as such a limit was met.
@@ -81,38 +84,31 @@ impl Progress {
 
     /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was met.
     pub(super) fn leave_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment, by: By) {
-        let narrower = std::mem::take(&mut self.narrower);
-        let Some(admission) = self.admission.take() else {
+        let mut narrower = std::mem::take(&mut self.narrower);
+        let Some(mut admission) = self.admission.take() else {
             return;
         };
         let quota = self.route.quota(outcome, at);
         let refusal = self.session.refusal(by, outcome, at);
         let met = refusal.and_then(|_| self.narrow_gate(outcome, at));
         match (refusal, met) {
-            (Some(refusal), None) => admission.refused(refusal.asked, quota),
+            (Some(refusal), None) => admission.ends(End::Refused(refusal.asked), quota),
             (Some(refusal), Some(key)) => {
-                admission.answered(None);
-                let (own, others): (Vec<_>, Vec<_>) =
-                    narrower.into_iter().partition(|(of, _)| *of == key);
-                others
-                    .into_iter()
-                    .for_each(|(_, other)| other.answered(None));
-                let own = own.into_iter().next().map(|(_, own)| own);
-                if let Some(own) = own.or_else(|| self.enter(key, at)) {
-                    own.refused(refusal.asked, None);
+                admission.ends(End::Other, None);
+                let own = narrower.iter().position(|(of, _)| *of == key);
+                let own = own.map(|own| narrower.swap_remove(own).1);
+                if let Some(mut own) = own.or_else(|| self.enter(key, at)) {
+                    own.ends(End::Refused(refusal.asked), None);
                 }
-                return;
             }
             (None, _) if outcome.class() == Class::Success => {
-                admission.succeeded(quota);
-                narrower
-                    .into_iter()
-                    .for_each(|(_, own)| own.succeeded(None));
-                return;
+                admission.ends(End::Succeeded, quota);
+                for (_, own) in &mut narrower {
+                    own.ends(End::Succeeded, None);
+                }
             }
-            (None, _) => admission.answered(quota),
+            (None, _) => admission.ends(End::Other, quota),
         }
-        narrower.into_iter().for_each(|(_, own)| own.answered(None));
     }
 
     /// The gate of a limit that stops fewer calls than all of the service's, if the answer says that it is one.
@@ -124,9 +120,8 @@ impl Progress {
 
     /// The right of a call that has gone, at a gate that is made by its refusal.
     fn enter(&self, key: GateKey, at: Moment) -> Option<Admission> {
-        let Engine { gate, runtime, .. } = &*self.engine;
-        let place = gate.enter(key, at.now, false).ok()??;
-        Some(Admission::new(gate, runtime, Some(place)))
+        let place = self.engine.gate.enter(key, at.now, false).ok()??;
+        Some(Admission::new(Arc::clone(&self.engine), Some(place)))
     }
 
     /// Finds out who shares a rate limit with the request where it goes now.

@@ -2,11 +2,11 @@
 
 use super::reading::Found;
 use super::room::with_room;
-use super::{Repeat, Saved, Transport};
+use super::{Admission, Repeat, Saved, Transport};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::gate::{Admission, GateKey};
+use crate::gate::GateKey;
 use crate::nested::AttemptMark;
 use crate::policy::{
     Attempt, By, CannedResponse, Class, ErrorBody, ErrorKind, Moment, OnExhausted, Outcome,

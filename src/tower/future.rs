@@ -2,10 +2,11 @@
 
 use super::service::{Errors, ServiceTransport};
 use crate::client::first_attempt::StartedRequest;
-use crate::client::options::{Admitted, RequestOptions};
+use crate::client::options::RequestOptions;
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
 use crate::policy::Verdict;
+use crate::retry_loop::Admission;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -58,7 +59,7 @@ pin_project! {
 
 /// What the loop needs if the first attempt fails.
 struct Rest<S, Q: Resend> {
-    admitted: Admitted<Arc<Engine>>,
+    admission: Admission,
     request: StartedRequest<Q>,
     service: S,
 }
@@ -77,8 +78,8 @@ where
     pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
         let options = RequestOptions::of(request.extensions());
         let mut started = StartedRequest::new(&engine, &mut request, options);
-        let admitted = match started.enter(engine, &mut request) {
-            Ok(admitted) => admitted,
+        let admission = match started.enter(engine, &mut request) {
+            Ok(admission) => admission,
             Err(engine) => {
                 let attempts = every_attempt::<S, Q, X>(engine, service, started, request);
                 return Self {
@@ -86,14 +87,14 @@ where
                 };
             }
         };
-        let within = started.mark.polled(admitted.engine.id());
+        let within = started.mark.polled(admission.engine.id());
         let attempt = service.call(request);
         drop(within);
         Self {
             state: State::First {
                 attempt,
                 rest: Some(Rest {
-                    admitted,
+                    admission,
                     request: started,
                     service,
                 }),
@@ -143,8 +144,8 @@ where
     X: Errors<S::Error> + 'static,
     X::Error: Send + 'static,
 {
-    let engine = Arc::clone(&rest.admitted.engine);
-    let admission = rest.admitted.into_admission();
+    let engine = Arc::clone(&rest.admission.engine);
+    let admission = rest.admission.held_by(Arc::clone(&engine));
     let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
     let result = result.map(Answer::keep).map_err(X::from_inner);
     let attempts = rest
@@ -175,11 +176,11 @@ where
         let Some(first) = rest else {
             return Poll::Pending;
         };
-        let within = first.request.mark.polled(first.admitted.engine.id());
+        let within = first.request.mark.polled(first.admission.engine.id());
         let result = ready!(attempt.poll(cx));
         drop(within);
         let answer = result.as_ref().ok();
-        let Err(said) = first.request.succeeds(&mut first.admitted, answer) else {
+        let Err(said) = first.request.succeeds(&mut first.admission, answer) else {
             *rest = None;
             return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));
         };

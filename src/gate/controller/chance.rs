@@ -4,6 +4,7 @@
 //! refuses a share of all calls refuses that share of the first ones too, however long the pause was. There pauses help
 //! nobody, and only the refused calls wait.
 
+use super::witnesses::Heard;
 use super::{Permit, product, sum};
 
 /// The first calls of so many openings are heard before anything is concluded.
@@ -26,36 +27,16 @@ pub(super) struct Chance {
     /// Of all of them; since refusals are taken for chance, if they are.
     all: Heard,
     firsts: Heard,
-    /// The first call of the last opening, until it has come back.
-    first: Option<Permit>,
-    reigns: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Heard {
-    good: u64,
-    bad: u64,
+    /// The first call of the last opening, until it has come back: its answer must not be missed.
+    pub(super) first: Option<Permit>,
+    /// Whether refusals are taken for chance.
+    pub(super) reigns: bool,
 }
 
 impl Chance {
-    /// Whether refusals are taken for chance.
-    pub(super) fn reigns(&self) -> bool {
-        self.reigns
-    }
-
-    /// Whether an answer is waited for that must not be missed.
-    pub(super) fn is_curious(&self) -> bool {
-        self.first.is_some()
-    }
-
-    /// The first call of an opening was sent.
-    pub(super) fn begin(&mut self, first: Permit) {
-        self.first = Some(first);
-    }
-
-    /// A call ended without an answer that counts.
-    pub(super) fn gone(&mut self, permit: Permit) {
-        self.first = self.first.filter(|first| *first != permit);
+    /// A call ended without an answer that counts; whether it was the first of the last opening.
+    pub(super) fn gone(&mut self, permit: Permit) -> bool {
+        self.first.take_if(|first| *first == permit).is_some()
     }
 
     /// So many succeeded unheard.
@@ -67,8 +48,7 @@ impl Chance {
     /// A call was answered that was sent since the last opening.
     pub(super) fn hear(&mut self, permit: Permit, good: bool) {
         self.all.add(good);
-        if self.first == Some(permit) {
-            self.first = None;
+        if self.gone(permit) {
             self.firsts.add(good);
         }
         self.forget();
@@ -100,24 +80,5 @@ impl Chance {
             self.firsts.halve();
             self.all.halve();
         }
-    }
-}
-
-impl Heard {
-    fn add(&mut self, good: bool) {
-        let number = match good {
-            true => &mut self.good,
-            false => &mut self.bad,
-        };
-        *number = sum(*number, 1);
-    }
-
-    fn count(self) -> u64 {
-        sum(self.good, self.bad)
-    }
-
-    fn halve(&mut self) {
-        self.good >>= 1;
-        self.bad >>= 1;
     }
 }

@@ -1,9 +1,14 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
 use super::{MOST, Permit, SECOND, product, sum};
+use crate::gate::micros;
+use crate::server_hints;
+use std::time::Duration;
 
 /// A quota that no answer renews comes back after this time at least.
 const LEAST_WINDOW: u64 = SECOND;
+/// A spent quota whose reset is nought seconds away comes back within the second.
+const LEAST_RESET: u64 = SECOND;
 
 /// What an answer says of a quota of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +22,7 @@ pub(crate) struct Quota {
 /// What is known of a key's quota. A turn lasts from one reset to the next.
 #[derive(Debug, Default)]
 pub(super) struct QuotaState {
-    known: bool,
+    pub(super) known: bool,
     /// No answer of this turn has been heard yet.
     fresh: bool,
     limit: u64,
@@ -31,7 +36,27 @@ pub(super) struct QuotaState {
     sent_before: u64,
 }
 
+impl From<server_hints::Quota> for Quota {
+    fn from(read: server_hints::Quota) -> Self {
+        let at_once = read.remaining == 0 && read.reset.is_zero();
+        Self {
+            limit: read.limit,
+            remaining: read.remaining,
+            reset: if at_once {
+                LEAST_RESET
+            } else {
+                micros(read.reset)
+            },
+        }
+    }
+}
+
 impl Quota {
+    /// How long until it is whole again.
+    pub(crate) fn reset(&self) -> Duration {
+        Duration::from_micros(self.reset)
+    }
+
     /// The same, with a reset that is no later than what the answer asked for.
     pub(super) fn within(self, asked: Option<u64>) -> Self {
         Self {
@@ -47,10 +72,6 @@ impl Quota {
 }
 
 impl QuotaState {
-    pub(super) fn is_known(&self) -> bool {
-        self.known
-    }
-
     /// Whether a turn has begun of which nothing was heard, and calls of this key used most of the last: `ok` of them. Then
     /// the quota alone says how many may go.
     pub(super) fn is_whole_and_ours(&self, ok: u64) -> bool {
@@ -74,13 +95,14 @@ impl QuotaState {
         spent.then_some(self.reset)
     }
 
-    /// A call has come back, with what its answer says. Only calls of this turn count.
-    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
-        if !self.is_of_this_turn(permit) {
-            return;
+    /// A call has come back, with what its answer says. Only calls of this turn count; tells whether it is one of those
+    /// that say nothing.
+    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Quota>) -> bool {
+        if permit.0 <= self.sent_before {
+            return false;
         }
         self.flying = self.flying.saturating_sub(1);
-        let Some(quota) = quota else { return };
+        let Some(quota) = quota else { return true };
         let (remaining, reset) = (quota.remaining.min(MOST), quota.reset.min(MOST));
         if !self.known || self.fresh {
             self.left = remaining;
@@ -94,25 +116,18 @@ impl QuotaState {
         self.limit = quota.limit.unwrap_or(least).clamp(1, MOST);
         self.known = true;
         self.fresh = false;
+        false
     }
 
-    /// A success has told of no quota: after a reset there may be none any more.
-    pub(super) fn untold(&mut self, permit: Permit) {
-        if self.fresh && self.is_of_this_turn(permit) {
-            self.known = false;
-            self.fresh = false;
-        }
+    /// A success of this turn has told of no quota: after a reset there may be none any more.
+    pub(super) fn untold(&mut self) {
+        self.known &= !self.fresh;
+        self.fresh = false;
     }
 
-    /// A call has ended without an answer: the server may have counted it. While nothing was heard of this turn, one
-    /// remains, so that its answer can tell more.
-    pub(super) fn lost(&mut self, permit: Permit) {
-        if self.is_of_this_turn(permit) {
-            self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
-        }
-    }
-
-    fn is_of_this_turn(&self, permit: Permit) -> bool {
-        permit.0 > self.sent_before
+    /// A call of this turn has ended without an answer: the server may have counted it. While nothing was heard of the
+    /// turn, one remains, so that its answer can tell more.
+    pub(super) fn lost(&mut self) {
+        self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
     }
 }

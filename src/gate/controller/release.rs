@@ -1,7 +1,22 @@
-//! When each of a row of calls is due: in groups, in rounds of equal length, each at twice the rate of the one before.
+//! What the end of a pause begins: who goes when, found from what succeeded before it, in groups, in rounds of equal
+//! length, each at twice the rate of the one before.
 
-use super::{MILLISECOND, product, quotient, sum};
+use super::{Controller, MILLISECOND, SECOND, part, product, quotient, sum};
 
+/// A release looks this many pauses ahead, within these bounds.
+const REACH: u64 = 4;
+const SHORTEST_REACH: u64 = SECOND;
+const LONGEST_REACH: u64 = 5 * SECOND;
+/// The longest time from one call to the next.
+pub(super) const SLOWEST: u64 = 60 * SECOND;
+/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
+const GROUP_PART: u64 = 4;
+const SMALLEST_GROUP: u64 = 2;
+const LARGEST_GROUP: u64 = 4;
+/// In a fast release it is an eighth, and may be one call: the next ones go before its answer is there.
+const FAST_GROUP_PART: u64 = 8;
+/// Where pauses are given up so many go in the first second.
+const FEWEST_LET_GO: u64 = 8;
 /// How much later the others go than the first, where it goes ahead of them.
 const HEAD_START: u64 = 100 * MILLISECOND;
 /// The rate doubles no more often: by then it is beyond every count.
@@ -24,17 +39,59 @@ pub(super) struct Release {
     pub(super) gone: u64,
 }
 
-impl Release {
-    /// When the next call is due.
-    pub(super) fn next(&self) -> u64 {
-        self.due(self.gone)
+impl Controller {
+    /// The pause has ended by itself: plans who goes when.
+    pub(super) fn open(&mut self, now: u64, random: u64) {
+        let pause = self.until.saturating_sub(self.closed_at);
+        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
+        // The pause is a part of the cycle: 500 in 10 s are 50 in a second.
+        let cycle = now.saturating_sub(self.since).min(reach).max(1);
+        let slowest = product(self.each, 2).min(SLOWEST);
+        self.each = quotient(cycle, self.ok.max(1)).clamp(1, slowest);
+        self.lately = self.ok.max(quotient(self.lately, 2));
+        let time = self.until.saturating_sub(self.since);
+        let whole = self.release.is_some().then_some((self.ok, time));
+        self.tempo.choose(whole, pause, &mut self.each);
+        let faster = self.tempo.faster();
+        let group = match faster {
+            Some(_) => quotient(self.lately, FAST_GROUP_PART).clamp(1, LARGEST_GROUP),
+            None => quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP),
+        };
+        let round = reach.max(self.each);
+        let release = Release {
+            from: sum(now, part(random, self.each)),
+            round,
+            first: product(quotient(round, self.each), faster.unwrap_or(1)),
+            group,
+            head_start: self.head_start,
+            gone: 0,
+        };
+        let paced = !self.quota.is_whole_and_ours(self.lately);
+        self.release = paced.then_some(release);
+        self.ok = 0;
+        self.since = now;
+        self.closed = false;
+        self.opening = sum(self.opening, 1);
+        self.sent_before = self.sent;
     }
 
+    /// Pauses are of no use here: those who wait go, at a rate that shows soon if that is wrong.
+    pub(super) fn give_up_pauses(&mut self, now: u64) {
+        self.release = Some(Release {
+            from: now,
+            round: SHORTEST_REACH,
+            first: self.lately.max(FEWEST_LET_GO),
+            group: LARGEST_GROUP,
+            head_start: false,
+            gone: 0,
+        });
+    }
+}
+
+impl Release {
     pub(super) fn due(&self, call: u64) -> u64 {
-        let ahead = match self.head_start && call > 0 {
-            true => HEAD_START,
-            false => 0,
-        };
+        let stays_behind = self.head_start && call > 0;
+        let ahead = if stays_behind { HEAD_START } else { 0 };
         let within = call.checked_rem(self.group).unwrap_or_default();
         let mut left = call.saturating_sub(within);
         let (mut at, mut count) = (sum(self.from, ahead), self.first.max(1));

@@ -3,6 +3,7 @@
 mod batch;
 mod chance;
 mod properties;
+mod quota;
 mod tempo;
 
 use super::*;
@@ -87,7 +88,7 @@ fn a_pause_is_prolonged_and_never_shortened() {
         scene.refuse(call, asked * SECOND);
     }
     assert_eq!(scene.pause(), Some(20 * SECOND));
-    assert_eq!(scene.gate.asked(), 20 * SECOND);
+    assert_eq!(scene.gate.asked, 20 * SECOND);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn a_dropped_witness_leaves_the_last_word_to_the_others() {
     assert!(scene.gate.closed);
     scene.gate.ended(0, b, None);
     assert!(scene.gate.closed, "a drop says nothing by itself");
-    assert!(!scene.gate.witnesses.are_awaited());
+    assert!(scene.gate.witnesses.later == 0);
 }
 
 #[test]
@@ -339,7 +340,7 @@ fn answers_of_another_turn_say_nothing_of_this_one() {
     scene.gate.succeeded(SECOND, old, quota(0, SECOND));
     assert_eq!((scene.gate.quota.left, scene.gate.quota.flying), (10, 1));
     scene.gate.succeeded(SECOND, new, None);
-    assert!(!scene.gate.quota.is_known(), "there is no quota any more");
+    assert!(!scene.gate.quota.known, "there is no quota any more");
 }
 
 #[test]
@@ -389,9 +390,13 @@ fn a_gate_is_idle_only_while_there_is_nothing_to_decide() {
 fn what_happened_while_nobody_looked_is_taken_over() {
     let mut gate = Controller::new(0, false);
     gate.note_sent(7);
-    gate.catch_up(3, 3, 5);
+    gate.catch_up(Idle {
+        in_flight: 3,
+        ok: 3,
+        since: 5,
+    });
     assert_eq!((gate.sent, gate.quota.flying), (7, 3));
-    assert_eq!(gate.successes(), (3, 5));
+    assert_eq!((gate.ok, gate.since), (3, 5));
     assert_eq!(gate.go(8), Permit(8));
     gate.refused(9, Permit(5), Some(SECOND), None);
     assert_eq!(gate.witnesses.later, 3);

@@ -12,8 +12,15 @@ pub(super) struct Witnesses {
     last: u64,
     /// How many are not heard yet.
     pub(super) later: u64,
-    good: u64,
-    bad: u64,
+    /// And what became of the others, and of the refused call.
+    heard: Heard,
+}
+
+/// How many calls were let through, and how many were refused.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heard {
+    pub(super) good: u64,
+    pub(super) bad: u64,
 }
 
 impl Witnesses {
@@ -21,19 +28,9 @@ impl Witnesses {
         Self {
             mark: refused.0,
             last: sent,
-            // A call without a number says nothing of the order in which the others were sent.
-            later: match refused.0 {
-                0 => 0,
-                mark => sent.saturating_sub(mark),
-            },
-            good: 0,
-            bad: 1,
+            later: sent.saturating_sub(refused.0),
+            heard: Heard { good: 0, bad: 1 },
         }
-    }
-
-    /// Whether some are still to be heard.
-    pub(super) fn are_awaited(&self) -> bool {
-        self.later > 0
     }
 
     /// Hears one, if it is one; whether they contradict the pause now. They do so once.
@@ -41,12 +38,10 @@ impl Witnesses {
         if !self.gone(permit) {
             return false;
         }
-        match good {
-            true => self.good = sum(self.good, 1),
-            false => self.bad = sum(self.bad, 1),
-        }
-        let clear = self.good >= product(self.bad, CONTRADICTED);
-        let last = self.later == 0 && self.good >= self.bad;
+        self.heard.add(good);
+        let Heard { good, bad } = self.heard;
+        let clear = good >= product(bad, CONTRADICTED);
+        let last = self.later == 0 && good >= bad;
         if clear || last {
             self.later = 0;
         }
@@ -58,5 +53,22 @@ impl Witnesses {
         let among = self.later > 0 && permit.0 > self.mark && permit.0 <= self.last;
         self.later = self.later.saturating_sub(u64::from(among));
         among
+    }
+}
+
+impl Heard {
+    pub(super) fn add(&mut self, good: bool) {
+        let number = if good { &mut self.good } else { &mut self.bad };
+        *number = sum(*number, 1);
+    }
+
+    pub(super) fn count(self) -> u64 {
+        sum(self.good, self.bad)
+    }
+
+    /// Old answers weigh less.
+    pub(super) fn halve(&mut self) {
+        self.good >>= 1;
+        self.bad >>= 1;
     }
 }

@@ -53,8 +53,7 @@ impl Scene {
     }
 
     fn end(&self, place: Place, end: End, quota: Option<Quota>) {
-        let moment = || Moment::new(Duration::ZERO);
-        self.gate.end(place, end, quota, moment);
+        self.gate.end(&place, end, quota, &*self.runtime);
     }
 
     /// A call that succeeds, by whatever way is open.
@@ -70,7 +69,7 @@ impl Scene {
         let key = self.gate.key_of("a");
         let slot = self.gate.0.map.find(key).unwrap();
         let moment = Moment::new(Duration::ZERO);
-        self.gate.decide(slot, key, moment, |_, _| ());
+        self.gate.0.map.decide(slot, key, moment, |_, _| ());
     }
 
     /// Calls that were sent, that are in flight, and the successes that count.

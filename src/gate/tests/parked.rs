@@ -19,7 +19,7 @@ async fn last(parked: Range<usize>) -> Duration {
             (gate.clone(), Arc::clone(&runtime), parked.contains(&number));
         async move {
             let ask = ask(&gate, "a", Kind::Newcomer);
-            let mut wait = Box::pin(gate.pass(ask, &runtime, || ()));
+            let mut wait = wait(&gate, ask, &runtime);
             if parked {
                 poll_fn(|cx| Poll::Ready(wait.as_mut().poll(cx).is_pending())).await;
                 runtime.sleep(SECOND * 100).await;

@@ -160,7 +160,7 @@ fn a_quota_counts_at_once_or_only_after_a_refusal() {
         let scene = Scene::of(gate.clone());
         let go = || {
             let ask = Ask {
-                quotas_at_once: gate.hears_quotas_at_once(by_policy),
+                quotas_at_once: by_policy,
                 ..scene.ask("a", Kind::Newcomer)
             };
             scene
@@ -294,7 +294,7 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     let entered = at_once.gate.enter(key, at_once.clock.now(), false);
     let place = entered.ok().flatten().unwrap();
     assert!(place.hears_quotas);
-    let moment = || at_once.runtime.moment();
-    at_once.gate.end(place, End::Succeeded, told(0), moment);
+    let runtime = &*at_once.runtime;
+    at_once.gate.end(&place, End::Succeeded, told(0), runtime);
     assert!(go(&at_once).is_none());
 }

@@ -31,13 +31,13 @@ static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new
 });
 
 pub(super) fn wait_at_once(gate: &Gate, runtime: &Arc<dyn Runtime>) -> Admission {
-    let passed = gate.pass(ask(gate, "a", Kind::Newcomer), runtime, || ());
+    let passed = wait(gate, ask(gate, "a", Kind::Newcomer), runtime);
     passed.now_or_never().expect("open").admission.unwrap()
 }
 
 async fn one_call(gate: &Gate, runtime: &Arc<dyn Runtime>, started: Duration) -> Duration {
     let ask = ask(gate, "a", Kind::Newcomer);
-    let passed = gate.pass(ask, runtime, || ()).await;
+    let passed = wait(gate, ask, runtime).await;
     let at = runtime.now().saturating_sub(started);
     runtime.sleep(MILLI * 10).await;
     passed.admission.unwrap().succeeded(None);

@@ -98,7 +98,6 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("tower", "config"),
     ("reqwest", "error"),
     ("reqwest", "policy"),
-    ("reqwest", "gate"),
     ("reqwest", "runtime"),
     ("reqwest", "report"),
     ("reqwest", "nested"),

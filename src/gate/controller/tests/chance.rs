@@ -11,7 +11,7 @@ fn by_chance() -> Scene {
             true => scene.succeed(call),
             false => scene.refuse(call, SECOND),
         }
-        if scene.gate.chance.reigns() {
+        if scene.gate.chance.reigns {
             break;
         }
         if scene.gate.closed {
@@ -26,7 +26,7 @@ fn by_chance() -> Scene {
 fn refusals_that_are_as_many_after_pauses_close_nothing() {
     let mut scene = by_chance();
     scene.now += 20 * SECOND;
-    assert!(!scene.gate.closed && scene.gate.chance.reigns());
+    assert!(!scene.gate.closed && scene.gate.chance.reigns);
     for _ in 0..5 {
         for (n, call) in scene.send::<20>().into_iter().enumerate() {
             match n % 2 {
@@ -60,7 +60,7 @@ fn chance_is_over_where_most_are_refused() {
     for call in calls {
         scene.refuse(call, SECOND);
     }
-    assert!(scene.gate.closed && !scene.gate.chance.reigns());
+    assert!(scene.gate.closed && !scene.gate.chance.reigns);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn chance_is_over_where_few_are_refused() {
     }
     let [refused] = scene.send();
     scene.refuse(refused, SECOND);
-    assert!(scene.gate.closed && !scene.gate.chance.reigns());
+    assert!(scene.gate.closed && !scene.gate.chance.reigns);
 }
 
 #[test]
@@ -80,10 +80,14 @@ fn successes_need_no_lock_while_refusals_are_taken_for_chance() {
     let mut scene = by_chance();
     scene.gate.line_is_empty();
     assert!(scene.gate.is_idle());
-    scene.gate.catch_up(0, scene.gate.ok + 70, scene.now);
+    scene.gate.catch_up(Idle {
+        in_flight: 0,
+        ok: scene.gate.ok + 70,
+        since: scene.now,
+    });
     let [refused] = scene.send();
     scene.refuse(refused, SECOND);
-    assert!(!scene.gate.chance.reigns(), "they are counted all the same");
+    assert!(!scene.gate.chance.reigns, "they are counted all the same");
 }
 
 #[test]

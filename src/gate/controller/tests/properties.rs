@@ -1,6 +1,6 @@
 //! The controller's arithmetic at the ends of the numbers.
 
-use super::super::opening::SLOWEST;
+use super::super::release::SLOWEST;
 use super::super::*;
 use proptest::prelude::*;
 
