@@ -149,26 +149,31 @@ pub(crate) fn public_authority<'a>(
     let authority = named.or_else(host)?;
     // Most authorities have neither, which a look at eight bytes at a time shows.
     if has_at_or_capital(authority.as_bytes()) {
-        let (_, public) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let short = without_default_port(uri, public);
-        return Some(Cow::Owned(short.to_ascii_lowercase()));
+        return Some(Cow::Owned(made_public(uri, authority)));
     }
     Some(Cow::Borrowed(without_default_port(uri, authority)))
 }
 
+#[cold]
+fn made_public(uri: &Uri, authority: &str) -> String {
+    let (_, public) = authority.rsplit_once('@').unwrap_or(("", authority));
+    without_default_port(uri, public).to_ascii_lowercase()
+}
+
 #[inline]
 fn without_default_port<'a>(uri: &Uri, authority: &'a str) -> &'a str {
-    let port_of = |port, scheme: &Scheme| {
-        let host = authority.strip_suffix(port);
-        host.filter(|_| uri.scheme() == Some(scheme))
+    let default_of = match authority.as_bytes() {
+        [.., b':', b'8', b'0'] => &Scheme::HTTP,
+        [.., b':', b'4', b'4', b'3'] => &Scheme::HTTPS,
+        _ => return authority,
     };
-    let http = port_of(":80", &Scheme::HTTP);
-    let short = http.or_else(|| port_of(":443", &Scheme::HTTPS));
-    short.unwrap_or(authority)
+    let parts = authority.rsplit_once(':');
+    let parts = parts.filter(|_| uri.scheme() == Some(default_of));
+    parts.map_or(authority, |(host, _)| host)
 }
 
 /// Whether a text has an `@` or a capital letter, which follow each other in ASCII.
-#[inline]
+#[inline(always)]
 fn has_at_or_capital(text: &[u8]) -> bool {
     let has = |bytes: &[u8]| {
         let found = |found, byte| found | (b'@'..=b'Z').contains(byte);

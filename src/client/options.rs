@@ -204,7 +204,7 @@ impl RequestOptions {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn enter_gate<E: Deref<Target = Engine>>(
     engine: E,
     request: &impl HasHead,
@@ -238,11 +238,17 @@ fn has_narrower_gates(
     !engine.gate.narrower(call, now).is_empty()
 }
 
-#[inline]
+#[inline(always)]
 fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
     if engine.gate.is_per_host() {
         return engine.gate.key_of(authority);
     }
+    own_gate_key(engine, authority, request)
+}
+
+/// The gate of a call of which more than its host is asked.
+#[cold]
+fn own_gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
     engine.gate.key(&GatedCall {
         authority,
         method: request.method(),

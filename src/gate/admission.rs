@@ -38,7 +38,7 @@ impl Gate {
     /// # Errors
     ///
     /// [`NotIdle`] where the call must go by [`Gate::pass`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(
         &self,
         key: GateKey,
@@ -59,7 +59,7 @@ impl Gate {
     }
 
     /// A call has come back: one addition, where nothing is to be decided.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&self, place: &Place, end: End, quota: Option<Quota>, runtime: &dyn Runtime) {
         let Some(slot) = self.0.map.of(place) else {
             return;

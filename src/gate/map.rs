@@ -82,6 +82,7 @@ impl GateMap {
 
     /// Acts on what the lock of a slot guards, if that is still this key's, and calls whom that concerns.
     #[cold]
+    #[inline(never)]
     pub(super) fn decide<T>(
         &self,
         slot: &Slot,

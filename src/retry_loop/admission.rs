@@ -26,7 +26,7 @@ impl<E: Deref<Target = Engine>> Admission<E> {
     }
 
     /// The attempt has come to its end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ends(&mut self, end: End, quota: Option<Quota>) {
         if let Some(place) = &self.place {
             let Engine { gate, runtime, .. } = &*self.engine;
