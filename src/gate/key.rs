@@ -99,9 +99,10 @@ impl NameHasher {
     #[inline]
     fn hash(self, name: &[u8]) -> u64 {
         let [seed, key] = self.0;
-        let number = |bytes: &[u8]| {
-            let next = |number, byte: &u8| (number << 8) | u64::from(*byte);
-            bytes.iter().fold(0, next)
+        let next = |number, byte: &u8| (number << 8) | u64::from(*byte);
+        let number = |bytes: &[u8]| match bytes.first_chunk::<8>() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => bytes.iter().fold(0, next),
         };
         let mix = |hash, bytes| folded(hash ^ number(bytes), key);
         let length = u64::try_from(name.len()).unwrap_or_default();
