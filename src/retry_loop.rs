@@ -252,7 +252,7 @@ impl<T: Transport> Call<T> {
     fn change(&mut self, plan: &RetryPlan, saved: &mut Saved<T>) -> Option<Place> {
         let moved = self.progress.moves_to(plan);
         let way = moved.as_ref().map(|(way, _)| way);
-        T::Request::amend(saved, plan.set.as_deref(), way);
+        T::Request::amend(saved, plan.set().map(Arc::as_ref), way);
         let (_, before) = moved?;
         if let Some((headers, extensions)) = T::Request::head(saved) {
             self.progress.comes_to_the_gate(&headers, extensions);

@@ -94,7 +94,7 @@ impl DownloadTerms {
         };
         let outcome = session.policy().classify(outcome);
         let plan = session.plan(&outcome, moment)?;
-        let named = plan.budget.as_ref();
+        let named = plan.budget();
         let named = named.and_then(|name| self.route.budgets.get(name).cloned());
         let budget = named.unwrap_or_else(|| {
             let service = || self.recorder.service();

@@ -18,19 +18,21 @@ pub struct RetryPlan {
     pub(crate) by: By,
     /// What the session has counted once this is applied.
     pub(super) after: Counts,
-    /// The same of the rule that planned it.
-    pub(super) tally: Option<Tally>,
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
     pub(crate) cost: Cost,
-    /// Headers of the request from now on.
-    pub(crate) set: Option<Arc<HeaderMap>>,
-    /// The service that the request goes to from now on.
-    pub(crate) failover: Option<Arc<str>>,
-    /// The budget that pays, if not the service's own.
-    pub(crate) budget: Option<Arc<str>>,
-    /// The request must change first.
-    pub(crate) rewrite: Option<RewriteBody>,
+    additions: Option<Box<Additions>>,
+}
+
+/// What rules and a rewrite add to a plan. Most plans have nothing of it, and are the smaller for that.
+#[derive(Default)]
+pub(super) struct Additions {
+    /// What the session has counted of the rule once the plan is applied.
+    pub(super) tally: Option<Tally>,
+    pub(super) set: Option<Arc<HeaderMap>>,
+    pub(super) failover: Option<Arc<str>>,
+    pub(super) budget: Option<Arc<str>>,
+    pub(super) rewrite: Option<RewriteBody>,
 }
 
 impl fmt::Debug for RetryPlan {
@@ -43,6 +45,50 @@ impl fmt::Debug for RetryPlan {
 }
 
 impl RetryPlan {
+    pub(super) fn new(
+        by: By,
+        after: Counts,
+        (delay, source): (Duration, DelaySource),
+        cost: Cost,
+    ) -> Self {
+        Self {
+            by,
+            after,
+            delay,
+            source,
+            cost,
+            additions: None,
+        }
+    }
+
+    pub(super) fn add(&mut self) -> &mut Additions {
+        self.additions.get_or_insert_default()
+    }
+
+    pub(super) fn tally(&self) -> Option<Tally> {
+        self.additions.as_ref()?.tally
+    }
+
+    /// Headers of the request from now on.
+    pub(crate) fn set(&self) -> Option<&Arc<HeaderMap>> {
+        self.additions.as_ref()?.set.as_ref()
+    }
+
+    /// The service that the request goes to from now on.
+    pub(crate) fn failover(&self) -> Option<&Arc<str>> {
+        self.additions.as_ref()?.failover.as_ref()
+    }
+
+    /// The budget that pays, if not the service's own.
+    pub(crate) fn budget(&self) -> Option<&Arc<str>> {
+        self.additions.as_ref()?.budget.as_ref()
+    }
+
+    /// The request must change first.
+    pub(crate) fn rewrite(&self) -> Option<&RewriteBody> {
+        self.additions.as_ref()?.rewrite.as_ref()
+    }
+
     /// Which retry this is: 1, 2, and so on.
     #[must_use]
     pub fn retry(&self) -> u32 {

@@ -308,7 +308,7 @@ impl RetrySession {
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
         self.by = plan.by;
         self.counts = plan.after;
-        if let (By::Rule(rule), Some(tally)) = (plan.by, plan.tally) {
+        if let (By::Rule(rule), Some(tally)) = (plan.by, plan.tally()) {
             if self.tallies.len() <= rule {
                 self.tallies
                     .resize(rule.saturating_add(1), Tally::default());

@@ -221,7 +221,7 @@ impl Progress {
 
     /// Makes the request what the plan wants it to be; false where that cannot be done.
     fn rewrite<T: Transport>(&mut self, planned: &Planned, saved: &mut Saved<T>) -> bool {
-        let Some(rewrite) = &planned.paid.plan().rewrite else {
+        let Some(rewrite) = planned.paid.plan().rewrite() else {
             return true;
         };
         let mut cut = None;
@@ -257,7 +257,7 @@ impl Progress {
     /// What follows from an outcome, paid for by the budget of whoever plans it.
     fn decide(&self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
         let plan = self.session.judge(outcome, at)?;
-        let budget = self.budget_for(plan.budget.as_ref());
+        let budget = self.budget_for(plan.budget());
         let refused = |plan: &RetryPlan| plan.refused(StopReason::BudgetExhausted);
         let stop = refused(&plan);
         let paid = budget.withdraw(plan, at.now).or_else(|_| {
@@ -276,7 +276,7 @@ impl Progress {
 
     /// Goes on at another service, if the plan names one; gives the way there, and where it comes from.
     pub(super) fn moves_to(&mut self, plan: &RetryPlan) -> Option<(Rebase, Place)> {
-        let service = plan.failover.as_ref()?;
+        let service = plan.failover()?;
         let destination = self.route.destinations.get(service)?.clone();
         let head = self.head.as_mut()?;
         head.credentials

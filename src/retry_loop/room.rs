@@ -19,7 +19,7 @@ pub(super) fn with_room<T: Transport>(
     saved: Option<&Saved<T>>,
 ) -> Result<Planned, Stop> {
     let mut fits = true;
-    if let (Some(set), Some(saved)) = (&planned.paid.plan().set, saved) {
+    if let (Some(set), Some(saved)) = (planned.paid.plan().set(), saved) {
         if let Some((headers, _)) = T::Request::head(saved) {
             fits = headers.len().saturating_add(set.len()) <= MOST_HEADERS;
         }

@@ -51,11 +51,11 @@ impl RetrySession {
             });
         }
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
-        Ok(RetryPlan {
-            failover: Some(Arc::clone(&to.service)),
-            set: set.cloned(),
-            ..self.resend(delay, Cost::Nothing, case)
-        })
+        let mut plan = self.resend(delay, Cost::Nothing, case);
+        let additions = plan.add();
+        additions.failover = Some(Arc::clone(&to.service));
+        additions.set = set.cloned();
+        Ok(plan)
     }
 
     /// Whether a server may have processed this attempt or one before it.

@@ -10,6 +10,7 @@ use crate::policy::rules::{
 };
 use crate::policy::stop_reason::StopReason;
 use crate::policy::{Class, Reason, RetryPolicy, RewriteBody, Scope};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How far a spread goes at most beyond what the server asked for.
@@ -188,8 +189,11 @@ impl RetrySession {
         let mut plan = self.resend(delay, cost, case);
         plan.after.retries = plan.after.retries.saturating_add(1);
         plan.after.previous = own;
-        if let Some(tally) = &mut plan.tally {
-            tally.retries = tally.retries.saturating_add(1);
+        if let Some(tally) = self.tally(case.by) {
+            plan.add().tally = Some(Tally {
+                retries: tally.retries.saturating_add(1),
+                ..tally
+            });
         }
         Ok(plan)
     }
@@ -260,7 +264,7 @@ impl RetrySession {
         self.check_resend(case)?;
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
         let mut plan = self.resend(delay, Cost::Retry, case);
-        plan.rewrite = Some(rewrite);
+        plan.add().rewrite = Some(rewrite);
         plan.after.retries = plan.after.retries.saturating_add(1);
         Ok(plan)
     }
@@ -293,7 +297,7 @@ impl RetrySession {
         }
         let mut plan = self.resend(delay, Cost::Nothing, case);
         plan.after.previous = own;
-        plan.tally = Some(Tally {
+        plan.add().tally = Some(Tally {
             waits: n,
             since: Some(since),
             ..tally
@@ -302,24 +306,23 @@ impl RetrySession {
     }
 
     /// One more attempt, which so far counts as nothing else.
-    pub(super) fn resend(&self, (delay, source): Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
-        let rule = self.matched_rule(case.by);
-        RetryPlan {
-            by: case.by,
-            after: Counts {
-                resends: self.counts.resends.saturating_add(1),
-                in_doubt: self.is_in_doubt(case.outcome),
-                ..self.counts
-            },
-            tally: self.tally(case.by),
-            delay,
-            source,
-            cost,
-            set: rule.and_then(|rule| rule.set.clone()),
-            failover: None,
-            budget: case.policy.0.rules.budget.clone(),
-            rewrite: None,
+    pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
+        let after = Counts {
+            resends: self.counts.resends.saturating_add(1),
+            in_doubt: self.is_in_doubt(case.outcome),
+            ..self.counts
+        };
+        let mut plan = RetryPlan::new(case.by, after, delay, cost);
+        if let Some(set) = self
+            .matched_rule(case.by)
+            .and_then(|rule| rule.set.as_ref())
+        {
+            plan.add().set = Some(Arc::clone(set));
         }
+        if let Some(budget) = &case.policy.0.rules.budget {
+            plan.add().budget = Some(Arc::clone(budget));
+        }
+        plan
     }
 
     /// Whether the request can be sent again at all, and does no harm by it.
