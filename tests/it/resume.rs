@@ -1,7 +1,14 @@
 //! Downloads that go on where they broke.
 
+mod answers;
 mod breaks;
+mod clients;
 mod plain;
+mod raw;
 mod refused;
+mod schedules;
 mod script;
+mod sockets;
+mod steered;
 mod tokens;
+mod world;
