@@ -1,8 +1,11 @@
 //! What the programs of this folder share: a server on the loopback that fails first and keeps every request, and the
 //! comparison of what it has seen with what was meant.
 
+mod daemon;
+pub mod load;
 mod server;
 
+pub use daemon::{Daemon, free_port};
 pub use server::{Answer, Server, answer, grpc, json, status};
 
 use std::time::Instant;

@@ -12,6 +12,7 @@ use hyper_util::server::conn::auto;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
 
 pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -22,6 +23,7 @@ pub struct Server {
     /// `http://127.0.0.1:PORT`, without a slash.
     pub url: String,
     shared: Arc<Shared>,
+    accepting: AbortHandle,
 }
 
 struct Shared {
@@ -40,13 +42,21 @@ impl Server {
             respond: Box::new(respond),
             seen: Mutex::default(),
         });
-        let accepting = Arc::clone(&shared);
-        tokio::spawn(async move {
+        let serving = Arc::clone(&shared);
+        let accepting = tokio::spawn(async move {
+            // Dropped with the task, it ends the connections too.
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&accepting)));
+                connections.spawn(serve(stream, Arc::clone(&serving)));
+                while connections.try_join_next().is_some() {}
             }
         });
-        Ok(Self { url, shared })
+        let accepting = accepting.abort_handle();
+        Ok(Self {
+            url,
+            shared,
+            accepting,
+        })
     }
 
     /// Answers 503 so many times, and then this.
@@ -59,6 +69,16 @@ impl Server {
             false => then(),
         })
         .await
+    }
+
+    /// Ends the server and its connections in the midst of whatever they do.
+    pub fn die(&self) {
+        self.accepting.abort();
+    }
+
+    /// Host and port.
+    pub fn authority(&self) -> &str {
+        self.url.trim_start_matches("http://")
     }
 
     /// The requests since the last look, in their order.

@@ -11,7 +11,7 @@ pub async fn sum(url: &str) -> Result<u64, BoxError> {
         .to_builder()
         .methods(Methods::All)
         // jsonrpsee wraps hyper's errors: look into them.
-        .classify_error(|_: &jsonrpsee::http_client::transport::Error| None)
+        .classify_error(|_: &jsonrpsee::http_client::transport::Error| ())
         .build()?;
     let retries = RetryLayer::new(policy).record_body(HttpBody::new);
     let client = HttpClient::builder()

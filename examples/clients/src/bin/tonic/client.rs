@@ -14,7 +14,7 @@ pub async fn check(url: String, service: &str) -> Result<ServingStatus, BoxError
         .dialect(Dialect::grpc())
         .methods(Methods::All)
         // tonic wraps hyper's errors: look into them.
-        .classify_error(|_: &tonic::transport::Error| None)
+        .classify_error(|_: &tonic::transport::Error| ())
         .build()?;
     let retries = RetryLayer::new(policy).record_body(Body::new);
     let channel = Channel::from_shared(url)?.connect_lazy();
