@@ -5,6 +5,7 @@ mod at_gate;
 mod progress;
 mod reading;
 mod room;
+mod time_limit;
 mod transport;
 
 pub(crate) use admission::Admission;
@@ -20,12 +21,13 @@ use crate::nested::{AttemptMark, LayerId};
 use crate::policy::{Attempt, RetryPlan, Stop, StopReason, Verdict};
 use crate::report::RequestFailed;
 use crate::runtime::within;
-use progress::{LastWord, Place, Planned, Sent, Step};
+use progress::{LastWord, Place, Planned, Step};
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+use time_limit::Sent;
 
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {

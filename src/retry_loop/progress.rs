@@ -5,21 +5,17 @@ use super::room::with_room;
 use super::{Admission, Repeat, Saved, Transport};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::engine::Engine;
-use crate::error::AttemptTimeout;
 use crate::gate::GateKey;
 use crate::nested::AttemptMark;
 use crate::policy::{
-    Attempt, By, CannedResponse, Class, ErrorBody, ErrorKind, Moment, OnExhausted, Outcome,
-    Redirected, RetryPlan, RetrySession, Server, Stop, StopReason,
+    Attempt, By, CannedResponse, Class, Moment, OnExhausted, Outcome, Redirected, RetryPlan,
+    RetrySession, Server, Stop, StopReason,
 };
 use crate::redirects::{Trail, Watch};
 use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject};
 use crate::route::{Head, Rebase, Route, is_same_server};
-use crate::runtime::within;
 use http::{HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,13 +65,6 @@ pub(super) enum LastWord {
     Respond(CannedResponse, String),
 }
 
-/// How an attempt that may have a time limit ended.
-pub(super) enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<Box<Saved<T>>>),
-    Cut(T::Error, Stop),
-    CutForRetry(Planned, Option<T::Error>, Box<Saved<T>>),
-}
-
 /// A retry that is paid for, and when it is due.
 pub(super) struct Planned {
     pub(super) paid: PaidRetry,
@@ -83,7 +72,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    fn by(&self) -> By {
+    pub(super) fn by(&self) -> By {
         self.paid.plan().by
     }
 
@@ -92,7 +81,7 @@ impl Planned {
         self.paid.plan().refused(why)
     }
 
-    fn without_a_body(&self) -> Stop {
+    pub(super) fn without_a_body(&self) -> Stop {
         self.stop(StopReason::BodyNotReplayable)
     }
 }
@@ -130,59 +119,6 @@ impl Progress {
         let span = self.recorder.attempt_started(now);
         let limit = self.session.attempt_limit(now);
         (span, Attempt::new(self.recorder.number(), limit))
-    }
-
-    /// Waits for an attempt, but past its limit only where there is nothing else to do.
-    pub(super) async fn limited<T: Transport>(
-        &mut self,
-        sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
-        mark: &AttemptMark,
-        limit: Option<Duration>,
-        saved: Option<Box<Saved<T>>>,
-    ) -> Sent<T> {
-        let mut sent = pin!(sent);
-        let Some(limit) = limit else {
-            return Sent::Done(sent.await, saved);
-        };
-        let timer = self.engine.runtime.sleep(limit);
-        if let Some(result) = within(timer, sent.as_mut()).await {
-            return Sent::Done(result, saved);
-        }
-        let whole = saved
-            .as_ref()
-            .is_some_and(|saved| T::Request::can_resend(saved, false));
-        self.session.set_replayable(whole);
-        self.admission = None;
-        let error = AttemptTimeout::new(limit);
-        let words = ErrorBody::of_words(&format!("timeout: {error}"));
-        let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
-        let trail = T::trail(self.session.policy(), saved.as_deref(), None);
-        let timeout = timeout.redirected(self.redirected(mark, trail));
-        let request = self.session.request();
-        let timeout = request
-            .iter()
-            .fold(timeout, |timeout, request| timeout.of_request(request));
-        let timeout = self.session.policy().classify(timeout);
-        let at = self.engine.runtime.moment();
-        self.look_around();
-        let decided = self.decide(&timeout, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
-        let (decided, saved) = match (decided, saved) {
-            (Ok(planned), Some(saved)) => {
-                self.tell(&timeout, at, planned.by(), false);
-                return Sent::CutForRetry(planned, T::cut(error), saved);
-            }
-            undecided => undecided,
-        };
-        match T::cut(error) {
-            Some(error) => {
-                let stop = decided.map_or_else(|stop| stop, |planned| planned.without_a_body());
-                self.tell(&timeout, at, stop.by, false);
-                Sent::Cut(error, stop)
-            }
-            // Nothing could report a timeout: what comes of the attempt is judged when it comes.
-            None => Sent::Done(sent.await, saved),
-        }
     }
 
     pub(super) fn step<T: Transport>(
@@ -255,7 +191,7 @@ impl Progress {
     }
 
     /// What follows from an outcome, paid for by the budget of whoever plans it.
-    fn decide(&self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
+    pub(super) fn decide(&self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
         let plan = self.session.judge(outcome, at)?;
         let budget = self.budget_for(plan.budget());
         let refused = |plan: &RetryPlan| plan.refused(StopReason::BudgetExhausted);
@@ -321,7 +257,7 @@ impl Progress {
     }
 
     /// Tells the session where the services are that it may send the request to.
-    fn look_around(&mut self) {
+    pub(super) fn look_around(&mut self) {
         if !self.route.destinations.is_empty() && !self.session.knows_servers() {
             self.session.set_servers(self.servers());
         }
@@ -344,7 +280,7 @@ impl Progress {
         found.collect()
     }
 
-    fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, by: By, done: bool) {
+    pub(super) fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, by: By, done: bool) {
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
             let others = self.route.budgets.values();
