@@ -4,6 +4,7 @@
 //! `std::io::Error`, whose `source()` skips its own payload.
 
 mod io_errors;
+mod links;
 
 use crate::error::AttemptTimeout;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
@@ -11,6 +12,7 @@ use crate::redirects::Trail;
 use crate::report::RequestFailed;
 use http::StatusCode;
 use io_errors::{read_io, while_connecting};
+use links::{known, links};
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -190,82 +192,6 @@ impl Link {
             Self::Silent
         }
     }
-}
-
-/// The chain, with the payloads of I/O errors, bounded against one that never ends.
-fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    const LONGEST: usize = 64;
-    let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
-        let error: &'a (dyn Error + 'static) = *error;
-        #[cfg(feature = "reqwest")]
-        if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
-            return Some(carried(error));
-        }
-        #[cfg(feature = "hyper")]
-        if let Some(error) = error.downcast_ref::<h2::Error>() {
-            return error.get_io().map(|error| error as _);
-        }
-        let payload = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        payload
-            .map(|payload| payload as _)
-            .or_else(|| error.source())
-    };
-    std::iter::successors(Some(error), next).take(LONGEST)
-}
-
-/// The error behind a value of one of the types that services are known to fail with.
-fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    if let Some(error) = value.downcast_ref::<BoxError>() {
-        return Some(&**error);
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<reqwest_middleware::Error>() {
-        return Some(carried(error));
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<anyhow::Error>() {
-        return Some(error.as_ref());
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<::reqwest::Error>() {
-        return Some(error);
-    }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = known_of_hyper(value) {
-        return Some(error);
-    }
-    #[cfg(feature = "tokio")]
-    if let Some(error) = value.downcast_ref::<tokio::time::error::Elapsed>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<io::Error>() {
-        return Some(error);
-    }
-    value
-        .downcast_ref::<AttemptTimeout>()
-        .map(|error| error as _)
-}
-
-/// What the middlewares' error carries, which its own `source()` skips.
-#[cfg(feature = "reqwest")]
-fn carried(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
-    match error {
-        reqwest_middleware::Error::Middleware(error) => error.as_ref(),
-        reqwest_middleware::Error::Reqwest(error) => error,
-    }
-}
-
-#[cfg(feature = "hyper")]
-fn known_of_hyper(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    if let Some(error) = value.downcast_ref::<hyper_util::client::legacy::Error>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<hyper::Error>() {
-        return Some(error);
-    }
-    value.downcast_ref::<h2::Error>().map(|error| error as _)
 }
 
 fn read(link: &(dyn Error + 'static)) -> Link {
