@@ -1,0 +1,40 @@
+use super::*;
+use crate::policy::RequestFacts;
+use http::HeaderValue;
+use http::Method;
+
+fn facts(method: &str, key: Option<&'static str>) -> RequestFacts {
+    let mut headers = HeaderMap::new();
+    if let Some(value) = key {
+        headers.insert("idempotency-key", HeaderValue::from_static(value));
+    }
+    RequestFacts::of(&Method::from_bytes(method.as_bytes()).unwrap(), &headers)
+}
+
+#[test]
+fn idempotent_by_method() {
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
+        assert!(facts(method, None).is_idempotent(), "{method}");
+    }
+    for method in ["POST", "PATCH", "CONNECT", "PURGE", "get"] {
+        assert!(!facts(method, None).is_idempotent(), "{method}");
+    }
+}
+
+#[test]
+fn idempotent_by_key_unless_the_key_is_empty() {
+    assert!(facts("POST", Some("order-7")).is_idempotent());
+    assert!(!facts("POST", Some(" ")).is_idempotent());
+}
+
+#[test]
+fn a_success_asks_for_nothing() {
+    let mut headers = HeaderMap::new();
+    headers.insert("retry-after", HeaderValue::from_static("5"));
+    let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
+    assert_eq!(delay(StatusCode::OK), ServerDelay::None);
+    assert_eq!(
+        delay(StatusCode::NOT_FOUND).delay(),
+        Some(Duration::from_secs(5))
+    );
+}
