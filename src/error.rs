@@ -89,7 +89,8 @@ impl fmt::Display for ConfigError {
 impl Error for ConfigError {}
 
 /// An attempt was cut short because no response head came within the attempt timeout, or within what was left of the
-/// deadline.
+/// deadline; or, where [answers are read whole](crate::RetryPolicyBuilder::whole_answers), because the answer was not whole
+/// by then.
 ///
 /// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`
 /// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
@@ -97,11 +98,24 @@ impl Error for ConfigError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptTimeout {
     after: Duration,
+    /// The head had come.
+    answered: bool,
 }
 
 impl AttemptTimeout {
     pub(crate) fn new(after: Duration) -> Self {
-        Self { after }
+        Self {
+            after,
+            answered: false,
+        }
+    }
+
+    /// That of an attempt whose answer was not whole in its time.
+    pub(crate) fn after_an_answer(self) -> Self {
+        Self {
+            answered: true,
+            ..self
+        }
     }
 
     /// The limit that the attempt had.
@@ -113,7 +127,11 @@ impl AttemptTimeout {
 
 impl fmt::Display for AttemptTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no response head within {:?}", self.after)
+        let missing = match self.answered {
+            true => "no whole answer",
+            false => "no response head",
+        };
+        write!(f, "{missing} within {:?}", self.after)
     }
 }
 

@@ -7,6 +7,7 @@ mod reading;
 mod room;
 mod time_limit;
 mod transport;
+mod whole_answers;
 
 pub(crate) use admission::Admission;
 pub(crate) use progress::Progress;
@@ -18,7 +19,7 @@ use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::{AttemptMark, LayerId};
-use crate::policy::{Attempt, RetryPlan, Stop, StopReason, Verdict};
+use crate::policy::{RetryPlan, Stop, StopReason, Verdict};
 use crate::report::RequestFailed;
 use crate::runtime::within;
 use progress::{LastWord, Place, Planned, Step};
@@ -27,7 +28,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
-use time_limit::Sent;
+use time_limit::{Limit, Sent};
 
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
@@ -82,8 +83,8 @@ impl<T: Transport> Call<T> {
         async move {
             let (_, attempt) = self.progress.attempt_starts(first.started);
             self.progress.mark = first.mark;
-            let until = ends(first.started, attempt);
-            let judged = self.judge((first.result, first.said), first.saved, until);
+            let limit = Limit::of(attempt, first.started);
+            let judged = self.judge((first.result, first.said), first.saved, limit);
             let step = Box::pin(judged).await;
             let (result, stop) = self.follow(step).await;
             self.stop(result, stop)
@@ -164,7 +165,8 @@ impl<T: Transport> Call<T> {
         match sent.await {
             Sent::Done(result, saved) => {
                 self.progress.mark = mark;
-                self.judge((result, None), saved, ends(now, attempt)).await
+                let limit = Limit::of(attempt, now);
+                self.judge((result, None), saved, limit).await
             }
             Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
             Sent::CutForRetry(planned, timeout, saved) => {
@@ -173,13 +175,13 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    /// What follows from a result, which is looked into only where a rule needs that, by the time that its attempt must be
-    /// over. What the policy's own classifier has said of it counts, until there is more to see.
+    /// What follows from a result, which is looked into only where a rule needs that, or its answer is read whole, by the
+    /// time that its attempt must be over. What the policy's own classifier has said of it counts, until there is more to see.
     async fn judge(
         &mut self,
         (result, said): (Outcomes<T>, Option<Verdict>),
         saved: Option<Box<Saved<T>>>,
-        until: Option<Duration>,
+        limit: Option<Limit>,
     ) -> Step<T> {
         let Self {
             transport,
@@ -189,10 +191,17 @@ impl<T: Transport> Call<T> {
         let of = (&result, request.as_deref());
         let outcome = progress.unread(transport, of, saved.as_deref());
         let (known, needs) = progress.needs(outcome, said);
+        let (result, saved) = match progress.reads_whole::<T>(&result, &known) {
+            false => (result, saved),
+            true => match Box::pin(progress.read_whole::<T>(result, saved, limit)).await {
+                Ok(read) => read,
+                Err(step) => return step,
+            },
+        };
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
             Needs::ErrorBody => progress.read::<T>(result, known.error_kind()).await,
-            Needs::Stream(look) => progress.hold::<T>(result, look, until).await,
+            Needs::Stream(look) => progress.hold::<T>(result, look, limit).await,
         };
         progress.step(known, seen, saved)
     }
@@ -317,11 +326,6 @@ impl<T: Transport> Call<T> {
         }
         result
     }
-}
-
-/// When an attempt must be over, if it must.
-fn ends(started: Duration, attempt: Attempt) -> Option<Duration> {
-    attempt.limit().map(|limit| started.saturating_add(limit))
 }
 
 /// Marks the start and every poll of an attempt, for retry layers further in.

@@ -92,6 +92,8 @@ pub(crate) enum Overrides {
         limit: bool,
         /// The deadline is open.
         deadline: bool,
+        /// Which answers are read whole is open.
+        whole_answers: bool,
     },
     Deny,
 }
@@ -132,6 +134,7 @@ impl Route {
     pub(crate) fn is_silent(&self) -> bool {
         self.policy.is_untimed()
             && self.policy.streams().is_none()
+            && !self.policy.reads_whole_answers()
             && self.policy.takes_successes_as_they_are()
             && matches!(self.budget, Budgets::One(_))
             && self.budgets.is_empty()
@@ -201,15 +204,20 @@ impl Overrides {
         expect(dead_code, reason = "only a request has a word of its own")
     )]
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
-        let (limit, deadline) = match self {
+        let (limit, deadline, whole_answers) = match self {
             Self::Allow => return own,
-            Self::FillOnly { limit, deadline } => (*limit, *deadline),
-            Self::Deny => (false, false),
+            Self::FillOnly {
+                limit,
+                deadline,
+                whole_answers,
+            } => (*limit, *deadline, *whole_answers),
+            Self::Deny => (false, false, false),
         };
         RetryOverride {
             off: own.off && limit,
             max_retries: own.max_retries.filter(|_| limit),
             deadline: own.deadline.filter(|_| deadline),
+            whole_answers: own.whole_answers.filter(|_| whole_answers),
             idempotent: own.idempotent.filter(|_| *self != Self::Deny),
             ..own
         }
@@ -235,6 +243,7 @@ mod tests {
         RetryOverride::new()
             .max_retries(7)
             .deadline(Duration::from_secs(1))
+            .whole_answers(0)
             .idempotent(true)
             .service("orders")
     }
@@ -272,6 +281,7 @@ mod tests {
         let open_deadline = Overrides::FillOnly {
             limit: false,
             deadline: true,
+            whole_answers: false,
         };
         let left = RetryOverride::new()
             .deadline(Duration::from_secs(1))

@@ -1,8 +1,9 @@
 //! Responses that the layer can read, release and return whole.
 
 use super::RetryBody;
-use crate::policy::CannedResponse;
-use crate::policy::{Inspect, Inspected};
+use super::error_chain::{outcome_of_body, words};
+use super::retry_body::Read;
+use crate::policy::{Broken, CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
@@ -58,6 +59,15 @@ pub trait Answer: Sized + Send + sealed::Sealed {
         time: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = (Self::Kept, Inspected)> + Send;
 
+    /// The response as it was, with its body read up to so many bytes for at most this time.
+    #[doc(hidden)]
+    fn fill(
+        kept: Self::Kept,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: impl Future<Output = ()> + Send,
+    ) -> impl Future<Output = (Self::Kept, Filled)> + Send;
+
     /// A response that no server has sent, as if from this URL.
     #[doc(hidden)]
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept>;
@@ -72,7 +82,7 @@ pub(crate) mod sealed {
 
 impl<B> Answer for http::Response<B>
 where
-    B: Body<Data = Bytes> + Send + Unpin,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Send,
 {
     type Kept = http::Response<RetryBody<B>>;
@@ -114,6 +124,16 @@ where
     ) -> (Self::Kept, Inspected) {
         let looked = kept.body_mut().look(look, time).await;
         (kept, looked)
+    }
+
+    async fn fill(
+        mut kept: Self::Kept,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self::Kept, Filled) {
+        let filled = filled(kept.body_mut(), policy, bytes, time).await;
+        (kept, filled)
     }
 
     fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
@@ -172,6 +192,22 @@ impl Answer for ::reqwest::Response {
         (of_reqwest::whole(url, parts, body), looked)
     }
 
+    async fn fill(
+        kept: Self,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self, Filled) {
+        match kept.content_length() {
+            Some(0) => return (kept, Filled::AtTheEnd),
+            Some(told) if told > bytes => return (kept, Filled::Longer),
+            _ => {}
+        }
+        let (url, parts, mut body) = of_reqwest::parts(kept);
+        let filled = filled(&mut body, policy, bytes, time).await;
+        (of_reqwest::whole(url, parts, body), filled)
+    }
+
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
         let (mut parts, ()) = http::Response::new(()).into_parts();
         parts.status = canned.status;
@@ -182,6 +218,28 @@ impl Answer for ::reqwest::Response {
             parts,
             RetryBody::of_text(&canned.body),
         ))
+    }
+}
+
+/// Reads a body, and says what has broken it if something has.
+async fn filled<B>(
+    body: &mut RetryBody<B>,
+    policy: &RetryPolicy,
+    bytes: u64,
+    time: impl Future<Output = ()>,
+) -> Filled
+where
+    B: Body<Data = Bytes> + Unpin + 'static,
+{
+    match body.fill(bytes, time).await {
+        Read::ToTheEnd => Filled::AtTheEnd,
+        Read::ToTheLimit => Filled::Longer,
+        Read::WhileTimeAllowed => Filled::TimeIsUp,
+        Read::ToAnError(error) => {
+            let outcome = outcome_of_body(policy, error);
+            let words = words(policy, error, outcome.error_kind());
+            Filled::Broken(Box::new(Broken { outcome, words }))
+        }
     }
 }
 
@@ -199,7 +257,7 @@ mod of_reqwest {
     }
 
     pub(super) fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
-        let body = Body::wrap(body);
+        let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
         // A builder that was given nothing but a URL does not fail.
         let with_url = http::Response::builder().url(url).body(());
         let mut whole = with_url.unwrap_or_default().map(|()| body);

@@ -27,6 +27,21 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
     }
 }
 
+/// The error of an answer's body as an outcome.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
+    let within = Walk {
+        answered: true,
+        decoding: true,
+        ..Walk::default()
+    };
+    let outcome = match policy.own_error(error).or_else(|| known(error)) {
+        Some(error) => within.along(policy, error),
+        None => Outcome::error(ErrorKind::Other),
+    };
+    outcome.after_an_answer()
+}
+
 /// Whether an error comes from reqwest, whose client may follow redirects by itself.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
@@ -78,15 +93,7 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
 /// The first link that says what happened decides; one that says where it happened (while connecting, on a connection,
 /// within an answer's body) colours those after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
-    let mut walk = Walk::default();
-    for link in links(error) {
-        walk.take(link);
-        if let Some(verdict) = policy.judge(link) {
-            return walk.placed(Outcome::error(ErrorKind::Other).judged(verdict));
-        }
-    }
-    let found = walk.found.unwrap_or_else(|| walk.unread());
-    walk.placed(found)
+    Walk::default().along(policy, error)
 }
 
 /// What a chain has said so far.
@@ -96,14 +103,27 @@ struct Walk {
     connected: bool,
     /// An answer's head was there before.
     answered: bool,
-    /// A decoder of an answer's body has failed, and nothing further in says that what it read from did.
+    /// A decoder of an answer's body may have failed, and nothing further in says that what it read from did.
     decoding: bool,
+    /// A decoder has failed, or does not like its data.
+    complains: bool,
     /// The request never got out of this program.
     unsent: bool,
     found: Option<Outcome<'static>>,
 }
 
 impl Walk {
+    fn along(mut self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
+        for link in links(error) {
+            self.take(link);
+            if let Some(verdict) = policy.judge(link) {
+                return self.placed(Outcome::error(ErrorKind::Other).judged(verdict));
+            }
+        }
+        let found = self.found.unwrap_or_else(|| self.unread());
+        self.placed(found)
+    }
+
     fn take(&mut self, link: &(dyn Error + 'static)) {
         if self.found.is_some() {
             return;
@@ -111,16 +131,22 @@ impl Walk {
         match read(link) {
             Link::Silent => self.found = self.said_in_its_place(link).map(Outcome::error),
             Link::Connecting => self.connecting = true,
-            Link::Connected => (self.connected, self.decoding) = (true, false),
+            Link::Connected => {
+                self.connected = true;
+                (self.decoding, self.complains) = (false, false);
+            }
             Link::InAnswer { decoded, says } => {
-                (self.answered, self.decoding) = (true, decoded);
+                self.answered = true;
+                (self.decoding, self.complains) = (decoded, decoded);
                 self.connected |= !decoded;
                 self.found = says.map(Outcome::error);
             }
             Link::Unsent => self.unsent = true,
             Link::Status(status) => self.found = Some(Outcome::error_of_status(status)),
             // That a decoder does not like its data is its own complaint.
-            Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {}
+            Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
+                self.complains = true;
+            }
             Link::Says(kind) => self.found = Some(Outcome::error(self.in_its_place(kind))),
         }
     }
@@ -143,7 +169,7 @@ impl Walk {
     }
 
     fn unread(&self) -> Outcome<'static> {
-        Outcome::error(match (self.decoding, self.connecting) {
+        Outcome::error(match (self.complains, self.connecting) {
             (true, _) => ErrorKind::Decode,
             (false, true) => ErrorKind::Connect,
             (false, false) => ErrorKind::Other,

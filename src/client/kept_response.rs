@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::answer::sealed::Sealed;
-use crate::policy::{CannedResponse, Inspect, Inspected};
+use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
 use crate::report::warn_of_kept_type;
 use bytes::Buf;
 use http::{Extensions, HeaderMap, StatusCode, Version};
@@ -74,6 +74,17 @@ where
         WARNED.call_once(|| warn_of_kept_type("bodies are not read to judge a response"));
         // Not at its end: nobody may take it for an empty body.
         (kept, Inspected::Enough)
+    }
+
+    async fn fill(
+        kept: Self::Kept,
+        _: &RetryPolicy,
+        _: u64,
+        _: impl Future<Output = ()> + Send,
+    ) -> (Self::Kept, Filled) {
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| warn_of_kept_type("answers are not read whole"));
+        (kept, Filled::Longer)
     }
 
     fn canned(_: &CannedResponse, _: &str) -> Option<Self::Kept> {

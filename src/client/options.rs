@@ -118,8 +118,8 @@ impl RequestOptions {
 
     /// Whether a success needs neither a clock nor a report.
     pub(crate) fn is_plain(&self) -> bool {
-        let timed = self.own().is_some_and(|own| own.deadline.is_some());
-        self.slot.is_none() && !timed
+        let own = |own: &RetryOverride| own.deadline.is_some() || own.whole_answers > Some(0);
+        self.slot.is_none() && !self.own().is_some_and(own)
     }
 
     /// Lets the first attempt go at once, where the gate has nothing to decide or there is none.

@@ -1,5 +1,9 @@
 //! A response's body as the caller gets it.
 
+mod whole;
+
+pub(crate) use whole::Read;
+
 use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
@@ -19,7 +23,7 @@ pin_project! {
     where
         B: Body,
     {
-        read: Option<Box<Read<B::Error>>>,
+        read: Option<Box<Seen<B::Error>>>,
         // Nothing once it was read to its end, so that it can let go of what it holds.
         #[pin]
         rest: Option<B>,
@@ -30,7 +34,7 @@ pin_project! {
 ///
 /// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client, and would keep it
 /// alive. So this takes less than twice the bytes read.
-struct Read<E> {
+struct Seen<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
     error: Option<E>,
@@ -40,7 +44,7 @@ struct Read<E> {
 /// The most frames that are read, however short they are.
 const MOST_FRAMES: usize = 8 * 1024;
 
-impl<E> Default for Read<E> {
+impl<E> Default for Seen<E> {
     fn default() -> Self {
         Self {
             data: Vec::new(),
@@ -51,7 +55,7 @@ impl<E> Default for Read<E> {
     }
 }
 
-impl<E> Read<E> {
+impl<E> Seen<E> {
     fn push(&mut self, frame: Frame<Bytes>) {
         match frame.into_data() {
             Ok(data) => {
@@ -113,7 +117,7 @@ where
 
     /// A body that no server has sent.
     pub(crate) fn of_text(text: &str) -> Self {
-        let mut read = Read::default();
+        let mut read = Seen::default();
         read.push(Frame::data(Bytes::copy_from_slice(text.as_bytes())));
         Self {
             read: Some(Box::new(read)),
@@ -130,11 +134,11 @@ where
     /// dropped, which resets only its stream.
     pub(crate) async fn drained(mut self, version: Version, bytes: usize) -> Option<Self> {
         if version >= Version::HTTP_2 {
-            return self
-                .rest
-                .as_ref()
-                .is_none_or(B::is_end_stream)
-                .then_some(self);
+            let ended = self.rest.as_ref().is_none_or(B::is_end_stream);
+            return (ended && !self.is_over(bytes)).then_some(self);
+        }
+        if self.rest.is_none() {
+            return (!self.is_over(bytes)).then_some(self);
         }
         match poll_fn(|cx| self.poll_read(cx, bytes)).await {
             Reached::End if self.read.as_ref().is_none_or(|read| read.error.is_none()) => {
@@ -192,8 +196,14 @@ where
                 self.rest = None;
             }
         }
-        let over = self.read.as_ref().is_some_and(|read| read.is_over(bytes));
-        Poll::Ready(if over { Reached::Limit } else { Reached::End })
+        Poll::Ready(match self.is_over(bytes) {
+            true => Reached::Limit,
+            false => Reached::End,
+        })
+    }
+
+    fn is_over(&self, bytes: usize) -> bool {
+        self.read.as_ref().is_some_and(|read| read.is_over(bytes))
     }
 }
 

@@ -59,6 +59,7 @@ mod retry;
 mod rule;
 mod schema;
 mod shown;
+mod sizes;
 mod summary;
 mod types;
 mod units;

@@ -147,6 +147,7 @@ impl Resolver<'_> {
             .backoff(self.backoff(retry))
             .deadline(deadline(retry))
             .attempt_timeout(value(&retry.attempt_timeout).flatten())
+            .whole_answers(value(&retry.whole_answers).unwrap_or_default())
             .max_server_delay(of(&retry.retry_after, |delays| &delays.max).flatten())
             .methods(value(&retry.methods).unwrap_or(Methods::Idempotent));
         let gate = value(&retry.gate);

@@ -16,6 +16,7 @@ use super::dialect::Speaks;
 use super::fields::{Fields, Layer, Type, table, told, told_as};
 use super::headers::header_names;
 use super::schema::{Defs, forms, not_both, object};
+use super::sizes::bytes;
 use super::types::{count, duration, duration_or_none, name, names, number, word, words};
 use super::value::Value;
 use super::when::conditions;
@@ -101,6 +102,10 @@ table! { layered
         deadline: Given<Option<Duration>> = told(duration_or_none()), default(&"none");
         /// How long one attempt may take up to its response head; above 0, at most the deadline, or none, the default.
         attempt_timeout: Given<Option<Duration>> = told(duration_or_none()), default(&"none");
+        /// Reads an answer of at most so many bytes whole before the caller gets it, so that one that breaks is a failed
+        /// attempt: 512KiB, 2MiB or a number of bytes, at most 64MiB. Default 0, off. Not those that go on, such as event
+        /// streams.
+        whole_answers: Given<usize> = told(bytes()), default(&0);
         /// What a rule's limit counts: request (default), all retries of the request; rule, those of the rule alone.
         counter: Given<Counter> = told(word::<Counter>()), default(&"request");
         /// The budget that pays for the retries, by its name under budgets. Default: one of the service's own, or of the

@@ -1,6 +1,7 @@
 //! Builds a policy from settings, and refuses settings that cannot work.
 
 mod rules;
+mod whole_answers;
 
 use super::verdict::{ByFunction, Classify, Verdict};
 use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Settings};
@@ -74,8 +75,9 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.deadline = deadline.into())
     }
 
-    /// The longest time for one attempt up to its response head, or up to the first output of a stream that is held
-    /// back; above 0, at most the deadline. Default none.
+    /// The longest time for one attempt up to its response head, up to the first output of a stream that is held back, or
+    /// up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the deadline. Default
+    /// none.
     ///
     /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. On
     /// the tower layer an attempt without a retry after it is cut only after `boxed_errors()`, since a timeout needs an
@@ -302,6 +304,7 @@ impl Settings {
         let held = self.streams.as_ref();
         let held = held.and_then(|streams| streams.first_event_timeout());
         above_zero("first_event_timeout", held)?;
+        super::whole_answers::check(self.whole_answers)?;
         match (self.attempt_timeout, self.deadline) {
             (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
                 "attempt_timeout",

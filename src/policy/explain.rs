@@ -126,13 +126,24 @@ impl Settings {
         }
     }
 
-    fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
-        if let Some(timeout) = self.attempt_timeout {
-            writeln!(
-                text,
-                "  one attempt: at most {timeout:?} to the response head"
-            )?;
+    fn explain_attempts(&self, text: &mut String) -> fmt::Result {
+        let whole = self.whole_answers > 0;
+        if whole {
+            let bytes = self.whole_answers;
+            writeln!(text, "  an answer of at most {bytes} bytes is read whole")?;
         }
+        let end = match whole {
+            true => "end of such an answer",
+            false => "response head",
+        };
+        match self.attempt_timeout {
+            Some(timeout) => writeln!(text, "  one attempt: at most {timeout:?} to the {end}"),
+            None => Ok(()),
+        }
+    }
+
+    fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
+        self.explain_attempts(text)?;
         if let Some(deadline) = worst.deadline {
             return writeln!(
                 text,

@@ -30,6 +30,7 @@ mod scope;
 mod session;
 mod stop_reason;
 mod verdict;
+mod whole_answers;
 mod worst_case;
 
 pub(crate) use crate::error_body::Pointer;
@@ -79,6 +80,7 @@ pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
+pub(crate) use whole_answers::{Broken, Filled, is_read_whole};
 
 use http::HeaderName;
 use std::any::Any;
@@ -135,6 +137,8 @@ struct Settings {
     backoff: Backoff,
     deadline: Option<Duration>,
     attempt_timeout: Option<Duration>,
+    /// The most bytes of an answer that belong to its attempt; 0 for none.
+    whole_answers: u64,
     max_server_delay: Option<Duration>,
     max_gate_wait: Option<Duration>,
     /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
@@ -345,6 +349,11 @@ impl RetryPolicy {
         self.0.quotas_at_once
     }
 
+    /// Whether the body of an answer may belong to its attempt.
+    pub(crate) fn reads_whole_answers(&self) -> bool {
+        self.0.whole_answers > 0
+    }
+
     /// Whether a request needs a clock only for its report: no deadline and no attempt timeout.
     pub(crate) fn is_untimed(&self) -> bool {
         self.0.deadline.is_none() && self.0.attempt_timeout.is_none()
@@ -382,6 +391,7 @@ impl fmt::Debug for Settings {
             .field("backoff", &self.backoff)
             .field("deadline", &self.deadline)
             .field("attempt_timeout", &self.attempt_timeout)
+            .field("whole_answers", &self.whole_answers)
             .field("max_server_delay", &self.max_server_delay)
             .field("max_gate_wait", &self.max_gate_wait)
             .field("methods", &self.methods)

@@ -234,11 +234,12 @@ impl<'a> Outcome<'a> {
 
     /// The same outcome with its head back, if it had one.
     pub(crate) fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
-        let response = head.map(|(status, headers)| What::Response(status, headers));
-        Self {
-            what: response.unwrap_or(self.what),
-            ..self
-        }
+        let what = match (self.what, head) {
+            (What::Done, Some((status, headers))) => What::Response(status, headers),
+            // An answer that broke after its head is an error.
+            (what, _) => what,
+        };
+        Self { what, ..self }
     }
 
     pub(crate) fn error_body(&self) -> Option<&'a ErrorBody> {

@@ -91,6 +91,7 @@ impl Preset {
             backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
             deadline: None,
             attempt_timeout: None,
+            whole_answers: 0,
             max_server_delay: Some(self.max_server_delay),
             max_gate_wait: self.max_gate_wait,
             quotas_at_once: self.quotas_at_once,

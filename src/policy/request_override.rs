@@ -1,5 +1,6 @@
 //! One request's own settings.
 
+use super::whole_answers::LONGEST;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ pub struct RetryOverride {
     pub(crate) max_retries: Option<u32>,
     pub(crate) idempotent: Option<bool>,
     pub(crate) deadline: Option<Duration>,
+    pub(crate) whole_answers: Option<u32>,
     pub(crate) service: Option<Arc<str>>,
     pub(crate) even_if_nested: bool,
     pub(crate) never_resumed: bool,
@@ -47,6 +49,7 @@ impl RetryOverride {
             max_retries: None,
             idempotent: None,
             deadline: None,
+            whole_answers: None,
             service: None,
             even_if_nested: false,
             never_resumed: false,
@@ -80,6 +83,18 @@ impl RetryOverride {
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {
             deadline: Some(deadline),
+            ..self
+        }
+    }
+
+    /// Reads the answer whole if it has at most so many bytes, whatever the policy says
+    /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it as it
+    /// comes: for an answer that goes on under a plain content type, such as a watch. More than 64 MiB counts as 64 MiB.
+    #[must_use]
+    pub fn whole_answers(self, bytes: usize) -> Self {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).min(LONGEST);
+        Self {
+            whole_answers: u32::try_from(bytes).ok(),
             ..self
         }
     }

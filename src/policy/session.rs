@@ -100,6 +100,7 @@ impl RetrySession {
             max_retries: own.max_retries.or(before.max_retries),
             idempotent: own.idempotent.or(before.idempotent),
             deadline: own.deadline.or(before.deadline),
+            whole_answers: own.whole_answers.or(before.whole_answers),
             ..RetryOverride::default()
         };
         let off = own.off.then_some(StopReason::Disabled);
@@ -255,6 +256,17 @@ impl RetrySession {
         match (self.policy_by(self.by).0.attempt_timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
+        }
+    }
+
+    /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
+    /// another layer, or to the caller.
+    pub(crate) fn whole_answers(&self) -> u64 {
+        let by_policy = || self.policy_by(self.by).0.whole_answers;
+        match (self.standing_aside, self.own.whole_answers) {
+            (Some(_), _) => 0,
+            (None, Some(own)) => own.into(),
+            (None, None) => by_policy(),
         }
     }
 

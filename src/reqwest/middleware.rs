@@ -8,7 +8,7 @@ use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, Verdict};
-use crate::policy::{Inspect, Inspected};
+use crate::policy::{Filled, Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::resume::Resume;
@@ -223,6 +223,15 @@ impl Transport for Chain<'_> {
         time: Sleep,
     ) -> impl Future<Output = (Response, Inspected)> + Send {
         <Response as Answer>::look(response, look, time)
+    }
+
+    fn fill(
+        response: Response,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: Sleep,
+    ) -> impl Future<Output = (Response, Filled)> + Send {
+        <Response as Answer>::fill(response, policy, bytes, time)
     }
 
     fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {

@@ -1,5 +1,6 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
+use super::time_limit::Limit;
 use super::{Progress, Saved, Transport};
 use crate::policy::{
     ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Inspected, Outcome, RequestLine,
@@ -64,13 +65,13 @@ impl Progress {
         &self,
         result: Result<T::Response, T::Error>,
         mut look: Box<dyn InspectStream>,
-        until: Option<Duration>,
+        limit: Option<Limit>,
     ) -> (Result<T::Response, T::Error>, Found) {
         let Ok(response) = result else {
             return (result, Found::Nothing);
         };
         let runtime = &self.engine.runtime;
-        let left = until.map(|until| until.saturating_sub(runtime.now()));
+        let left = limit.map(|limit| limit.left(runtime.now()));
         if left == Some(Duration::ZERO) {
             // A head that was waited for past the attempt's limit, since nothing could have reported a timeout.
             return (Ok(response), Found::Nothing);

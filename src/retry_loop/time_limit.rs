@@ -5,17 +5,54 @@ use super::room::with_room;
 use super::{Repeat, Saved, Transport};
 use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
-use crate::policy::{ErrorBody, ErrorKind, Outcome, Stop};
+use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, Stop};
 use crate::runtime::within;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
+
+/// How long an attempt may take, and when it must be over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) most: Duration,
+    until: Duration,
+}
+
+impl Limit {
+    /// That of an attempt, if it has one.
+    pub(super) fn of(attempt: Attempt, started: Duration) -> Option<Self> {
+        let most = attempt.limit()?;
+        let until = started.saturating_add(most);
+        Some(Self { most, until })
+    }
+
+    pub(super) fn left(self, now: Duration) -> Duration {
+        self.until.saturating_sub(now)
+    }
+}
 
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
     Done(Result<T::Response, T::Error>, Option<Box<Saved<T>>>),
     Cut(T::Error, Stop),
     CutForRetry(Planned, Option<T::Error>, Box<Saved<T>>),
+}
+
+/// What follows from an attempt whose time is up.
+pub(super) enum TimeIsUp<T: Transport> {
+    Retry(Planned, Option<T::Error>, Box<Saved<T>>),
+    Stop(T::Error, Stop),
+    /// The client's error type cannot say it.
+    Unsaid(Stop, Option<Box<Saved<T>>>),
+}
+
+/// How far an attempt got in its time.
+#[derive(Clone, Copy)]
+pub(super) enum Until<'a> {
+    /// Nothing was answered; what was seen of redirects.
+    NoAnswer(&'a AttemptMark),
+    /// The answer was not whole.
+    AnAnswer,
 }
 
 impl Progress {
@@ -35,16 +72,40 @@ impl Progress {
         if let Some(result) = within(timer, sent.as_mut()).await {
             return Sent::Done(result, saved);
         }
+        match self.time_is_up::<T>(limit, Until::NoAnswer(mark), saved) {
+            TimeIsUp::Retry(planned, error, saved) => Sent::CutForRetry(planned, error, saved),
+            TimeIsUp::Stop(error, stop) => Sent::Cut(error, stop),
+            // What comes of the attempt is judged when it comes.
+            TimeIsUp::Unsaid(_, saved) => Sent::Done(sent.await, saved),
+        }
+    }
+
+    /// What follows from an attempt whose time is up; it is told unless the attempt goes on.
+    pub(super) fn time_is_up<T: Transport>(
+        &mut self,
+        limit: Duration,
+        until: Until<'_>,
+        saved: Option<Box<Saved<T>>>,
+    ) -> TimeIsUp<T> {
+        let answered = matches!(until, Until::AnAnswer);
         let whole = saved
             .as_ref()
-            .is_some_and(|saved| T::Request::can_resend(saved, false));
+            .is_some_and(|saved| T::Request::can_resend(saved, answered));
         self.session.set_replayable(whole);
         self.admission = None;
-        let error = AttemptTimeout::new(limit);
+        let error = match answered {
+            true => AttemptTimeout::new(limit).after_an_answer(),
+            false => AttemptTimeout::new(limit),
+        };
         let words = ErrorBody::of_words(&format!("timeout: {error}"));
         let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
-        let trail = T::trail(self.session.policy(), saved.as_deref(), None);
-        let timeout = timeout.redirected(self.redirected(mark, trail));
+        let timeout = match until {
+            Until::AnAnswer => timeout.after_an_answer(),
+            Until::NoAnswer(mark) => {
+                let trail = T::trail(self.session.policy(), saved.as_deref(), None);
+                timeout.redirected(self.redirected(mark, trail))
+            }
+        };
         let request = self.session.request();
         let timeout = request
             .iter()
@@ -54,21 +115,21 @@ impl Progress {
         self.look_around();
         let decided = self.decide(&timeout, at);
         let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
-        let (decided, saved) = match (decided, saved) {
+        let (stop, saved) = match (decided, saved) {
             (Ok(planned), Some(saved)) => {
                 self.tell(&timeout, at, planned.by(), false);
-                return Sent::CutForRetry(planned, T::cut(error), saved);
+                return TimeIsUp::Retry(planned, T::cut(error), saved);
             }
-            undecided => undecided,
+            (Ok(planned), None) => (planned.without_a_body(), None),
+            (Err(stop), saved) => (stop, saved),
         };
-        match T::cut(error) {
-            Some(error) => {
-                let stop = decided.map_or_else(|stop| stop, |planned| planned.without_a_body());
-                self.tell(&timeout, at, stop.by, false);
-                Sent::Cut(error, stop)
-            }
-            // Nothing could report a timeout: what comes of the attempt is judged when it comes.
-            None => Sent::Done(sent.await, saved),
+        let error = T::cut(error);
+        if error.is_some() || answered {
+            self.tell(&timeout, at, stop.by, false);
+        }
+        match error {
+            Some(error) => TimeIsUp::Stop(error, stop),
+            None => TimeIsUp::Unsaid(stop, saved),
         }
     }
 }

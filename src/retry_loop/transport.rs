@@ -2,7 +2,8 @@
 
 use crate::error::AttemptTimeout;
 use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Inspect, Inspected, Outcome, RetryPolicy, RewriteWith,
+    Attempt, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
+    RewriteWith,
 };
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
@@ -97,6 +98,17 @@ pub(crate) trait Transport: Send {
     ) -> impl Future<Output = (Self::Response, Inspected)> + Send {
         let _ = (look, time);
         ready((response, Inspected::AtTheEnd))
+    }
+
+    /// The response with its body read up to so many bytes, for at most this time.
+    fn fill(
+        response: Self::Response,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: Sleep,
+    ) -> impl Future<Output = (Self::Response, Filled)> + Send {
+        let _ = (policy, bytes, time);
+        ready((response, Filled::AtTheEnd))
     }
 
     /// The head of a response, where there is one.

@@ -135,6 +135,7 @@ impl<X, C> RetryLayer<X, C> {
     /// | a failed response before a retry (`drain_limit`) | read for its connection's sake and dropped; kept only if it has no body |
     /// | a rule, a classifier or a dialect that looks into the body | sees no body, and judges by the head |
     /// | streams that are held back (`HoldStreams`) | come at their head |
+    /// | `whole_answers` | answers are not read: the caller gets them at their head |
     /// | `respond` | the last response or error comes back |
     /// | `resume_downloads` | does not compile |
     ///

@@ -10,7 +10,7 @@ use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::{Engine, Routes};
 use crate::error::AttemptTimeout;
 use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy};
-use crate::policy::{Inspect, Inspected};
+use crate::policy::{Filled, Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::retry_loop::Transport;
@@ -266,6 +266,15 @@ where
         time: Sleep,
     ) -> impl Future<Output = (Self::Response, Inspected)> + Send {
         S::Response::look(response, look, time)
+    }
+
+    fn fill(
+        response: Self::Response,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: Sleep,
+    ) -> impl Future<Output = (Self::Response, Filled)> + Send {
+        S::Response::fill(response, policy, bytes, time)
     }
 
     fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)> {

@@ -34,7 +34,7 @@ fn load(text: &str) -> Result<RetryConfig, ConfigErrors> {
 }
 
 /// The document in force, which is right.
-fn config(text: &str) -> RetryConfig {
+pub(crate) fn config(text: &str) -> RetryConfig {
     load(text).unwrap_or_else(|errors| panic!("{errors}\nof {text}"))
 }
 

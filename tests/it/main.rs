@@ -25,5 +25,6 @@ mod resume;
 mod storm;
 mod tower_stack;
 mod waiting;
+mod whole_answers;
 mod wire;
 mod worked_documents;

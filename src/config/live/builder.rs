@@ -251,6 +251,7 @@ fn overrides(spec: Option<OverridesSpec>, place: &Place) -> Overrides {
                 .as_ref()
                 .is_none_or(|given| given.from == Source::Default),
             deadline: place.retry.deadline.is_none(),
+            whole_answers: place.retry.whole_answers.is_none(),
         },
     }
 }

@@ -8,6 +8,6 @@ mod exhausted;
 mod failover;
 mod once;
 mod reading;
-mod replies;
+pub(crate) mod replies;
 mod stacks;
 mod swaps;

@@ -202,7 +202,7 @@ async fn http2_stream(mut respond: h2::server::SendResponse<Bytes>, reply: Arc<R
 }
 
 /// gzip of stored blocks: no compressor is needed to write what every decompressor reads.
-pub(super) fn gzip(data: &[u8]) -> Bytes {
+pub(crate) fn gzip(data: &[u8]) -> Bytes {
     let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let blocks = data.chunks(60_000).chain(data.is_empty().then_some(data));
     let last = data.len().div_ceil(60_000).max(1) - 1;

@@ -136,6 +136,10 @@ fn retry_keys() -> Keys {
         ("methods", one_of(json!(["idempotent", "all"]))),
         ("deadline", longer()),
         ("attempt_timeout", durations()),
+        (
+            "whole_answers",
+            one_of(json!(["2MiB", " 512 KiB", "100B", "0GiB", 0, 4_096, null])),
+        ),
         ("counter", one_of(json!(["request", "rule"]))),
         ("budget", one_of(json!(["shared"]))),
         (

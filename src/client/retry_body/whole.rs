@@ -1,0 +1,91 @@
+//! A body that is read to its end before the caller gets it.
+
+use super::{MOST_FRAMES, RetryBody};
+use bytes::Bytes;
+use http_body::Body;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+/// How far a body was read.
+pub(crate) enum Read<'a, E> {
+    ToTheEnd,
+    /// It is longer.
+    ToTheLimit,
+    WhileTimeAllowed,
+    /// The caller gets the error too, after what came before it.
+    ToAnError(&'a E),
+}
+
+/// Why the reading has ended.
+enum Ended {
+    /// Or it has failed.
+    AtTheEnd,
+    AtTheLimit,
+    TimeIsUp,
+}
+
+impl<B> RetryBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// Reads the body while it has at most so many bytes and the time allows; the caller still gets all of it.
+    pub(crate) async fn fill(
+        &mut self,
+        bytes: u64,
+        time: impl Future<Output = ()>,
+    ) -> Read<'_, B::Error> {
+        if self.rest.as_ref().is_some_and(Body::is_end_stream) {
+            self.rest = None;
+        }
+        let mut time = pin!(time);
+        let ended = poll_fn(|cx| match self.poll_fill(cx, bytes) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            Poll::Pending => time.as_mut().poll(cx).map(|()| Ended::TimeIsUp),
+        });
+        match ended.await {
+            Ended::AtTheEnd => match self.read.as_ref().and_then(|read| read.error.as_ref()) {
+                Some(error) => Read::ToAnError(error),
+                None => Read::ToTheEnd,
+            },
+            Ended::AtTheLimit => Read::ToTheLimit,
+            Ended::TimeIsUp => Read::WhileTimeAllowed,
+        }
+    }
+
+    fn poll_fill(&mut self, cx: &mut Context<'_>, bytes: u64) -> Poll<Ended> {
+        while let Some(rest) = &mut self.rest {
+            let (told, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
+            let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
+            // Frames without a byte bring no end nearer.
+            let idle = read.frames.saturating_sub(read.data.len()) > MOST_FRAMES;
+            if so_far.saturating_add(told) > bytes || idle {
+                return Poll::Ready(Ended::AtTheLimit);
+            }
+            if read.data.is_empty() {
+                read.data
+                    .reserve_exact(usize::try_from(told).unwrap_or_default());
+            }
+            if ready!(read.poll_more(Pin::new(rest), cx)) {
+                self.rest = None;
+            }
+        }
+        Poll::Ready(Ended::AtTheEnd)
+    }
+
+    /// All bytes of a body that was read to its end, and ended well without trailers.
+    ///
+    /// # Errors
+    ///
+    /// The body, if it is another one.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn into_bytes(self) -> Result<Bytes, Self> {
+        match (self.read, self.rest) {
+            (None, None) => Ok(Bytes::new()),
+            (Some(read), None) if read.error.is_none() && read.trailers.is_none() => {
+                Ok(read.data.into())
+            }
+            (read, rest) => Err(Self { read, rest }),
+        }
+    }
+}

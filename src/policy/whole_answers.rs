@@ -1,0 +1,140 @@
+//! Which answers are read to their end before the caller gets them, so that one that breaks is a failed attempt.
+
+use super::outcome::Outcome;
+use crate::error::ConfigError;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+
+/// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
+pub(crate) const LONGEST: u64 = 64 << 20;
+
+/// How the reading of an answer has ended.
+#[doc(hidden)]
+#[derive(Debug)]
+#[non_exhaustive]
+#[cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
+)]
+pub enum Filled {
+    /// The answer is whole.
+    AtTheEnd,
+    /// It is longer than what may be read; the rest is for the caller to read.
+    Longer,
+    /// The time is up before the end.
+    TimeIsUp,
+    /// It has broken.
+    Broken(Box<Broken>),
+}
+
+/// What has broken an answer.
+#[doc(hidden)]
+#[derive(Debug)]
+#[cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    expect(unreachable_pub, reason = "adapters alone have bodies")
+)]
+pub struct Broken {
+    pub(crate) outcome: Outcome<'static>,
+    /// What the error says, for rules that look there.
+    pub(crate) words: String,
+}
+
+pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
+    match bytes <= LONGEST {
+        true => Ok(()),
+        false => Err(ConfigError::new(
+            "whole_answers",
+            format!("{bytes} bytes"),
+            "must be 0 to 64 MiB: a longer body is a download",
+        )),
+    }
+}
+
+/// Whether an answer with this head is read to its end, if at most so many bytes are read of one: it ends by itself, and
+/// is not told to be longer.
+pub(crate) fn is_read_whole(status: StatusCode, headers: &HeaderMap, bytes: u64) -> bool {
+    let told = headers.get(CONTENT_LENGTH);
+    let told = told.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
+    bytes > 0
+        && status != StatusCode::SWITCHING_PROTOCOLS
+        && told.is_none_or(|told| told <= bytes)
+        && !goes_on(headers)
+}
+
+/// Types of answers whose parts count when they come, and that may never end.
+const GO_ON: [&str; 9] = [
+    "text/event-stream",
+    "multipart/x-mixed-replace",
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-seq",
+    "application/stream+json",
+    "application/vnd.amazon.eventstream",
+];
+
+fn goes_on(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return false;
+    };
+    let end = value.as_bytes().iter().position(|byte| *byte == b';');
+    let essence = value.as_bytes().get(..end.unwrap_or(value.len()));
+    let essence = essence.unwrap_or_default().trim_ascii();
+    let grpc = essence.get(..b"application/grpc".len());
+    GO_ON
+        .iter()
+        .any(|kind| essence.eq_ignore_ascii_case(kind.as_bytes()))
+        || grpc.is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn is_read(name: &'static str, value: &'static str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_static(value));
+        is_read_whole(StatusCode::OK, &headers, 1_000)
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_is_not_read() {
+        for kind in [
+            "text/event-stream",
+            "Text/Event-Stream; charset=utf-8",
+            "multipart/x-mixed-replace;boundary=x",
+            "application/x-ndjson",
+            "application/json-seq",
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc-web-text",
+        ] {
+            assert!(!is_read("content-type", kind), "{kind}");
+        }
+        for kind in ["application/json", "text/plain", "application/gr", ""] {
+            assert!(is_read("content-type", kind), "{kind}");
+        }
+        let upgraded = StatusCode::SWITCHING_PROTOCOLS;
+        assert!(!is_read_whole(upgraded, &HeaderMap::new(), 1_000));
+    }
+
+    #[test]
+    fn an_answer_that_is_told_to_be_longer_is_not_read() {
+        assert!(is_read("content-length", "1000"));
+        assert!(!is_read("content-length", "1001"));
+        assert!(!is_read("content-length", "18446744073709551615"));
+        assert!(is_read("content-length", "x"));
+        assert!(!is_read_whole(StatusCode::OK, &HeaderMap::new(), 0));
+    }
+
+    #[test]
+    fn the_longest_is_64_mib() {
+        assert!(check(LONGEST).is_ok());
+        let refused = check(LONGEST + 1).unwrap_err();
+        assert_eq!(refused.field(), "whole_answers");
+        assert!(refused.to_string().contains("a longer body is a download"));
+    }
+}

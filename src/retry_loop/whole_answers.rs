@@ -1,0 +1,102 @@
+//! Answers that are read to their end within their attempt.
+
+use super::progress::{Progress, Step};
+use super::reading::{Found, Needs};
+use super::time_limit::{Limit, TimeIsUp, Until};
+use super::{Saved, Transport};
+use crate::error::AttemptTimeout;
+use crate::policy::{Broken, Class, ErrorBody, Filled, Outcome, is_read_whole};
+use crate::runtime::Sleep;
+use std::future::pending;
+use std::time::Duration;
+
+/// A result with what later attempts are made of.
+type Read<T> = (
+    Result<<T as Transport>::Response, <T as Transport>::Error>,
+    Option<Box<Saved<T>>>,
+);
+
+impl Progress {
+    /// Whether an outcome is an answer, a success as far as is known, that is read to its end before it counts as one.
+    pub(super) fn reads_whole<T: Transport>(
+        &self,
+        result: &Result<T::Response, T::Error>,
+        known: &Outcome<'_>,
+    ) -> bool {
+        let bytes = self.session.whole_answers();
+        if bytes == 0 || known.class() != Class::Success {
+            return false;
+        }
+        let head = result.as_ref().ok().and_then(T::head);
+        head.is_some_and(|(status, headers)| is_read_whole(status, headers, bytes))
+    }
+
+    /// Reads an answer to its end, as far as it may.
+    ///
+    /// # Errors
+    ///
+    /// What follows where the answer has broken, or its attempt's time is up.
+    pub(super) async fn read_whole<T: Transport>(
+        &mut self,
+        result: Result<T::Response, T::Error>,
+        saved: Option<Box<Saved<T>>>,
+        limit: Option<Limit>,
+    ) -> Result<Read<T>, Step<T>> {
+        let runtime = &self.engine.runtime;
+        let left = limit.map(|limit| limit.left(runtime.now()));
+        // A head may have been waited for past the attempt's limit where nothing could have reported a timeout.
+        let too_late =
+            left == Some(Duration::ZERO) && T::cut(AttemptTimeout::new(Duration::ZERO)).is_none();
+        let response = match result {
+            Ok(response) if !too_late => response,
+            result => return Ok((result, saved)),
+        };
+        let time: Sleep = match left {
+            Some(left) => runtime.sleep(left),
+            None => Box::pin(pending()),
+        };
+        let (policy, bytes) = (self.session.policy(), self.session.whole_answers());
+        let (response, filled) = T::fill(response, policy, bytes, time).await;
+        match filled {
+            Filled::AtTheEnd | Filled::Longer => Ok((Ok(response), saved)),
+            Filled::TimeIsUp => Err(self.late(response, saved, limit)),
+            Filled::Broken(broken) => Err(self.broke(response, saved, &broken)),
+        }
+    }
+
+    /// What follows from an answer that has broken: its error is judged as that of an attempt, and the caller gets what
+    /// came before it, if no other attempt follows.
+    fn broke<T: Transport>(
+        &mut self,
+        response: T::Response,
+        saved: Option<Box<Saved<T>>>,
+        broken: &Broken,
+    ) -> Step<T> {
+        let request = self.session.request();
+        let outcome = request.iter().fold(broken.outcome, |outcome, request| {
+            outcome.of_request(request)
+        });
+        let (known, needs) = self.needs(outcome, None);
+        let found = match needs {
+            Needs::ErrorBody => Found::ErrorBody(ErrorBody::of_words(&broken.words)),
+            Needs::Nothing | Needs::Stream(_) => Found::Nothing,
+        };
+        self.step(known, (Ok(response), found), saved)
+    }
+
+    /// What follows from an answer that was not whole in its attempt's time. The caller gets it as it is, if no other attempt
+    /// follows and nothing can report a timeout.
+    fn late<T: Transport>(
+        &mut self,
+        response: T::Response,
+        saved: Option<Box<Saved<T>>>,
+        limit: Option<Limit>,
+    ) -> Step<T> {
+        let most = limit.map_or(Duration::ZERO, |limit| limit.most);
+        match self.time_is_up::<T>(most, Until::AnAnswer, saved) {
+            TimeIsUp::Retry(planned, error, saved) => self.retry(planned, error.map(Err), saved),
+            TimeIsUp::Stop(error, stop) => Step::Stop(Err(error), stop),
+            TimeIsUp::Unsaid(stop, _) => Step::Stop(Ok(response), stop),
+        }
+    }
+}

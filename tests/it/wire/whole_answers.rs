@@ -1,0 +1,180 @@
+//! Small answers over connections that break at any byte: all of them come whole, and no POST is sent twice.
+
+mod server;
+
+use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};
+use super::server::IN_VAIN;
+use super::stacks::clock::Clock;
+use bytes::Bytes;
+use http::{Method, Request};
+use http_retry::RetryPolicy;
+use server::{FailingServer, Fault, How, Page};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+const LIMIT: Duration = Duration::from_secs(5);
+/// More than the head of any answer here.
+const HEAD: usize = 200;
+
+/// Four retries at once, and answers of up to 64 KiB read whole, each within its time.
+fn policy() -> RetryPolicy {
+    let builder = without_waits(4).to_builder();
+    let builder = builder.whole_answers(64 << 10).attempt_timeout(LIMIT);
+    builder.build().unwrap()
+}
+
+/// A server, and the clock that runs out whenever it stalls.
+async fn server(speaks: Speaks, page: Page) -> (FailingServer, Clock) {
+    let clock = Clock::new();
+    let runs = clock.clone();
+    let server = FailingServer::start(speaks, page, Arc::new(move || runs.advance(LIMIT)));
+    (server.await, clock)
+}
+
+/// A client that has no connection yet.
+fn client(stack: Stack, speaks: Speaks, clock: &Clock) -> Client {
+    stack.bare(speaks).with_retries(Settings {
+        policy: policy(),
+        ..Settings::without_waits(clock.clone())
+    })
+}
+
+fn page(length: usize) -> Page {
+    let words = ["one", "two", "three", "four"].iter().cycle();
+    let text: String = words
+        .map(|word| format!("\"{word}\","))
+        .take(length)
+        .collect();
+    Page {
+        body: Bytes::from(text.into_bytes()).slice(..length),
+        chunked: false,
+        gzip: false,
+    }
+}
+
+/// Sends a request, and gives the body as far as it came, if it came whole.
+async fn send(client: &Client, method: Method, url: &str) -> Option<Bytes> {
+    let request = Request::builder().method(method).uri(url);
+    let sent = client.send(request.body(Bytes::new()).unwrap());
+    let answer = timeout(IN_VAIN, sent).await.unwrap().ok()?;
+    assert_eq!(answer.status(), 200);
+    timeout(IN_VAIN, answer.body()).await.unwrap().ok()
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_at_any_byte_comes_whole() {
+    for (speaks, hows) in [
+        (Speaks::Http1, &[How::Close, How::Reset, How::Stall][..]),
+        (Speaks::Http2, &[How::Close][..]),
+    ] {
+        let page = page(150);
+        let (server, clock) = server(speaks, page.clone()).await;
+        for stack in STACKS {
+            for after in 0..HEAD + page.body.len() {
+                let how = hows[after % hows.len()];
+                server.fail([Fault { after, how }]);
+                let got = send(&client(stack, speaks, &clock), Method::GET, &server.url()).await;
+                assert_eq!(
+                    got.as_ref(),
+                    Some(&page.body),
+                    "{stack:?} {speaks:?} {after} {how:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Numbers that repeat from run to run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % most as u64).unwrap()
+    }
+}
+
+/// Many answers of up to 20 KiB, each with up to three faults.
+async fn many(speaks: Speaks, hows: &[How], stack: Stack, rounds: usize) {
+    let (server, clock) = server(speaks, page(0)).await;
+    let mut random = Random(rounds as u64);
+    for round in 0..rounds {
+        let page = Page {
+            chunked: random.below(2) == 0,
+            gzip: random.below(2) == 0,
+            ..page(random.below(20_000))
+        };
+        server.answer(page.clone());
+        let faults = random.below(4);
+        let faults: Vec<_> = (0..faults)
+            .map(|_| Fault {
+                after: random.below(HEAD / 2 + page.body.len()),
+                how: hows[random.below(hows.len())],
+            })
+            .collect();
+        server.fail(faults.iter().copied());
+        let got = send(&client(stack, speaks, &clock), Method::GET, &server.url()).await;
+        assert_eq!(
+            got.as_ref(),
+            Some(&page.body),
+            "{stack:?} {round} {faults:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn four_hundred_answers_come_whole_through_three_faults_each() {
+    for stack in STACKS {
+        many(
+            Speaks::Http1,
+            &[How::Close, How::Reset, How::Stall],
+            stack,
+            400,
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn on_http2_answers_come_whole_through_three_faults_each() {
+    for stack in STACKS {
+        many(Speaks::Http2, &[How::Close, How::Reset], stack, 100).await;
+    }
+}
+
+#[tokio::test]
+async fn a_post_is_sent_once_wherever_its_answer_breaks() {
+    for speaks in [Speaks::Http1, Speaks::Http2] {
+        let page = page(150);
+        let (server, clock) = server(speaks, page.clone()).await;
+        for stack in STACKS {
+            for after in (0..HEAD + page.body.len()).step_by(5) {
+                let how = [How::Close, How::Reset, How::Stall][after % 3];
+                server.fail([Fault { after, how }]);
+                let got = send(&client(stack, speaks, &clock), Method::POST, &server.url()).await;
+                assert!(got.is_none_or(|got| got == page.body));
+                let requests = server.requests();
+                assert!(requests.len() <= 1, "{stack:?} {speaks:?} {after} {how:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_that_read_whole_answers_can_be_spawned() {
+    let (server, clock) = server(Speaks::Http1, page(5_000)).await;
+    let faults = |after| Fault {
+        after,
+        how: How::Reset,
+    };
+    server.fail([faults(2_000), faults(3_000)]);
+    for stack in STACKS {
+        let (client, url) = (client(stack, Speaks::Http1, &clock), server.url());
+        let call = tokio::spawn(async move { send(&client, Method::GET, &url).await });
+        assert_eq!(call.await.unwrap(), Some(page(5_000).body));
+    }
+    assert_eq!(server.connections(), 4);
+}
