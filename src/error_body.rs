@@ -92,6 +92,8 @@ impl ErrorBody {
     /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
     #[cfg(feature = "dialects")]
     pub(crate) fn looked_at(mut self, pointers: &[Pointer]) -> Self {
+        // What is beyond one walk is found when somebody looks.
+        let pointers = pointers.get(..find::MOST_POINTERS).unwrap_or(pointers);
         if !pointers.is_empty() {
             let hits = find::find(json_in(&self.text), pointers);
             self.found = (pointers.to_vec(), hits);

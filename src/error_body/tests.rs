@@ -190,3 +190,16 @@ fn an_error_is_known_by_the_shape_of_its_outermost_object() {
         assert!(!read(json).is_error, "{json}");
     }
 }
+
+#[test]
+fn places_beyond_those_of_one_walk_are_found_too() {
+    let pointers: Vec<Pointer> = (0..100)
+        .map(|at| Pointer::parse(&format!("/{at}")).unwrap())
+        .collect();
+    let items: Vec<String> = (0..100).map(|at| format!("\"v{at}\"")).collect();
+    let body = read(&format!("[{}]", items.join(","))).looked_at(&pointers);
+    for (at, pointer) in pointers.iter().enumerate() {
+        let found = body.at(pointer);
+        assert_eq!(found[0].as_ref().unwrap().as_str(), format!("v{at}"));
+    }
+}
