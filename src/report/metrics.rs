@@ -8,7 +8,7 @@ use metrics::{SharedString, counter, histogram};
 ///
 /// | metric | kind | labels |
 /// |---|---|---|
-/// | `http_retry_attempts_total` | counter | `service`, `class` |
+/// | `http_retry_attempts_total` | counter | `service`, `class`, `dialect` |
 /// | `http_retry_attempt_seconds` | histogram | `service` |
 /// | `http_retry_retries_total` | counter | `service`, `delay_source` |
 /// | `http_retry_delay_seconds` | histogram | `service` |
@@ -18,7 +18,8 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
-/// client that calls an unbounded number of hosts should name its services.
+/// client that calls an unbounded number of hosts should name its services. The dialect is that of the row which judged
+/// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`: as many as the policies have.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MetricsObserver;
@@ -37,7 +38,8 @@ impl Observer for MetricsObserver {
         match event.kind {
             RetryEventKind::AttemptEnded(attempt) => {
                 let class = attempt.class.as_str();
-                counter!("http_retry_attempts_total", "service" => service(), "class" => class)
+                let dialect = attempt.dialect().unwrap_or("none").to_owned();
+                counter!("http_retry_attempts_total", "service" => service(), "class" => class, "dialect" => dialect)
                     .increment(1);
                 histogram!("http_retry_attempt_seconds", "service" => service())
                     .record(attempt.took);

@@ -176,6 +176,8 @@ pub struct AttemptReport {
     pub rule: Option<Arc<str>>,
     /// The row of the policy's dialect that judged the outcome, such as `github[1]`.
     pub row: Option<Arc<str>>,
+    /// That row is a rule.
+    pub(super) of_a_rule: bool,
     /// Whom the limit stops that was met, if a classifier or a row says so.
     pub scope: Option<Scope>,
     /// What was cut from the request's text before this attempt.
@@ -199,8 +201,19 @@ impl AttemptReport {
             reason: outcome.reason(),
             rule: None,
             row: None,
+            of_a_rule: outcome.row().is_some_and(|row| row.judges),
             scope: outcome.scope(),
             cut: None,
+        }
+    }
+
+    /// The dialect whose row judged the outcome: `github` of the row `github[1]`, and `rules` of a rule with `as`.
+    #[must_use]
+    pub fn dialect(&self) -> Option<&str> {
+        let row = self.row.as_deref()?;
+        match self.of_a_rule {
+            true => Some("rules"),
+            false => Some(row.rsplit_once('[').map_or(row, |(dialect, _)| dialect)),
         }
     }
 }

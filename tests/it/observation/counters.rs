@@ -2,8 +2,11 @@
 
 use super::*;
 use ::metrics::{Label, with_local_recorder};
+use http_retry::config::RetryConfig;
+use http_retry::dialect::{Dialect, Meaning, Row};
 use http_retry::report::MetricsObserver;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// What was measured, by a metric's name and labels.
@@ -34,15 +37,15 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
     let count = DebugValue::Counter;
     BTreeMap::from([
         (
-            format!("http_retry_attempts_total {of_a} class=transient"),
+            format!("http_retry_attempts_total {of_a} class=transient dialect=none"),
             count(2),
         ),
         (
-            format!("http_retry_attempts_total {of_a} class=success"),
+            format!("http_retry_attempts_total {of_a} class=success dialect=none"),
             count(2),
         ),
         (
-            format!("http_retry_attempts_total {of_a} class=permanent"),
+            format!("http_retry_attempts_total {of_a} class=permanent dialect=none"),
             count(1),
         ),
         (
@@ -94,7 +97,8 @@ fn throttling_and_the_delays_that_servers_ask_for_stand_apart() {
         let busy = Script::new().status(503).header("retry-after", "5");
         by_tower(&layer, busy.status(200));
     });
-    let throttled = "http_retry_attempts_total service=api.example:8080 class=throttled";
+    let throttled =
+        "http_retry_attempts_total service=api.example:8080 class=throttled dialect=none";
     assert_eq!(measured[throttled], DebugValue::Counter(1));
     let asked = "http_retry_retries_total service=api.example:8080 delay_source=server";
     assert_eq!(measured[asked], DebugValue::Counter(1));
@@ -113,8 +117,42 @@ fn the_name_that_a_request_gives_is_the_label() {
     let names: Vec<_> = measured.keys().map(String::as_str).collect();
     let wanted = [
         "http_retry_attempt_seconds service=orders",
-        "http_retry_attempts_total service=orders class=success",
+        "http_retry_attempts_total service=orders class=success dialect=none",
         "http_retry_requests_total service=orders stop=succeeded",
     ];
     assert_eq!(names, wanted);
+}
+
+/// The dialects that the attempts of one request are counted under.
+fn dialects(layer: RetryLayer, said: Script) -> Vec<String> {
+    let measured = measured(|| {
+        let layer = layer.runtime(ManualRuntime::new());
+        by_tower(&layer.observe(MetricsObserver::new()), said);
+    });
+    let of_attempts = |name: &String| name.starts_with("http_retry_attempts_total");
+    let names = measured.into_keys().filter(of_attempts);
+    let label = |name: String| name.rsplit_once("dialect=").unwrap().1.to_owned();
+    let mut dialects: Vec<String> = names.map(label).collect();
+    dialects.sort();
+    dialects
+}
+
+#[test]
+fn the_dialect_that_judged_an_attempt_is_a_label() {
+    let with = |dialect: Dialect| {
+        let policy = RetryPolicy::background().to_builder().dialect(dialect);
+        RetryLayer::new(policy.build().unwrap())
+    };
+    let said = || Script::new().status(450).status(449).status(200);
+    let once = Script::new().status(449).status(200);
+    assert_eq!(dialects(with(Dialect::azure()), once), ["azure", "none"]);
+    // The rows of the table that one's own is made from keep their name.
+    let own = Dialect::named("shop").from(Dialect::azure());
+    let own = own.row(Row::when().status(450).is(Meaning::transient()));
+    assert_eq!(dialects(with(own), said()), ["azure", "none", "shop"]);
+    let rule = json!({"name": "mine[1]", "when": 450, "as": "transient"});
+    let document = json!({"version": 1, "gate": "off", "dialect": "azure", "rules": [rule]});
+    let config = RetryConfig::load(&serde_json::from_value(document).unwrap()).unwrap();
+    let layer = RetryLayer::from_config(&config);
+    assert_eq!(dialects(layer, said()), ["azure", "none", "rules"]);
 }
