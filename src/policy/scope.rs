@@ -1,6 +1,7 @@
 //! Whom a limit stops.
 
-use super::moment::splitmix64;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 
 /// Whom a limit stops, and so which calls wait at the gate for it.
 ///
@@ -36,14 +37,10 @@ impl Scope {
     }
 }
 
-/// FNV-1a, spread over all bits: the same everywhere, which a seed of the process is not.
+/// With a seed of the process, so that nobody can make up two names of one hash: answers write them.
 fn hash(bytes: &[u8]) -> u64 {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let hash = bytes.iter().fold(OFFSET, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
-    });
-    splitmix64(hash)
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    SEED.hash_one(bytes)
 }
 
 #[cfg(test)]
