@@ -5,7 +5,8 @@ use crate::dialect::{Dialect, Meaning, Row};
 pub(super) fn azure() -> Dialect {
     Dialect::built_in(
         "azure",
-        "learn.microsoft.com: Cosmos DB status codes, Storage error codes, Resource Manager and Graph throttling",
+        "learn.microsoft.com: Cosmos DB status codes, Storage error codes, Resource Manager throttling; azure-sdk-for-java, \
+         azure-cosmos/docs/StatusCodes.md; microsoft-graph-docs, concepts/errors.md",
     )
     .rows([
         // The server cannot take more; whether it has begun it does not say.
@@ -19,12 +20,13 @@ pub(super) fn azure() -> Dialect {
             .is(Meaning::throttled().answered()),
         // Cosmos DB, "449 Retry With": the write met another and was not done; "it is safe to retry the operation".
         Row::when().status(449).is(Meaning::transient().refused()),
-        // Cosmos DB moves a partition; the substatus tells it from what is gone for good.
+        // Cosmos DB moves a replica, or splits a partition: "these errors should always be transient". The substatus tells it
+        // from what is gone for good.
         Row::when()
             .status(410)
             .has_head("x-ms-substatus")
             .is(Meaning::transient()),
-        // Microsoft Graph: the caller is over its bandwidth.
+        // Microsoft Graph: "Your app has been throttled for exceeding the maximum bandwidth cap."
         Row::when().status(509).is(Meaning::throttled().refused()),
         Row::when()
             .status(409)

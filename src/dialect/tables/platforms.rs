@@ -35,11 +35,13 @@ pub(super) fn docker_hub() -> Dialect {
         "docs.docker.com, Docker Hub usage and pulls; Hub API reference",
     )
     .rows([
+        // "A unix timestamp of when you can call the API again". Since June 2025 the reference names Retry-After, in seconds,
+        // which needs no row and goes before this.
         Row::when()
             .status(429)
             .has_head("x-retry-after")
             .is(Meaning::throttled().delay(At::head("x-retry-after"), Unit::Auto)),
-        // Whose headers name the window of six hours are read as any other.
+        // "You have reached your pull rate limit." Its window is of hours, and the refusal does not tell when it ends.
         Row::when()
             .status(429)
             .text("pull rate limit")
