@@ -8,6 +8,7 @@ mod pointer;
 mod scalar;
 #[cfg(feature = "dialects")]
 mod visitor;
+pub(crate) mod work;
 mod xml;
 
 pub(crate) use pointer::Pointer;
@@ -75,6 +76,7 @@ impl ErrorBody {
     /// JSON that was cut off counts up to the cut.
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
+        work::add(start.len());
         let text = String::from_utf8_lossy(start);
         let text = text.trim_start_matches('\u{feff}').trim();
         let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
@@ -264,6 +266,7 @@ fn event_data(text: &str) -> Option<&str> {
 
 /// JSON that was cut off inside a string, with that string closed, so that its beginning is not lost.
 fn closed(text: &str) -> String {
+    work::add(text.len());
     let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
         if byte != b'\\' {

@@ -173,6 +173,11 @@ impl Meaning {
         self.places().filter_map(Place::pointer)
     }
 
+    #[cfg(test)]
+    pub(super) fn class(&self) -> Class {
+        self.class
+    }
+
     pub(super) fn says_refused(&self) -> bool {
         self.reach == Reach::Refused
     }

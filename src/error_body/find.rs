@@ -3,6 +3,7 @@
 use super::Scalar;
 use super::pointer::Pointer;
 use super::visitor::DEEPEST_NESTING;
+use super::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -54,6 +55,7 @@ fn bit(at: usize) -> u64 {
 
 impl Walk<'_> {
     fn read(self, text: &str) -> serde_json::Result<()> {
+        work::add(text.len());
         let mut reader = serde_json::Deserializer::from_str(text);
         self.deserialize(&mut reader)
     }
@@ -83,6 +85,7 @@ impl Walk<'_> {
 
     /// The pointers that lead on into this member or item.
     fn leading_into(&self, key: &str) -> u64 {
+        work::add(self.pointers.len());
         let on = self
             .active()
             .filter(|(_, pointer)| pointer.leads_into(self.depth, key));

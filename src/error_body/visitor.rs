@@ -2,6 +2,7 @@
 
 use super::ErrorBody;
 use super::keys::{is_exception, place};
+use super::work;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -51,6 +52,7 @@ impl<'a> Value<'a> {
 
     /// Reads the text as far as it is JSON; what came before an error is kept.
     pub(super) fn read(self, text: &str) -> serde_json::Result<()> {
+        work::add(text.len());
         let mut reader = serde_json::Deserializer::from_str(text);
         self.deserialize(&mut reader)
     }

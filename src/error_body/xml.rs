@@ -1,5 +1,7 @@
 //! The first element of a name in a short XML error.
 
+use super::work;
+
 /// How much of a text is looked at.
 const MOST_BYTES: usize = 4 * 1024;
 /// The roots that services give their errors.
@@ -8,6 +10,7 @@ const ROOTS: [&str; 3] = ["Error", "ErrorResponse", "Response"];
 /// What the first element of this name holds, without the blanks around it, in a text whose root says that it is an error.
 pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let text = start(text);
+    work::add(text.len());
     let root = after_prolog(text)?.strip_prefix('<')?;
     let end = root.find(|c: char| !c.is_alphanumeric())?;
     let name = root.get(..end)?;

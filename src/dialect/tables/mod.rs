@@ -14,6 +14,8 @@ mod payment;
 mod platforms;
 mod records;
 mod talk;
+#[cfg(test)]
+mod tests;
 
 use super::Dialect;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::answer::is_like;
 use super::{Condition, ErrorGroup, ResultKind, Test};
-use crate::error_body::ErrorBody;
+use crate::error_body::{ErrorBody, work};
 use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
 use crate::policy::request_line::RequestLine;
@@ -49,7 +49,10 @@ impl Test {
                 return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
             }
             Self::Message(parts) => {
-                return seen.read(|read| parts.iter().any(|part| read.lower.contains(part)));
+                return seen.read(|read| {
+                    work::add(read.lower.len().saturating_mul(parts.len()));
+                    parts.iter().any(|part| read.lower.contains(part))
+                });
             }
             Self::Header(tests) => outcome
                 .headers()

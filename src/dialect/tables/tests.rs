@@ -1,0 +1,149 @@
+use crate::dialect::{Dialect, Row, say};
+use crate::error_body::work;
+use crate::policy::rules::Test;
+use crate::policy::{Class, ErrorBody, Meanings, Outcome, RequestLine};
+use http::{HeaderMap, Method, StatusCode};
+
+/// Rows that stop and stand behind one that retries, of whose answers some are theirs too; and why.
+const AFTER: [(&str, &str); 6] = [
+    (
+        "grpc[3]",
+        "a pushback that is no number is left after those that are",
+    ),
+    ("llm[34]", FALLBACK),
+    ("llm[35]", FALLBACK),
+    ("llm[36]", FALLBACK),
+    ("llm[37]", FALLBACK),
+    ("llm[38]", FALLBACK),
+];
+const FALLBACK: &str = "a token says more than a status only where the status says nothing";
+
+#[test]
+fn a_row_that_stops_stands_before_those_that_retry() {
+    let mut after = Vec::new();
+    for dialect in Dialect::all() {
+        let rows: Vec<Row> = dialect.all_rows().map(|named| named.row).collect();
+        for (place, stop) in rows.iter().enumerate() {
+            let mut before = rows.iter().take(place);
+            let stops = stop.meaning.class() == Class::Permanent;
+            if stops && before.any(|other| retries(other) && takes_from(other, stop)) {
+                after.push(format!("{}[{place}]", dialect.name()));
+            }
+        }
+    }
+    let known: Vec<&str> = AFTER.iter().map(|(row, _)| *row).collect();
+    assert_eq!(after, known);
+}
+
+fn retries(row: &Row) -> bool {
+    matches!(row.meaning.class(), Class::Transient | Class::Throttled)
+}
+
+/// Whether a row that retries may have an answer that is meant for one behind it: both may hold, and that one is not
+/// merely for what the first leaves.
+fn takes_from(retry: &Row, stop: &Row) -> bool {
+    let (retry, stop) = (&retry.when.0, &stop.when.0);
+    let apart = stop
+        .iter()
+        .any(|test| retry.iter().any(|other| exclude(test, other)));
+    let rest = stop
+        .iter()
+        .all(|test| retry.iter().any(|other| covers(test, other)));
+    !apart && !rest
+}
+
+/// Whether no answer meets both tests.
+fn exclude(one: &Test, other: &Test) -> bool {
+    let (Test::Status(one), Test::Status(other)) = (one, other) else {
+        return false;
+    };
+    let has = |status: &u16| other.iter().any(|range| range.contains(status));
+    !one.iter().flat_map(Clone::clone).any(|status| has(&status))
+}
+
+/// Whether each answer that meets the second test meets the first.
+fn covers(one: &Test, other: &Test) -> bool {
+    match (one, other) {
+        (Test::Status(one), Test::Status(other)) => {
+            let has = |status: u16| one.iter().any(|range| range.contains(&status));
+            other.iter().flat_map(Clone::clone).all(has)
+        }
+        _ => one == other,
+    }
+}
+
+/// What a service could send to make its readers work, of about this many bytes.
+fn bodies(size: usize) -> Vec<String> {
+    let filled = |before: &str, part: &str, behind: &str| {
+        format!("{before}{}{behind}", part.repeat(size / part.len()))
+    };
+    let nested = |depth: usize| {
+        let text = filled("{\"error\": \"", "x ", "\"}");
+        (0..depth).fold(text, |text, _| {
+            serde_json::json!({ "message": text }).to_string()
+        })
+    };
+    vec![
+        filled("{\"errors\": [", "{\"code\": \"A\"},", "{}]}"),
+        filled("{\"errors\": [", "{\"extensions\": {\"code\": 1}},", "{}]}"),
+        filled(
+            "{\"error\": {",
+            "\"errors\": [{\"reason\": \"no\"}],",
+            "\"code\": 1}}",
+        ),
+        filled("", "[", ""),
+        filled("", "{\"error\":", ""),
+        filled("{\"message\": \"", "\\u00e9", ""),
+        filled("{\"message\": \"", "\\", ""),
+        filled("[", "1,", "1]"),
+        filled("<Error>", "<Code>", ""),
+        filled("", "<!-- -->", "<Error><Code>SlowDown</Code></Error>"),
+        filled("<Error><Code>", "x", "</Code></Error>"),
+        filled("", "secondary rate limi ", ""),
+        filled("data: ", "data: x\n", ""),
+        nested(1),
+        nested(3),
+        nested(5),
+    ]
+}
+
+/// All tables, joined as far as the places that they look at allow.
+fn joined() -> Vec<say::Tables> {
+    let mut joined: Vec<Dialect> = Vec::new();
+    for dialect in Dialect::all() {
+        let with = joined.last().map(|last| last.clone().and(dialect.clone()));
+        match with.filter(|with| say::Tables::one(with).is_ok()) {
+            Some(with) => *joined.last_mut().unwrap() = with,
+            None => joined.push(dialect),
+        }
+    }
+    let tables = joined.iter().map(say::Tables::one);
+    tables.map(Result::unwrap).collect()
+}
+
+/// The work of all tables on one body of a failure that none of them knows.
+fn work_of(body: &str) -> usize {
+    let headers = HeaderMap::new();
+    let request = RequestLine::new(&Method::POST, "h", "/graphql.json", &headers);
+    let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(&request);
+    let tables = joined();
+    work::of(|| {
+        for table in &tables {
+            let read = ErrorBody::read(body.as_bytes()).looked_at(table.pointers(&outcome));
+            table.say(&outcome.with_body(&read), true);
+        }
+    })
+}
+
+#[test]
+fn the_work_on_a_body_grows_with_it_and_not_faster() {
+    for (place, large) in [64, 64, 1024, 64].into_iter().cycle().take(16).enumerate() {
+        let (small, large) = (16 * 1024, large * 1024);
+        let [less, more] = [small, large].map(|size| bodies(size).swap_remove(place));
+        let start: String = more.chars().take(40).collect();
+        let (less, more) = (work_of(&less), work_of(&more));
+        let times = large / small;
+        assert!(more <= less * (times + 1), "{start}: {less}, {more}");
+        assert!(more < large * 64, "{start}: {more}");
+    }
+}
