@@ -3,12 +3,12 @@
 use super::controller::{Controller, Idle, MOST, faded, fades_at};
 use super::sync::{AtomicU64, Ordering};
 
+/// The word of a gate through which no call has gone.
+const UNUSED: u64 = 0;
 /// The word of a gate that is not idle.
-const NOT_IDLE: u64 = 0;
+const NOT_IDLE: u64 = REFUSED;
 /// Set in the word of an idle gate once a call was refused. Above it stands when the successes that count fade.
 const REFUSED: u64 = 1;
-/// The word of a gate through which no call has gone.
-const UNUSED: u64 = 1 << 1;
 /// The lower half of `ended` counts the calls that have ended, and wraps; the upper half counts the successes among them
 /// that have not faded.
 const ENDED: u64 = (1 << 32) - 1;
@@ -20,22 +20,12 @@ const BUSY: u64 = 1 << 63;
 /// While the word `idle` is set, a call costs one load and one addition, and its end one addition.
 ///
 /// Who holds the lock of the key takes the word away, decides, and puts it back.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counters {
     idle: AtomicU64,
     /// The number of the last call that was sent.
     sent: AtomicU64,
     ended: AtomicU64,
-}
-
-impl Default for Counters {
-    fn default() -> Self {
-        Self {
-            idle: AtomicU64::new(UNUSED),
-            sent: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-        }
-    }
 }
 
 impl Counters {
