@@ -3,6 +3,7 @@
 mod bodies;
 mod choosing;
 mod clock;
+mod dialect_bodies;
 mod dialects;
 mod exhausted;
 mod failover;

@@ -128,12 +128,25 @@ impl Answer {
         }
     }
 
+    /// The same in chunks, so that nobody knows its length before its end.
+    pub(crate) fn chunked(mut self) -> Self {
+        let mut chunks = Vec::new();
+        for chunk in self.body.chunks(10_000) {
+            chunks.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            chunks.extend_from_slice(chunk);
+            chunks.extend_from_slice(b"\r\n");
+        }
+        chunks.extend_from_slice(b"0\r\n\r\n");
+        self.body = chunks;
+        self.header("transfer-encoding", "chunked")
+    }
+
     pub(super) fn bytes(&self, close: bool) -> Vec<u8> {
-        let mut head = format!(
-            "HTTP/1.1 {} Said\r\ncontent-length: {}\r\n",
-            self.status,
-            self.body.len()
-        );
+        let mut head = format!("HTTP/1.1 {} Said\r\n", self.status);
+        let is_chunked = |(name, _): &(&str, String)| *name == "transfer-encoding";
+        if !self.headers.iter().any(is_chunked) {
+            head.push_str(&format!("content-length: {}\r\n", self.body.len()));
+        }
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
