@@ -2,6 +2,7 @@
 
 mod answers;
 mod keys;
+mod own_rows;
 mod properties;
 mod request;
 mod rows;

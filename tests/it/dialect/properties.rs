@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use std::time::Duration;
 
-const NAMES: [&str; 14] = [
+pub(super) const NAMES: [&str; 14] = [
     "retry-after",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
@@ -25,7 +25,7 @@ const NAMES: [&str; 14] = [
     "x-ms-error-code",
     "idempotent-replayed",
 ];
-const VALUES: [&str; 16] = [
+pub(super) const VALUES: [&str; 16] = [
     "0",
     "5",
     "1787313700",
@@ -43,7 +43,7 @@ const VALUES: [&str; 16] = [
     "jira-burst-based",
     "99999999999999999999",
 ];
-const BODIES: [&str; 14] = [
+pub(super) const BODIES: [&str; 14] = [
     "",
     "{",
     "<Error><Code>SlowDown</Code></Error>",
@@ -59,14 +59,14 @@ const BODIES: [&str; 14] = [
     "You have exceeded a secondary rate limit, please try after 2026-08-21T12:00:25Z.",
     r#"{"retry_after": 1e300, "details": {"retryAfterSeconds": -3}}"#,
 ];
-const PATHS: [&str; 4] = ["/", "/graphql", "/api/chat.postMessage", "/w/api.php"];
-const STATUSES: [u16; 16] = [
+pub(super) const PATHS: [&str; 4] = ["/", "/graphql", "/api/chat.postMessage", "/w/api.php"];
+pub(super) const STATUSES: [u16; 16] = [
     200, 202, 302, 400, 403, 404, 409, 410, 423, 429, 449, 477, 500, 503, 509, 529,
 ];
 
-type Answer = (u16, Vec<(usize, usize)>, usize, usize, bool);
+pub(super) type Answer = (u16, Vec<(usize, usize)>, usize, usize, bool);
 
-fn answers() -> impl Strategy<Value = Answer> {
+pub(super) fn answers() -> impl Strategy<Value = Answer> {
     let lines = prop::collection::vec((0..NAMES.len(), 0..VALUES.len()), 0..5);
     let status = prop::sample::select(STATUSES.as_slice());
     (
@@ -78,7 +78,7 @@ fn answers() -> impl Strategy<Value = Answer> {
     )
 }
 
-fn head(lines: &[(usize, usize)]) -> HeaderMap {
+pub(super) fn head(lines: &[(usize, usize)]) -> HeaderMap {
     let lines = lines.iter().map(|(name, value)| {
         (
             HeaderName::from_static(NAMES[*name]),
