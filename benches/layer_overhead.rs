@@ -19,6 +19,10 @@ mod table;
 use anyhow::Result;
 use table::Target::{AtMost, None};
 
+const DIALECT: &str = "  a dialect that reads no success; beside none";
+/// The instructions that a dialect may add to a success whose body none of its rows look at.
+const MOST_OF_A_DIALECT: f64 = 100.0;
+
 fn main() -> Result<()> {
     if let Some((case, times)) = callgrind::wanted() {
         let mut call = stacks::call(&case).unwrap();
@@ -39,6 +43,8 @@ fn main() -> Result<()> {
     let peer = added("tower/tower::retry", "tower/bare")?;
     let ours = added("tower/http-retry", "tower/bare")?;
     table::beside("tower, tower::retry", ours, peer, AtMost(0.60));
+    let dialect = added("tower/dialect", "tower/bare")?;
+    table::more(DIALECT, dialect, ours, MOST_OF_A_DIALECT);
     let gated = added("tower/gated", "tower/bare")?;
     table::beside(
         "  gate on, open; beside gate off",
@@ -58,6 +64,8 @@ fn main() -> Result<()> {
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.45));
+    let dialect = added("reqwest/dialect", "reqwest/bare")?;
+    table::more(DIALECT, dialect, ours, MOST_OF_A_DIALECT);
     let gated = added("reqwest/gated", "reqwest/bare")?;
     table::beside(
         "  gate on, open; beside gate off",

@@ -10,6 +10,7 @@ pub(crate) use tower_stacks::{Request, layer, request, tower_retry};
 use bytes::Bytes;
 use http::HeaderMap;
 use http_retry::RetryPolicy;
+use http_retry::dialect::Dialect;
 use tower::{Layer, Service};
 
 /// Sends one request and drops its response.
@@ -59,6 +60,12 @@ fn response<B>(body: B) -> http::Response<B> {
 /// Three retries, and no gate.
 fn policy() -> RetryPolicy {
     let policy = gated().to_builder().max_gate_wait(None);
+    policy.build().unwrap()
+}
+
+/// The same with a dialect that reads no success.
+fn with_dialect() -> RetryPolicy {
+    let policy = policy().to_builder().dialect(Dialect::stripe());
     policy.build().unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! A middleware that answers at once, in the place of reqwest's own client.
 
-use super::{Call, URL, body, gated, headers, policy, response};
+use super::{Call, URL, body, gated, headers, policy, response, with_dialect};
 use futures_util::FutureExt;
 use http::Extensions;
 use http_retry::reqwest::RetryMiddleware;
@@ -16,6 +16,10 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
     Some(match layers {
         "bare" => through(client(), Extensions::new),
         "http-retry" => through(client().with(middleware()), Extensions::new),
+        "dialect" => through(
+            client().with(RetryMiddleware::new(with_dialect())),
+            Extensions::new,
+        ),
         "gated" => through(
             client().with(RetryMiddleware::new(gated())),
             Extensions::new,

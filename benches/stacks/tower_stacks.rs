@@ -1,6 +1,6 @@
 //! A tower service that answers at once.
 
-use super::{Call, URL, body, gated, headers, policy, response};
+use super::{Call, URL, body, gated, headers, policy, response, with_dialect};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::StatusCode;
@@ -28,6 +28,7 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
     Some(match layers {
         "bare" => through(bare::<0>(), request),
         "http-retry" => through(layer().layer(bare::<1>()), request),
+        "dialect" => through(RetryLayer::new(with_dialect()).layer(bare::<12>()), request),
         "gated" => through(RetryLayer::new(gated()).layer(bare::<8>()), request),
         "tower::retry" => through(tower_retry(bare::<2>()), request),
         "never" => through(never().layer(bare::<3>()), request),

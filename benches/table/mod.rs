@@ -1,6 +1,7 @@
 //! The lines that the benchmarks print: what was measured, beside what, and whether that is good enough.
 #![allow(dead_code, reason = "no benchmark needs every kind of line")]
 
+use Target::AtMost;
 use std::fmt;
 
 /// Whether `cargo bench` runs this; `cargo test --benches` only starts it.
@@ -32,6 +33,12 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 pub(crate) fn beside(what: &str, ours: f64, peer: f64, target: Target) {
     let ratio = ours / peer;
     row(what, ours, Some((peer, ratio)), ratio, target);
+}
+
+/// A number beside a peer's, and by how much it may be more.
+pub(crate) fn more(what: &str, ours: f64, peer: f64, most: f64) {
+    let more = ours - peer;
+    row(what, ours, Some((peer, more)), more, AtMost(most));
 }
 
 /// A time beside a peer's: how many times as fast.
