@@ -9,6 +9,7 @@
 //! are floats of 64 bits can take the same steps.
 
 mod chance;
+mod numbers;
 mod quota;
 mod release;
 mod tempo;
@@ -16,16 +17,16 @@ mod tempo;
 mod tests;
 mod witnesses;
 
+pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
 
 use chance::Chance;
+use numbers::{product, sum};
 use quota::QuotaState;
 use release::{Release, SLOWEST};
 use tempo::Tempo;
 use witnesses::Witnesses;
 
-/// The largest number.
-pub(crate) const MOST: u64 = (1 << 53) - 1;
 const MILLISECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000;
 
@@ -286,23 +287,4 @@ fn doubled(asked: u64, times: u32) -> u64 {
     }
     let most = MOST_DOUBLED.max(asked);
     product(asked.max(LEAST_DOUBLED), 1 << times).min(most)
-}
-
-/// A part of `whole` below it, as large as the random number is.
-#[inline]
-pub(super) fn part(random: u64, whole: u64) -> u64 {
-    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
-    u64::try_from(part).unwrap_or_default()
-}
-
-fn sum(a: u64, b: u64) -> u64 {
-    a.saturating_add(b).min(MOST)
-}
-
-fn product(a: u64, b: u64) -> u64 {
-    a.saturating_mul(b).min(MOST)
-}
-
-pub(super) fn quotient(a: u64, b: u64) -> u64 {
-    a.checked_div(b).unwrap_or_default()
 }
