@@ -1,5 +1,6 @@
 //! Answers that break after their head, read within an operation: what a policy makes of the error.
 
+use super::connections::client::Speaks;
 use super::http2::{Breaks, Http2Server, Turn, let_all_run};
 use super::server::{Act, Answer, FaultServer, IN_VAIN};
 use super::stacks::clock::let_pass;
@@ -7,6 +8,9 @@ use super::table::clients::{
     BoxError, Kit, LIMIT, Limited, Log, hyper_client, policy, reqwest_client,
 };
 use super::table::orders::{Load, Order, Payload};
+use super::tls::{Authority, serving, trusting, trusting_nobody};
+use super::whole_answers::server::{FailingServer, Fault, How, Page};
+use bytes::Bytes;
 use h2::Reason;
 use http_body_util::BodyExt;
 use http_retry::policy::ErrorKind;
@@ -17,6 +21,7 @@ use http_retry::{Class, Reach};
 use reqwest::redirect::Policy;
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -177,4 +182,89 @@ async fn let_time_pass(head: &Notify) -> Infallible {
         let_all_run().await;
         let_pass(LIMIT + Duration::from_secs(1)).await;
     }
+}
+
+/// A server that fails one connection, and then no more, behind an operation that reads what it answers.
+async fn after(fault: Fault, page: Page, tls: Option<&Authority>) -> (FailingServer, Kit) {
+    let config = tls.map(|authority| serving(authority.sign("127.0.0.1", 3000)));
+    let unused = Arc::new(|| {});
+    let server = FailingServer::with_tls(Speaks::Http1, page, unused, config).await;
+    server.fail([fault]);
+    let kit = Kit {
+        tls: tls.map_or_else(trusting_nobody, trusting),
+        ..Kit::new(server.url())
+    };
+    (server, kit)
+}
+
+fn page() -> Page {
+    Page {
+        body: Bytes::from("answer ".repeat(30_000)),
+        chunked: true,
+        gzip: false,
+    }
+}
+
+#[tokio::test]
+async fn a_cut_under_tls_or_gzip_is_no_complaint_of_a_decoder() {
+    let ours = Authority::new("ours");
+    for how in [How::Close, How::Reset] {
+        for gzip in [false, true] {
+            for tls in [None, Some(&ours)] {
+                // Far behind the record of TLS that the head is in.
+                let after_head = 100_000;
+                let fault = Fault {
+                    after: after_head,
+                    how,
+                };
+                let page = Page { gzip, ..page() };
+                let (_server, kit) = after(fault, page, tls).await;
+                let client = reqwest_client(&kit, Policy::default());
+                let seen = attempts(true, || by_reqwest(&client, &kit.url, Read::Bytes)).await;
+                let what = format!("{how:?}, gzip: {gzip}, tls: {}", tls.is_some());
+                let [
+                    (None, Some(kind), class, reach),
+                    (None, None, Class::Success, _),
+                ] = seen[..]
+                else {
+                    panic!("{what}: {seen:?}");
+                };
+                assert!(
+                    matches!(kind, ErrorKind::Incomplete | ErrorKind::Reset),
+                    "{what}: {kind}"
+                );
+                assert_eq!(
+                    (class, reach),
+                    (Class::Transient, Reach::Answered),
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operation_that_reads_its_answer_gets_it_whole() {
+    let faults = [
+        Fault {
+            after: 500,
+            how: How::Close,
+        },
+        Fault {
+            after: 9_000,
+            how: How::Reset,
+        },
+    ];
+    let (server, kit) = after(faults[0], page(), None).await;
+    server.fail(faults);
+    let client = reqwest_client(&kit, Policy::default());
+    let runner = Runner::on(ManualRuntime::new(), http_retry::RetryPolicy::background());
+    let runner = runner.redirects_off().idempotent(true);
+    let read = runner.run_by_policy(|_| async {
+        let answer = client.get(&kit.url).send().await?.error_for_status()?;
+        answer.bytes().await
+    });
+    let body = timeout(IN_VAIN, read).await.unwrap().unwrap();
+    assert_eq!(body, page().body);
+    assert_eq!((server.requests().len(), server.connections()), (3, 3));
 }

@@ -1,6 +1,6 @@
 //! Small answers over connections that break at any byte: all of them come whole, and no POST is sent twice.
 
-mod server;
+pub(crate) mod server;
 
 use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};
 use super::server::IN_VAIN;
@@ -140,9 +140,11 @@ async fn four_hundred_answers_come_whole_through_three_faults_each() {
 
 #[tokio::test]
 async fn on_http2_answers_come_whole_through_three_faults_each() {
-    for stack in STACKS {
-        many(Speaks::Http2, &[How::Close, How::Reset], stack, 100).await;
-    }
+    let reqwest = &[How::Close, How::Reset][..];
+    many(Speaks::Http2, reqwest, Stack::Reqwest, 100).await;
+    // A retry on hyper-util does not share the connection that has stalled.
+    let hyper = &[How::Close, How::Reset, How::Stall];
+    many(Speaks::Http2, hyper, Stack::Tower, 100).await;
 }
 
 #[tokio::test]
@@ -154,12 +156,16 @@ async fn a_post_is_sent_once_wherever_its_answer_breaks() {
             for after in (0..HEAD + page.body.len()).step_by(5) {
                 let how = [How::Close, How::Reset, How::Stall][after % 3];
                 server.fail([Fault { after, how }]);
-                let got = send(&client(stack, speaks, &clock), Method::POST, &server.url()).await;
+                let url = format!("{}{stack:?}/{after}/{how:?}", server.url());
+                let got = send(&client(stack, speaks, &clock), Method::POST, &url).await;
                 assert!(got.is_none_or(|got| got == page.body));
-                let requests = server.requests();
-                assert!(requests.len() <= 1, "{stack:?} {speaks:?} {after} {how:?}");
             }
         }
+        let mut requests = server.requests();
+        let all = requests.len();
+        requests.sort();
+        requests.dedup();
+        assert_eq!(requests.len(), all, "{speaks:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::wire::connections::client::Speaks;
 use crate::wire::documents::replies::gzip;
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, Method, Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// What becomes of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     Close,
     Reset,
     Stall,
@@ -33,24 +33,24 @@ pub(super) enum How {
 
 /// A connection fails when it has written so many bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fault {
-    pub(super) after: usize,
-    pub(super) how: How,
+pub(crate) struct Fault {
+    pub(crate) after: usize,
+    pub(crate) how: How,
 }
 
 /// What every request is answered.
 #[derive(Debug, Clone)]
-pub(super) struct Page {
-    pub(super) body: Bytes,
-    pub(super) chunked: bool,
+pub(crate) struct Page {
+    pub(crate) body: Bytes,
+    pub(crate) chunked: bool,
     /// For those who accept it.
-    pub(super) gzip: bool,
+    pub(crate) gzip: bool,
 }
 
 type OnStall = Arc<dyn Fn() + Send + Sync>;
 
 /// The server; it ends when it is dropped.
-pub(super) struct FailingServer {
+pub(crate) struct FailingServer {
     address: SocketAddr,
     state: Arc<State>,
     accepting: JoinHandle<()>,
@@ -62,17 +62,17 @@ struct State {
     page: Mutex<Page>,
     /// One for each connection; when there are no more, connections are sound.
     faults: Mutex<VecDeque<Fault>>,
-    requests: Mutex<Vec<Method>>,
+    requests: Mutex<Vec<String>>,
     connections: Mutex<usize>,
     on_stall: OnStall,
 }
 
 impl FailingServer {
-    pub(super) async fn start(speaks: Speaks, page: Page, on_stall: OnStall) -> Self {
+    pub(crate) async fn start(speaks: Speaks, page: Page, on_stall: OnStall) -> Self {
         Self::with_tls(speaks, page, on_stall, None).await
     }
 
-    pub(super) async fn with_tls(
+    pub(crate) async fn with_tls(
         speaks: Speaks,
         page: Page,
         on_stall: OnStall,
@@ -97,7 +97,7 @@ impl FailingServer {
         }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let scheme = if self.state.tls.is_some() {
             "https"
         } else {
@@ -107,21 +107,21 @@ impl FailingServer {
     }
 
     /// The next connections fail like this.
-    pub(super) fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub(crate) fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
         *self.state.faults.lock().unwrap() = faults.into_iter().collect();
     }
 
-    pub(super) fn answer(&self, page: Page) {
+    pub(crate) fn answer(&self, page: Page) {
         *self.state.page.lock().unwrap() = page;
     }
 
-    /// The requests that came whole since the last call of this.
-    pub(super) fn requests(&self) -> Vec<Method> {
-        std::mem::take(&mut self.state.requests.lock().unwrap())
+    /// The paths of the requests that came whole.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.state.requests.lock().unwrap().clone()
     }
 
     /// How many connections were accepted.
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         *self.state.connections.lock().unwrap()
     }
 }
@@ -181,7 +181,8 @@ async fn answer(
 ) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
     let (head, body) = request.into_parts();
     let _read = body.collect().await;
-    state.requests.lock().unwrap().push(head.method);
+    let path = head.uri.path().to_owned();
+    state.requests.lock().unwrap().push(path);
     let page = state.page.lock().unwrap().clone();
     let zipped = page.gzip && head.headers.contains_key("accept-encoding");
     let bytes = if zipped { gzip(&page.body) } else { page.body };
