@@ -111,7 +111,12 @@ impl<T: Transport> Call<T> {
                         planned,
                         last,
                         saved,
-                    } => self.wait(planned, last, saved).await,
+                    } => {
+                        if let (true, Some(Err(error))) = (planned.leaves, &last) {
+                            self.leave_connection(Some(error));
+                        }
+                        self.wait(planned, last, saved).await
+                    }
                 };
                 step = match waited {
                     Waited::GiveBack(result, why) => {
@@ -168,9 +173,13 @@ impl<T: Transport> Call<T> {
                 let limit = Limit::of(attempt, now);
                 self.judge((result, None), saved, limit).await
             }
-            Sent::Cut(error, stop) => Step::Stop(Err(error), stop),
+            Sent::Cut(error, stop) => {
+                self.leave_connection(None);
+                Step::Stop(Err(error), stop)
+            }
             Sent::CutForRetry(planned, timeout, saved) => {
-                progress.retry(planned, timeout.map(Err), saved)
+                self.leave_connection(None);
+                self.progress.retry(planned, timeout.map(Err), saved)
             }
         }
     }
@@ -195,7 +204,10 @@ impl<T: Transport> Call<T> {
             false => (result, saved),
             true => match Box::pin(progress.read_whole::<T>(result, saved, limit)).await {
                 Ok(read) => read,
-                Err(step) => return step,
+                Err(step) => {
+                    self.leave_connection(None);
+                    return step;
+                }
             },
         };
         let seen = match needs {
@@ -213,7 +225,7 @@ impl<T: Transport> Call<T> {
         last: Option<Outcomes<T>>,
         mut saved: Box<Saved<T>>,
     ) -> Waited<T> {
-        let Planned { paid, due } = planned;
+        let Planned { paid, due, .. } = planned;
         let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = Box::pin(self.drain_response(last)).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
@@ -269,6 +281,11 @@ impl<T: Transport> Call<T> {
             self.progress.comes_to_the_gate(&headers, extensions);
         }
         Some(before)
+    }
+
+    fn leave_connection(&mut self, error: Option<&T::Error>) {
+        let policy = self.progress.session.policy();
+        self.transport.leave_connection(policy, error);
     }
 
     /// Waits for the client until the deadline; nothing if that passes first.

@@ -72,6 +72,22 @@ pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
     Trail::default()
 }
 
+/// Lets no later request share the connection that an error comes from, as far as the error tells it.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
+    #[cfg(feature = "hyper")]
+    {
+        let known = policy.own_error(error).or_else(|| known(error));
+        let mut links = known.into_iter().flat_map(links);
+        let client = links.find_map(<dyn Error>::downcast_ref::<hyper_util::client::legacy::Error>);
+        if let Some(connection) = client.and_then(|error| error.connect_info()) {
+            connection.poison();
+        }
+    }
+    #[cfg(not(feature = "hyper"))]
+    let _ = (policy, error);
+}
+
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {

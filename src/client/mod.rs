@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod answer;
+#[cfg(all(feature = "tower", feature = "hyper"))]
+pub(crate) mod connection;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod download;
 pub(crate) mod error_chain;

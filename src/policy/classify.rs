@@ -160,6 +160,14 @@ impl ErrorKind {
         matches!(self, Self::Timeout | Self::ConnectTimeout)
     }
 
+    /// Whether the connection that the request went over may be dead.
+    pub(crate) fn is_of_connection(self) -> bool {
+        matches!(
+            self,
+            Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2
+        )
+    }
+
     pub(crate) fn standard(self) -> (Class, Reach) {
         match self {
             Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {

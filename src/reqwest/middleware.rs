@@ -1,7 +1,7 @@
 //! The middleware, and how the loop sends through the middleware after it.
 
 use super::resume::EngineSlot;
-use crate::client::error_chain::words;
+use crate::client::error_chain::{retire_connection, words};
 use crate::client::first_attempt::StartedRequest;
 use crate::client::options::{RequestOptions, http_outcome, http_trail, number};
 use crate::client::{Answer, Resend};
@@ -199,6 +199,12 @@ impl Transport for Chain<'_> {
         // A word to those further in, which the caller's map does not keep.
         let marked = MarkedExtensions::new(self.extensions, attempt);
         self.next.clone().run(request, marked.extensions).await
+    }
+
+    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Error>) {
+        if let Some(error) = error {
+            retire_connection(policy, error);
+        }
     }
 
     fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<Response>) -> Outcome<'a> {

@@ -8,8 +8,8 @@ use crate::engine::Engine;
 use crate::gate::GateKey;
 use crate::nested::AttemptMark;
 use crate::policy::{
-    Attempt, By, CannedResponse, Class, Moment, OnExhausted, Outcome, Redirected, RetryPlan,
-    RetrySession, Server, Stop, StopReason,
+    Attempt, By, CannedResponse, Class, ErrorKind, Moment, OnExhausted, Outcome, Redirected,
+    RetryPlan, RetrySession, Server, Stop, StopReason,
 };
 use crate::redirects::{Trail, Watch};
 use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject};
@@ -69,6 +69,8 @@ pub(super) enum LastWord {
 pub(super) struct Planned {
     pub(super) paid: PaidRetry,
     pub(super) due: Duration,
+    /// The connection of the attempt before it may be dead.
+    pub(super) leaves: bool,
 }
 
 impl Planned {
@@ -202,7 +204,9 @@ impl Progress {
             budget.withdraw(plan, at.now).map_err(|_| stop)
         })?;
         let due = at.now.saturating_add(paid.delay());
-        Ok(Planned { paid, due })
+        let kind = outcome.error_kind();
+        let leaves = kind.is_some_and(ErrorKind::is_of_connection);
+        Ok(Planned { paid, due, leaves })
     }
 
     fn budget_for(&self, named: Option<&Arc<str>>) -> RetryBudget {

@@ -67,6 +67,12 @@ pub(crate) trait Transport: Send {
         attempt: Attempt,
     ) -> impl Future<Output = Result<Self::Response, Self::Error>> + Send;
 
+    /// The last attempt was cut, or has ended with this error: its connection may be dead, and no later request is to share
+    /// it.
+    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
+        let _ = (policy, error);
+    }
+
     /// What a result means by itself.
     fn outcome<'a>(
         &self,

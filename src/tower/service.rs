@@ -4,7 +4,9 @@ use super::future::RetryFuture;
 use super::inner::Inner;
 use super::response::{Responses, Wrapped};
 use super::strategy::{CloneBody, ReplayStrategy};
-use crate::client::error_chain::words;
+#[cfg(feature = "hyper")]
+use crate::client::connection::ConnectionUsed;
+use crate::client::error_chain::{retire_connection, words};
 use crate::client::options::{http_outcome, http_trail, number};
 use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::{Engine, Routes};
@@ -175,6 +177,8 @@ pub(super) struct ServiceTransport<S, Q, X> {
     service: S,
     across_tasks: bool,
     attempt_header: Option<HeaderName>,
+    #[cfg(feature = "hyper")]
+    connection: Option<Box<ConnectionUsed>>,
     types: PhantomData<fn(Q) -> X>,
 }
 
@@ -184,6 +188,8 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
             service,
             across_tasks: engine.across_tasks,
             attempt_header: engine.attempt_header.clone(),
+            #[cfg(feature = "hyper")]
+            connection: None,
             types: PhantomData,
         }
     }
@@ -226,8 +232,23 @@ where
             }
         }
         number(self.attempt_header.as_ref(), &mut request, attempt);
+        #[cfg(feature = "hyper")]
+        {
+            let used = ConnectionUsed::of::<S::Error>(attempt, &mut request);
+            self.connection = used.map(Box::new);
+        }
         let response = self.service.call(request);
         async move { response.await.map(Answer::keep).map_err(X::from_inner) }
+    }
+
+    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&X::Error>) {
+        #[cfg(feature = "hyper")]
+        if let Some(used) = self.connection.take() {
+            return used.retire();
+        }
+        if let Some(error) = error {
+            retire_connection(policy, error);
+        }
     }
 
     fn outcome<'a>(

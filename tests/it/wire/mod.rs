@@ -7,6 +7,7 @@ mod connection;
 mod connections;
 mod documents;
 mod exactly_once;
+mod fresh_connection;
 mod http2;
 mod limits;
 mod proxies;

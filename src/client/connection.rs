@@ -1,0 +1,71 @@
+//! The connection that an attempt went over, so that later requests can avoid it.
+//!
+//! An attempt that is cut on HTTP/1 closes its connection. On HTTP/2 it ends one stream, and the client sends the next
+//! request over the same connection, although nothing may come of that any more.
+
+use super::Resend;
+use crate::policy::Attempt;
+use http::{Extensions, Request};
+use hyper_util::client::legacy::Error;
+use hyper_util::client::legacy::connect::{CaptureConnection, Connected, capture_connection};
+use std::any::TypeId;
+use std::mem;
+
+/// The connection of an attempt under way, as soon as the client has chosen it.
+pub(crate) struct ConnectionUsed(CaptureConnection);
+
+impl ConnectionUsed {
+    /// That of an attempt through a client with errors of this type, if it may be hyper-util's and may be cut, or
+    /// follows one that has failed.
+    pub(crate) fn of<E: 'static>(attempt: Attempt, request: &mut impl Resend) -> Option<Self> {
+        type BoxError = Box<dyn std::error::Error + Send + Sync>;
+        let wanted = attempt.limit().is_some() || attempt.number() > 1;
+        let errors = [TypeId::of::<Error>(), TypeId::of::<BoxError>()];
+        if !wanted || !errors.contains(&TypeId::of::<E>()) {
+            return None;
+        }
+        request.extensions_mut().and_then(capture).map(Self)
+    }
+
+    /// Lets no later request share the connection.
+    pub(crate) fn retire(&self) {
+        if let Some(connection) = &*self.0.connection_metadata() {
+            retire(connection);
+        }
+    }
+}
+
+/// Lets no later request share a connection; the requests that are under way go on.
+pub(crate) fn retire(connection: &Connected) {
+    connection.poison();
+}
+
+/// A handle to the connection that a request with these extensions will use; none where the caller has asked for one, who
+/// would not hear of it any more.
+fn capture(extensions: &mut Extensions) -> Option<CaptureConnection> {
+    let mut request = Request::new(());
+    *request.extensions_mut() = extensions.clone();
+    let before = extensions.len();
+    let captured = capture_connection(&mut request);
+    // A second one takes the place of the first.
+    let added = request.extensions().len() > before;
+    added.then(|| {
+        *extensions = mem::take(request.extensions_mut());
+        captured
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_of_the_callers_own_stays() {
+        let mut extensions = Extensions::new();
+        extensions.insert(7);
+        assert!(capture(&mut extensions).is_some());
+        assert_eq!((extensions.len(), extensions.get()), (2, Some(&7)));
+        assert!(capture(&mut extensions).is_none());
+        assert_eq!(extensions.len(), 2);
+    }
+}
