@@ -165,6 +165,7 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("tower", "http"),
     ("tower", "http_body"),
     ("tower", "pin_project_lite"),
+    ("tower", "reqwest"),
     ("tower", "tower_layer"),
     ("tower", "tower_service"),
     ("reqwest", "http"),
