@@ -147,7 +147,7 @@ impl RetryPolicyBuilder {
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
     /// The function must not panic.
     ///
-    /// It returns class and reach, a [`Verdict`](crate::policy::Verdict) that may also say when to come back, or an
+    /// It returns class and reach, a [`Verdict`] that may also say when to come back, or an
     /// `Option` of one of these; nothing leaves the verdict to the rest of the chain. Unless errors are boxed, the source
     /// chain of a service's own error type is read only if you name the type here, at least by `|_: &MyError| ()`.
     ///
