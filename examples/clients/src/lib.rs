@@ -3,6 +3,7 @@
 
 mod daemon;
 pub mod load;
+pub mod proxy;
 mod server;
 
 pub use daemon::{Daemon, free_port};

@@ -1,9 +1,8 @@
 //! Files of nginx through a proxy that cuts connections at random bytes: each download goes on where it broke.
 
-mod proxy;
-
 use bytes::Bytes;
 use clients::load::in_time;
+use clients::proxy::{Cutting, Random};
 use clients::{Daemon, Result, same};
 use http::{Extensions, Request};
 use http_body_util::{BodyExt, Full};
@@ -23,10 +22,10 @@ const DOWNLOADS: usize = 40;
 async fn main() -> Result {
     let nginx = "server { listen 127.0.0.1:PORT; root FOLDER; etag on; }";
     let nginx = Daemon::nginx(nginx.to_owned()).await?;
-    let mut random = proxy::Random::new(1);
+    let mut random = Random::new(1);
     let file: Vec<u8> = (0..LENGTH).map(|_| random.next() as u8).collect();
     std::fs::write(nginx.folder.join("file"), &file)?;
-    let proxy = proxy::Cutting::start(&nginx.url, random).await?;
+    let proxy = Cutting::start(&nginx.url, 6 * 1024 * 1024, random).await?;
     let url = format!("{}/file", proxy.url);
     for (name, stack) in [("tower", Stack::Tower), ("reqwest", Stack::Reqwest)] {
         let (started, before) = (Instant::now(), proxy.cuts());

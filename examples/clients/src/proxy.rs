@@ -1,6 +1,6 @@
 //! A proxy that passes bytes on, and cuts most connections somewhere.
 
-use clients::Result;
+use crate::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,8 +12,8 @@ pub struct Cutting {
 }
 
 impl Cutting {
-    /// Passes the bytes of an answer on, and resets the connection after at most 6 MiB of them.
-    pub async fn start(to: &str, mut random: Random) -> Result<Self> {
+    /// Passes bytes on, and cuts each connection after at most so many bytes of answers.
+    pub async fn start(to: &str, longest: u64, mut random: Random) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
         let to = to.trim_start_matches("http://").to_owned();
@@ -21,7 +21,7 @@ impl Cutting {
         let counted = Arc::clone(&cuts);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let most = (random.next() % (6 * 1024 * 1024)) as usize;
+                let most = (random.next() % longest) as usize;
                 let (to, counted) = (to.clone(), Arc::clone(&counted));
                 tokio::spawn(async move {
                     if pass(client, &to, most).await.unwrap_or(false) {
