@@ -1,6 +1,6 @@
 //! Tells the events of one download.
 
-use super::{Observer, RetryEvent, RetryEventKind, Subject};
+use super::{Observer, RetryEventKind, Subject};
 use crate::budget::PaidRetry;
 use crate::policy::{ErrorKind, ResumeFailure};
 use std::sync::Arc;
@@ -54,14 +54,6 @@ impl DownloadRecorder {
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
-        let event = RetryEvent {
-            service: &self.subject.service,
-            method: self.subject.method.as_ref(),
-            at,
-            kind,
-        };
-        for observer in self.observers.iter() {
-            observer.on_event(&event);
-        }
+        self.subject.tell(&self.observers, at, kind);
     }
 }

@@ -25,6 +25,24 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    /// Tells observers what has happened to a request for the service.
+    pub(super) fn tell(
+        &self,
+        observers: &[Arc<dyn Observer>],
+        at: Duration,
+        kind: RetryEventKind<'_>,
+    ) {
+        let event = RetryEvent {
+            service: &self.service,
+            method: self.method.as_ref(),
+            at,
+            kind,
+        };
+        for observer in observers {
+            observer.on_event(&event);
+        }
+    }
+
     /// The authority without its port.
     #[cfg(feature = "tracing")]
     pub(crate) fn address(&self) -> &str {
@@ -192,14 +210,6 @@ impl ReportRecorder {
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
-        let event = RetryEvent {
-            service: &self.subject.service,
-            method: self.subject.method.as_ref(),
-            at,
-            kind,
-        };
-        for observer in self.observers.iter() {
-            observer.on_event(&event);
-        }
+        self.subject.tell(&self.observers, at, kind);
     }
 }
