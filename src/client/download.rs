@@ -88,11 +88,7 @@ impl DownloadTerms {
     ) -> Result<PaidRetry, StopReason> {
         let moment = self.engine.runtime.moment();
         let asked = session.request();
-        let outcome = match asked.as_deref() {
-            Some(request) => outcome.of_request(request),
-            None => outcome,
-        };
-        let outcome = session.policy().classify(outcome);
+        let outcome = session.policy().classify(outcome.about(asked.as_deref()));
         let plan = session.plan(&outcome, moment)?;
         let named = plan.budget();
         let named = named.and_then(|name| self.route.budgets.get(name).cloned());

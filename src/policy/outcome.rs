@@ -123,6 +123,14 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// The same outcome, of this request where one is kept.
+    pub(crate) fn about(self, request: Option<&'a RequestLine>) -> Self {
+        match request {
+            Some(request) => self.of_request(request),
+            None => self,
+        }
+    }
+
     /// The request that it is about; none for an operation, and where the request is not kept since nothing can follow
     /// it.
     #[must_use]

@@ -101,10 +101,7 @@ impl Progress {
                 let outcome =
                     T::head(&response).map(|(status, headers)| Outcome::response(status, headers));
                 let request = self.session.request();
-                let outcome = match (outcome, &request) {
-                    (Some(outcome), Some(request)) => Some(outcome.of_request(request)),
-                    (outcome, _) => outcome,
-                };
+                let outcome = outcome.map(|outcome| outcome.about(request.as_deref()));
                 let policy = self.session.policy();
                 let places = outcome.map_or_else(Vec::new, |outcome| policy.pointers(&outcome));
                 let body = body.looked_at(&places);
@@ -125,7 +122,7 @@ impl Progress {
         request: Option<&'a RequestLine>,
     ) -> Outcome<'a> {
         let policy = self.session.policy();
-        let known = request.map_or(known, |request| known.of_request(request));
+        let known = known.about(request);
         match found {
             Found::Nothing => known,
             Found::ErrorBody(body) => policy.classify(known.with_error_body(body)),
@@ -144,7 +141,7 @@ impl Progress {
         let trail = T::trail(policy, saved, Some(result));
         let redirected = self.redirected(&self.mark, trail);
         let outcome = transport.outcome(policy, result).redirected(redirected);
-        request.map_or(outcome, |request| outcome.of_request(request))
+        outcome.about(request)
     }
 }
 

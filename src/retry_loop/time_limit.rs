@@ -107,9 +107,7 @@ impl Progress {
             }
         };
         let request = self.session.request();
-        let timeout = request
-            .iter()
-            .fold(timeout, |timeout, request| timeout.of_request(request));
+        let timeout = timeout.about(request.as_deref());
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();

@@ -73,9 +73,7 @@ impl Progress {
         broken: &Broken,
     ) -> Step<T> {
         let request = self.session.request();
-        let outcome = request.iter().fold(broken.outcome, |outcome, request| {
-            outcome.of_request(request)
-        });
+        let outcome = broken.outcome.about(request.as_deref());
         let (known, needs) = self.needs(outcome, None);
         let found = match needs {
             Needs::ErrorBody => Found::ErrorBody(ErrorBody::of_words(&broken.words)),

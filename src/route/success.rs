@@ -40,7 +40,7 @@ impl Route {
         request: impl FnOnce() -> Option<RequestLine>,
     ) -> Result<(), Option<Verdict>> {
         let request = request();
-        let outcome = request.iter().fold(*outcome, Outcome::of_request);
+        let outcome = outcome.about(request.as_ref());
         if self.policy.reads_body(&outcome) {
             return Err(None);
         }
