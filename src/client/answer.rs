@@ -243,30 +243,22 @@ where
     }
 }
 
-/// Takes a response of reqwest apart and puts it together again.
+/// Takes a response of reqwest apart and puts it together again, with a body that can give back what is read of it.
 #[cfg(feature = "reqwest")]
 mod of_reqwest {
     use super::RetryBody;
-    use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
+    use crate::client::reqwest_response;
+    use ::reqwest::{Body, Response, Url};
     use http::response::Parts;
 
     pub(super) fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
-        let url = response.url().clone();
-        let (parts, body) = http::Response::<Body>::from(response).into_parts();
+        let (url, parts, body) = reqwest_response::apart(response);
         (url, parts, RetryBody::untouched(body))
     }
 
     pub(super) fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
         let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
-        // A builder that was given nothing but a URL does not fail.
-        let with_url = http::Response::builder().url(url).body(());
-        let mut whole = with_url.unwrap_or_default().map(|()| body);
-        *whole.status_mut() = parts.status;
-        *whole.version_mut() = parts.version;
-        *whole.headers_mut() = parts.headers;
-        // Beside them, not in their place: the URL lives there as well.
-        whole.extensions_mut().extend(parts.extensions);
-        whole.into()
+        reqwest_response::whole(url, parts, body)
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) mod options;
 mod record;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod replay_body;
+#[cfg(feature = "reqwest")]
+pub(crate) mod reqwest_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod resend;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

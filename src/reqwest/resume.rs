@@ -1,10 +1,10 @@
 //! Resumed downloads on reqwest-middleware.
 
-use crate::client::DownloadOptions;
+use crate::client::{DownloadOptions, reqwest_response};
 use crate::engine::Engine;
 use crate::report::ReportSlot;
 use crate::resume::{Again, Mark, ResumedBody, Sending};
-use ::reqwest::{Body, Request, Response, ResponseBuilderExt};
+use ::reqwest::{Body, Request, Response};
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
@@ -134,29 +134,10 @@ async fn send(
         request,
         extensions,
     };
-    Ok(resumed(response, |body| {
-        ResumedBody::new(body, mark, Box::new(again), terms)
-    }))
-}
-
-/// The response with another body.
-fn resumed(
-    response: Response,
-    resume: impl FnOnce(Body) -> (ResumedBody<Body>, crate::resume::ResumeProgress),
-) -> Response {
-    let url = response.url().clone();
-    let (head, body) = http::Response::<Body>::from(response).into_parts();
-    let (body, progress) = resume(body);
-    // A builder that was given nothing but a URL does not fail.
-    let with_url = http::Response::builder().url(url).body(());
-    let mut whole = with_url.unwrap_or_default().map(|()| Body::wrap(body));
-    *whole.status_mut() = head.status;
-    *whole.version_mut() = head.version;
-    *whole.headers_mut() = head.headers;
-    // Beside them, not in their place: the URL lives there as well.
-    whole.extensions_mut().extend(head.extensions);
-    whole.extensions_mut().insert(progress);
-    whole.into()
+    let (url, mut parts, body) = reqwest_response::apart(response);
+    let (body, progress) = ResumedBody::new(body, mark, Box::new(again), terms);
+    parts.extensions.insert(progress);
+    Ok(reqwest_response::whole(url, parts, Body::wrap(body)))
 }
 
 /// Sends a copy of the request through the whole client.
