@@ -45,8 +45,8 @@ pub(crate) struct Engine {
 
 const RECORDED: usize = 64 * 1024;
 
-/// That of `Resume::new`.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a download may bring nothing, unless `Resume` says otherwise.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What says how to retry.
 #[derive(Clone)]

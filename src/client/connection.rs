@@ -7,7 +7,7 @@ use super::Resend;
 use crate::policy::Attempt;
 use http::{Extensions, Request};
 use hyper_util::client::legacy::Error;
-use hyper_util::client::legacy::connect::{CaptureConnection, Connected, capture_connection};
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use std::any::TypeId;
 use std::mem;
 
@@ -27,17 +27,12 @@ impl ConnectionUsed {
         request.extensions_mut().and_then(capture).map(Self)
     }
 
-    /// Lets no later request share the connection.
+    /// Lets no later request share the connection; those that are under way go on.
     pub(crate) fn retire(&self) {
         if let Some(connection) = &*self.0.connection_metadata() {
-            retire(connection);
+            connection.poison();
         }
     }
-}
-
-/// Lets no later request share a connection; the requests that are under way go on.
-pub(crate) fn retire(connection: &Connected) {
-    connection.poison();
 }
 
 /// A handle to the connection that a request with these extensions will use; none where the caller has asked for one, who

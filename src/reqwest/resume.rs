@@ -5,8 +5,7 @@ use crate::engine::Engine;
 use crate::report::ReportSlot;
 use crate::resume::{Again, Mark, ResumedBody, Sending};
 use ::reqwest::{Body, Request, Response};
-use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
-use http::{Extensions, Method};
+use http::{Extensions, HeaderMap, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
 use std::fmt;
 use std::future::Future;
@@ -107,9 +106,8 @@ async fn send(
     mut extensions: Extensions,
 ) -> Result<Response> {
     let options = DownloadOptions::of(request.method(), Some(&extensions));
-    let headers = request.headers_mut();
-    if options.is_some() && !headers.contains_key(ACCEPT_ENCODING) {
-        let _ = headers.try_insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if options.is_some() {
+        Mark::prepare(request.headers_mut());
     }
     let copy = options.zip(request.try_clone());
     let slot = EngineSlot::default();

@@ -54,6 +54,8 @@ pub(crate) enum Check {
     No(ResumeFailure),
 }
 
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
 /// The headers that must be the same where nothing else is compared.
 const TOLD: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
 
@@ -93,6 +95,13 @@ impl Mark {
         !matches!(self.proof, Proof::Nothing(_))
     }
 
+    /// Makes the headers of the first request ask for the bytes as they are, unless the caller chose an encoding.
+    pub(crate) fn prepare(headers: &mut HeaderMap) {
+        if !headers.contains_key(ACCEPT_ENCODING) {
+            let _ = headers.try_insert(ACCEPT_ENCODING, IDENTITY);
+        }
+    }
+
     /// Makes a request's headers those that ask for the rest; false where they have no room for it.
     #[must_use]
     pub(crate) fn ask(&self, got: u64, headers: &mut HeaderMap) -> bool {
@@ -100,7 +109,7 @@ impl Mark {
             headers.remove(name);
         }
         let mut put = |name, value| headers.try_insert(name, value).is_ok();
-        let plain = put(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let plain = put(ACCEPT_ENCODING, IDENTITY);
         let (Proof::Tag(proof) | Proof::Date(proof)) = &self.proof else {
             return plain;
         };

@@ -1,5 +1,6 @@
 //! How downloads are resumed.
 
+use crate::engine::IDLE_TIMEOUT;
 use crate::error::ConfigError;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ impl Resume {
 impl Default for Resume {
     fn default() -> Self {
         Self {
-            idle_timeout: Duration::from_secs(30),
+            idle_timeout: IDLE_TIMEOUT,
         }
     }
 }

@@ -6,8 +6,7 @@ use super::strategy::{CloneBody, ReplayStrategy};
 use crate::client::{DownloadOptions, HasHead, Resend, RetryBody};
 use crate::resume::{Again, Mark, ResumedBody, Sending};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
-use http::{Method, Response};
+use http::{HeaderMap, Method, Response};
 use http_body::Body;
 use std::error::Error;
 use std::fmt;
@@ -93,10 +92,7 @@ where
         };
         let copies = self.0.copies();
         let mut request = copies.take_in(request, self.0.engine().recorded);
-        let headers = request.headers_mut();
-        if !headers.contains_key(ACCEPT_ENCODING) {
-            let _ = headers.try_insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
+        Mark::prepare(request.headers_mut());
         let terms = options.terms(self.0.engine(), &request);
         let (request, saved) = match terms.is_some() {
             true => request.save(self.0.engine().recorded),

@@ -80,6 +80,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("client", "engine"),
     ("client", "retry_loop"),
     ("client", "budget"),
+    ("resume", "engine"),
     ("resume", "error"),
     ("resume", "policy"),
     ("resume", "budget"),
