@@ -7,7 +7,7 @@ use crate::gate::{GateKey, GatedCall, NotIdle, RouteOf};
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
     Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
-    StopReason,
+    StopReason, is_grpc,
 };
 use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
@@ -310,10 +310,7 @@ fn write<Q: Resend>(request: &mut Q, header: &HeaderName, number: u32) {
 }
 
 fn speaks_grpc(request: &impl HasHead) -> bool {
-    const GRPC: &[u8] = b"application/grpc";
-    let kind = request.value("content-type");
-    let start = kind.and_then(|kind| kind.get(..GRPC.len()));
-    start.is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
+    request.value("content-type").is_some_and(is_grpc)
 }
 
 fn head(request: &impl HasHead) -> Box<RequestHead> {

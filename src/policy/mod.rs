@@ -80,6 +80,8 @@ pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::{Broken, Filled, is_read_whole};
 
 use http::HeaderName;

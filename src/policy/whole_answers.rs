@@ -82,11 +82,15 @@ fn goes_on(headers: &HeaderMap) -> bool {
     let end = value.as_bytes().iter().position(|byte| *byte == b';');
     let essence = value.as_bytes().get(..end.unwrap_or(value.len()));
     let essence = essence.unwrap_or_default().trim_ascii();
-    let grpc = essence.get(..b"application/grpc".len());
-    GO_ON
-        .iter()
-        .any(|kind| essence.eq_ignore_ascii_case(kind.as_bytes()))
-        || grpc.is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"))
+    let mut all = GO_ON.iter();
+    is_grpc(essence) || all.any(|kind| essence.eq_ignore_ascii_case(kind.as_bytes()))
+}
+
+/// Whether a content type is one of gRPC's.
+pub(crate) fn is_grpc(kind: &[u8]) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    let start = kind.get(..GRPC.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What holds for any rows of one's own, before those of any dialect.
 
 use super::answers::NOW;
-use super::properties::{Answer, BODIES, NAMES, PATHS, STATUSES, VALUES, answers, head};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use super::properties::{Answer, BODIES, NAMES, STATUSES, VALUES, answers, asked, head};
+use http::{Method, StatusCode};
 use http_retry::dialect::{At, Dialect, Meaning, Row};
-use http_retry::policy::{ErrorBody, Moment, RequestLine, Unit};
+use http_retry::policy::{ErrorBody, Moment, Unit};
 use http_retry::rules::Value;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use proptest::prelude::*;
@@ -127,11 +127,7 @@ proptest! {
     ) {
         let (status, lines, body, path, keyed): Answer = answer;
         let headers = head(&lines);
-        let mut asked = HeaderMap::new();
-        if keyed {
-            asked.insert("idempotency-key", HeaderValue::from_static("k"));
-        }
-        let request = RequestLine::new(&Method::POST, "api.example", PATHS[path], &asked);
+        let (request, asked) = asked(path, keyed);
         let body = ErrorBody::read(BODIES[body].as_bytes());
         let plain = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
         let dialect = dialect(&rows, table);

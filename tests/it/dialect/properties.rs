@@ -59,7 +59,7 @@ pub(super) const BODIES: [&str; 14] = [
     "You have exceeded a secondary rate limit, please try after 2026-08-21T12:00:25Z.",
     r#"{"retry_after": 1e300, "details": {"retryAfterSeconds": -3}}"#,
 ];
-pub(super) const PATHS: [&str; 4] = ["/", "/graphql", "/api/chat.postMessage", "/w/api.php"];
+const PATHS: [&str; 4] = ["/", "/graphql", "/api/chat.postMessage", "/w/api.php"];
 pub(super) const STATUSES: [u16; 16] = [
     200, 202, 302, 400, 403, 404, 409, 410, 423, 429, 449, 477, 500, 503, 509, 529,
 ];
@@ -76,6 +76,16 @@ pub(super) fn answers() -> impl Strategy<Value = Answer> {
         0..PATHS.len(),
         any::<bool>(),
     )
+}
+
+/// The request that is answered, with a key of idempotency or without, and its headers.
+pub(super) fn asked(path: usize, keyed: bool) -> (RequestLine, HeaderMap) {
+    let mut headers = HeaderMap::new();
+    if keyed {
+        headers.insert("idempotency-key", HeaderValue::from_static("k"));
+    }
+    let request = RequestLine::new(&Method::POST, "api.example", PATHS[path], &headers);
+    (request, headers)
 }
 
 pub(super) fn head(lines: &[(usize, usize)]) -> HeaderMap {
@@ -96,11 +106,7 @@ proptest! {
         (status, lines, body, path, keyed) in answers(),
     ) {
         let headers = head(&lines);
-        let mut asked = HeaderMap::new();
-        if keyed {
-            asked.insert("idempotency-key", HeaderValue::from_static("k"));
-        }
-        let request = RequestLine::new(&Method::POST, "api.example", PATHS[path], &asked);
+        let (request, _) = asked(path, keyed);
         let body = ErrorBody::read(BODIES[body].as_bytes());
         let plain = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
         for dialect in Dialect::all() {
@@ -124,11 +130,7 @@ proptest! {
         random in any::<u64>(),
     ) {
         let headers = head(&lines);
-        let mut asked = HeaderMap::new();
-        if keyed {
-            asked.insert("idempotency-key", HeaderValue::from_static("k"));
-        }
-        let request = RequestLine::new(&Method::POST, "api.example", PATHS[path], &asked);
+        let (request, asked) = asked(path, keyed);
         let body = ErrorBody::read(BODIES[body].as_bytes());
         let plain = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
         let moment = Moment::new(Duration::ZERO).with_wall(NOW).with_random(random);
