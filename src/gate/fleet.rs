@@ -1,0 +1,15 @@
+//! One gate for many processes: what a process and the store say to each other, and what each of them does.
+//!
+//! The store holds what is one for all: the pause, the release, the quota. It counts tickets, and when a ticket is due is
+//! the same in every process. A process holds what only it can know: its calls, the witnesses of its own refusals, its
+//! credit. While the store does not answer, or does not tell of pauses, the process's own gate decides, which has heard
+//! the same all along.
+//!
+//! Times are microseconds: in words and answers since the store's epoch, inside a process since the runtime's. Every number
+//! is a whole one below 2^53, so that the store's script computes the same.
+
+mod link;
+mod words;
+
+pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};
+pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaTold, QuotaWord};

@@ -1,0 +1,141 @@
+//! What a process tells the store, and what the store answers.
+
+use super::super::controller::MOST;
+
+/// What a process tells the store of a gate, and what it asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GateWords {
+    /// The opening that the refusal or the contradiction is about.
+    pub(crate) opening: u64,
+    /// How long a refusal asks everybody to wait.
+    pub(crate) asked: Option<u64>,
+    /// Whether this process accuses by that refusal, or takes back what it accused.
+    pub(crate) accuses: Accuses,
+    /// The calls that have succeeded since the last words.
+    pub(crate) successes: u64,
+    /// How many tickets it wants.
+    pub(crate) tickets: u64,
+    /// What was heard of the quota since the last words.
+    pub(crate) quota: Option<QuotaWord>,
+    /// Uniform below a million.
+    pub(crate) random: u64,
+}
+
+/// Whether the process that speaks is one more of those that keep the gate closed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Accuses {
+    /// As before: its refusal, if there is one, only prolongs the pause.
+    #[default]
+    Same,
+    /// From now on.
+    Begins,
+    /// No longer: calls that were sent later have contradicted it.
+    Ends,
+}
+
+/// What a call heard of the quota, and in which turn it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QuotaWord {
+    pub(crate) turn: u64,
+    /// Nothing where a success told of no quota.
+    pub(crate) told: Option<QuotaTold>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QuotaTold {
+    pub(crate) remaining: u64,
+    /// 0 where the answer does not say.
+    pub(crate) limit: u64,
+    /// How long until it is whole again.
+    pub(crate) reset: u64,
+}
+
+/// What the store answers: its state after the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GateAnswer {
+    /// The pauses that ended by themselves, and the turns of the quota while the gate was open.
+    pub(crate) opening: u64,
+    pub(crate) closed: bool,
+    /// When a closed gate opens, or an open one has opened.
+    pub(crate) until: u64,
+    /// The first of the tickets that were asked for, how many were given, and the next that will be.
+    pub(crate) ticket: u64,
+    pub(crate) granted: u64,
+    pub(crate) next: u64,
+    /// The release: when the first ticket is due, the length of a round, how many are due in the first, and together.
+    pub(crate) from: u64,
+    pub(crate) round: u64,
+    pub(crate) first: u64,
+    pub(crate) group: u64,
+    /// What remains of the quota after the tickets given, if there is one, and when it is whole again.
+    pub(crate) remaining: Option<u64>,
+    pub(crate) reset: u64,
+    /// The turns of the quota that have ended.
+    pub(crate) turn: u64,
+    /// The store's clock.
+    pub(crate) now: u64,
+}
+
+impl GateWords {
+    /// The script's arguments, in its order.
+    pub(crate) fn numbers(&self) -> [i64; 10] {
+        let accuses = match self.accuses {
+            Accuses::Same => 0,
+            Accuses::Begins => 1,
+            Accuses::Ends => -1,
+        };
+        let told = self.quota.and_then(|word| word.told);
+        let remaining = match (self.quota, told) {
+            (None, _) => -1,
+            (Some(_), None) => -2,
+            (_, Some(told)) => signed(told.remaining),
+        };
+        [
+            signed(self.opening),
+            self.asked.map_or(-1, signed),
+            accuses,
+            signed(self.successes),
+            signed(self.tickets),
+            remaining,
+            signed(told.map_or(0, |told| told.limit)),
+            signed(told.map_or(0, |told| told.reset)),
+            signed(self.quota.map_or(0, |word| word.turn)),
+            signed(self.random),
+        ]
+    }
+}
+
+impl GateAnswer {
+    /// The script's answer; nothing where it is not one.
+    pub(crate) fn of(numbers: &[i64]) -> Option<Self> {
+        let number = |at: usize| {
+            let number = u64::try_from(*numbers.get(at)?).ok()?;
+            (number <= MOST).then_some(number)
+        };
+        let remaining = match *numbers.get(10)? {
+            -1 => None,
+            _ => Some(number(10)?),
+        };
+        Some(Self {
+            opening: number(0)?,
+            closed: number(1)? == 1,
+            until: number(2)?,
+            ticket: number(3)?,
+            granted: number(4)?,
+            next: number(5)?,
+            from: number(6)?,
+            round: number(7)?,
+            first: number(8)?,
+            group: number(9)?,
+            remaining,
+            reset: number(11)?,
+            turn: number(12)?,
+            now: number(13)?,
+        })
+    }
+}
+
+/// No number is above [`MOST`].
+fn signed(number: u64) -> i64 {
+    i64::try_from(number.min(MOST)).unwrap_or_default()
+}
