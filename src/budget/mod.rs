@@ -9,8 +9,17 @@
 //! Token-bucket retry throttling as in gRPC (A6), the AWS SDKs' standard mode and Finagle's `RetryBudget`; the numbers
 //! come from simulation.
 
+mod account;
 mod bucket;
 mod builder;
+#[cfg(feature = "redis")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "nothing sends a fleet's commands yet"
+)]
+pub(crate) mod fleet;
 mod paid_retry;
 mod services;
 mod sync;
@@ -20,7 +29,8 @@ pub use paid_retry::PaidRetry;
 pub use services::ServiceBudgets;
 
 use crate::policy::{Decimal, RetryPlan, StopReason};
-use bucket::{Bucket, Terms};
+use account::Account;
+use bucket::Terms;
 use std::sync::PoisonError;
 use std::time::Duration;
 use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -49,19 +59,15 @@ struct Shared {
     terms: Terms,
     successes: Successes,
     account: Mutex<Account>,
+    /// How long a retry waits for the budget's fleet; nothing for a budget of this process alone.
+    #[cfg(feature = "redis")]
+    wait: Option<Duration>,
 }
 
 /// Counted without a lock, on a cache line of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Successes(AtomicU64);
-
-#[derive(Debug)]
-struct Account {
-    bucket: Bucket,
-    /// How many of the successes the bucket has.
-    counted: u64,
-}
 
 /// The number of successes after which one of them updates the average.
 const BATCH: u64 = 64;
@@ -79,15 +85,8 @@ impl RetryBudget {
     }
 
     fn new(terms: Terms, initial: u64) -> Self {
-        let account = Account {
-            bucket: Bucket::new(&terms, initial),
-            counted: 0,
-        };
-        Self(Some(Arc::new(Shared {
-            terms,
-            successes: Successes(AtomicU64::new(0)),
-            account: Mutex::new(account),
-        })))
+        let account = Account::new(&terms, initial);
+        Self(Some(Arc::new(Shared::new(terms, account))))
     }
 
     /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).
@@ -109,13 +108,10 @@ impl RetryBudget {
     ///
     /// [`StopReason::BudgetExhausted`] if there are too few tokens.
     pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
-        let price = match &self.0 {
-            Some(shared) => shared.terms.price(plan.cost),
-            None => 0,
-        };
+        let price = self.price(&plan);
         let granted = self.0.as_ref().is_none_or(|shared| {
             let mut account = shared.settle(now);
-            account.bucket.withdraw(price)
+            account.withdraw(price)
         });
         match granted {
             true => Ok(PaidRetry::new(self.clone(), price, plan)),
@@ -129,8 +125,8 @@ impl RetryBudget {
         self.0.as_ref().map(|shared| {
             let account = shared.settle(now);
             BudgetSnapshot {
-                tokens: Decimal::from_micros(account.bucket.tokens()),
-                capacity: Decimal::from_micros(account.bucket.capacity()),
+                tokens: Decimal::from_micros(account.tokens()),
+                capacity: Decimal::from_micros(account.capacity()),
             }
         })
     }
@@ -139,16 +135,21 @@ impl RetryBudget {
     #[must_use]
     pub fn available(&self, now: Duration) -> u64 {
         self.0.as_ref().map_or(u64::MAX, |shared| {
-            let tokens = shared.settle(now).bucket.tokens();
+            let tokens = shared.settle(now).tokens();
             tokens
                 .checked_div(shared.terms.retry_cost)
                 .unwrap_or(u64::MAX)
         })
     }
 
+    fn price(&self, plan: &RetryPlan) -> u64 {
+        let shared = self.0.as_ref();
+        shared.map_or(0, |shared| shared.terms.price(plan.cost))
+    }
+
     fn refund(&self, price: u64) {
         if let Some(shared) = &self.0 {
-            shared.lock().bucket.refund(price);
+            shared.lock().refund(price);
         }
     }
 }
@@ -161,6 +162,16 @@ impl Default for RetryBudget {
 }
 
 impl Shared {
+    fn new(terms: Terms, account: Account) -> Self {
+        Self {
+            terms,
+            successes: Successes(AtomicU64::new(0)),
+            account: Mutex::new(account),
+            #[cfg(feature = "redis")]
+            wait: None,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Account> {
         // A panic cannot leave an account half changed: its arithmetic does not panic.
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
@@ -180,9 +191,7 @@ impl Shared {
 
     fn count(&self, account: &mut Account, now: Duration) {
         let successes = self.successes.0.load(Ordering::Relaxed);
-        let new = successes.wrapping_sub(account.counted);
-        account.counted = successes;
-        account.bucket.settle(&self.terms, new, now);
+        account.settle(&self.terms, successes, now);
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) use header_rules::last_word;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
 pub(crate) use meanings::{Meanings, RowId, Said};
 pub(crate) use moment::splitmix64;
+#[cfg(feature = "redis")]
+pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;

@@ -1,0 +1,75 @@
+//! What a budget's lock protects.
+
+use super::bucket::{Bucket, Terms};
+#[cfg(feature = "redis")]
+use super::fleet::Member;
+use std::time::Duration;
+
+/// Where a budget's tokens are.
+#[derive(Debug)]
+pub(super) enum Account {
+    Local {
+        bucket: Bucket,
+        /// How many of the successes the bucket has.
+        counted: u64,
+    },
+    /// In a fleet, of which this process is a member.
+    #[cfg(feature = "redis")]
+    Shared(Box<Member>),
+}
+
+impl Account {
+    pub(super) fn new(terms: &Terms, initial: u64) -> Self {
+        Self::Local {
+            bucket: Bucket::new(terms, initial),
+            counted: 0,
+        }
+    }
+
+    /// Counts the time until `now` and what is new of `successes`.
+    pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Duration) {
+        match self {
+            Self::Local { bucket, counted } => {
+                let new = successes.wrapping_sub(*counted);
+                *counted = successes;
+                bucket.settle(terms, new, now);
+            }
+            #[cfg(feature = "redis")]
+            Self::Shared(member) => member.settle(successes, now),
+        }
+    }
+
+    /// Takes the price if there are enough tokens, else nothing. To be settled before.
+    pub(super) fn withdraw(&mut self, price: u64) -> bool {
+        match self {
+            Self::Local { bucket, .. } => bucket.withdraw(price),
+            #[cfg(feature = "redis")]
+            Self::Shared(member) => member.pay(price),
+        }
+    }
+
+    /// Puts a price back.
+    pub(super) fn refund(&mut self, price: u64) {
+        match self {
+            Self::Local { bucket, .. } => bucket.refund(price),
+            #[cfg(feature = "redis")]
+            Self::Shared(member) => member.refund(price),
+        }
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        match self {
+            Self::Local { bucket, .. } => bucket.tokens(),
+            #[cfg(feature = "redis")]
+            Self::Shared(member) => member.tokens(),
+        }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        match self {
+            Self::Local { bucket, .. } => bucket.capacity(),
+            #[cfg(feature = "redis")]
+            Self::Shared(member) => member.capacity(),
+        }
+    }
+}

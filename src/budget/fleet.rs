@@ -1,0 +1,20 @@
+//! A budget that many processes share: what one of them remembers, and the words that it exchanges with the store.
+//!
+//! Nothing here asks for the time, sleeps or sends. [`BudgetLink`] gives commands to whoever sends them, and takes the
+//! answers.
+
+mod asking;
+mod change;
+mod link;
+mod member;
+mod pace;
+mod share;
+mod totals;
+mod waiting;
+mod words;
+
+pub(crate) use asking::{Ask, Asking};
+pub use change::{FleetChange, LeaveReason};
+pub(crate) use link::{BudgetLink, Next};
+pub(super) use member::Member;
+pub(crate) use words::{BudgetAnswer, BudgetWords, Flag, FleetTerms};

@@ -1,0 +1,71 @@
+//! When a process leaves its fleet and joins it again.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Why a process decides alone for a while instead of with its fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LeaveReason {
+    /// The store has not answered in time.
+    Timeout,
+    /// There is no connection to the store.
+    Unreachable,
+    /// The store refuses the credentials.
+    Auth,
+    /// The store forbids a command, a key or a channel.
+    Denied,
+    /// The store is a replica that takes no writes.
+    ReadOnly,
+    /// The store has no memory left.
+    NoMemory,
+    /// A key of the fleet holds something else.
+    WrongType,
+    /// The store does not run the script, or its answer makes no sense.
+    Script,
+    /// The key is at another node of a cluster.
+    Moved,
+}
+
+impl LeaveReason {
+    /// A stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
+    /// `wrong_type`, `script`, `moved`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Unreachable => "unreachable",
+            Self::Auth => "auth",
+            Self::Denied => "denied",
+            Self::ReadOnly => "read_only",
+            Self::NoMemory => "no_memory",
+            Self::WrongType => "wrong_type",
+            Self::Script => "script",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+impl fmt::Display for LeaveReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A process leaves its fleet or joins it; one value for each change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FleetChange {
+    /// From now on the process decides alone.
+    #[non_exhaustive]
+    Left {
+        /// Why.
+        reason: LeaveReason,
+    },
+    /// From now on it decides with the fleet.
+    #[non_exhaustive]
+    Joined {
+        /// How long it was away; the first time, how long the first answer took.
+        away: Duration,
+    },
+}

@@ -1,0 +1,81 @@
+//! When a process speaks by itself.
+
+use crate::policy::{Moment, nanos, uniform};
+use std::time::Duration;
+
+const SHORTEST_FLUSH: Duration = Duration::from_millis(250);
+/// Half the time for which the store remembers what a process said last.
+const LONGEST_FLUSH: Duration = Duration::from_secs(30);
+const FIRST_BACKOFF: Duration = Duration::from_millis(250);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+const SHORTEST_HOLD: Duration = Duration::from_millis(100);
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
+
+/// The times at which the next commands are due.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Nothing before the first look.
+    pub(super) flush: Option<Duration>,
+    /// When a process that is alone tries again.
+    pub(super) probe: Duration,
+    backoff: Duration,
+    /// Up to then the fleet is known to have nothing.
+    pub(super) hold: Duration,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self {
+            flush: None,
+            probe: Duration::ZERO,
+            backoff: FIRST_BACKOFF,
+            hold: Duration::ZERO,
+        }
+    }
+
+    /// Plans the next flush, the later the more processes there are.
+    pub(super) fn flushes(&mut self, processes: i64, at: Moment) -> Duration {
+        let interval = millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH);
+        let due = at.now.saturating_add(spread(interval, at.random));
+        self.flush = Some(due);
+        due
+    }
+
+    /// After a failure: the next try, each later than the one before.
+    pub(super) fn fails(&mut self, at: Moment) {
+        self.probe = at.now.saturating_add(spread(self.backoff, at.random));
+        self.backoff = self.backoff.saturating_mul(2).min(LONGEST_BACKOFF);
+    }
+
+    /// After an answer that came too late: the store is there, and is asked on as often as by others.
+    pub(super) fn lags(&mut self, processes: i64, at: Moment) {
+        self.backoff = FIRST_BACKOFF;
+        self.probe = self.flushes(processes, at);
+    }
+
+    pub(super) fn recovers(&mut self) {
+        self.backoff = FIRST_BACKOFF;
+    }
+
+    /// Refuses without a question for a while.
+    pub(super) fn holds(&mut self, processes: i64, now: Duration) {
+        let hold = millis(processes).clamp(SHORTEST_HOLD, LONGEST_HOLD);
+        self.hold = now.saturating_add(hold);
+    }
+
+    pub(super) fn at_once(&mut self) {
+        self.flush = Some(Duration::ZERO);
+        self.probe = Duration::ZERO;
+    }
+}
+
+fn millis(processes: i64) -> Duration {
+    Duration::from_millis(u64::try_from(processes).unwrap_or(0))
+}
+
+/// A fifth more or less, so that processes that failed together do not come back together.
+fn spread(interval: Duration, random: u64) -> Duration {
+    let fifth = interval.as_nanos() / 5;
+    let more = uniform(random, fifth.saturating_mul(2));
+    nanos(fifth.saturating_mul(4).saturating_add(more))
+}

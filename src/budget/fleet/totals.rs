@@ -1,0 +1,103 @@
+//! A process's running totals, and what of them the store is known to have.
+
+use super::words::{BudgetAnswer, Flag, MOST_AT_ONCE, bounded};
+use crate::policy::splitmix64;
+
+/// What a process has earned and taken under its present ID.
+#[derive(Debug)]
+pub(super) struct Totals {
+    pub(super) process: u64,
+    pub(super) seq: i64,
+    /// The count of successes at which this ID's totals begin.
+    base: u64,
+    successes_acked: i64,
+    /// Granted and heard of, or spent alone.
+    taken: i64,
+    taken_acked: i64,
+    /// Answers in a row that say nothing of their own command.
+    repeated: u8,
+}
+
+/// What one command says of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) successes: i64,
+    pub(super) successes_acked: i64,
+    pub(super) taken: i64,
+    pub(super) taken_acked: i64,
+    /// The count of successes that it tells of.
+    pub(super) counted: u64,
+}
+
+/// After so many the store must have something else under this ID.
+const MOST_REPEATED: u8 = 2;
+
+impl Totals {
+    pub(super) fn new(process: u64) -> Self {
+        Self {
+            process,
+            seq: 0,
+            base: 0,
+            successes_acked: 0,
+            taken: 0,
+            taken_acked: 0,
+            repeated: 0,
+        }
+    }
+
+    /// Whether there is anything that the store does not have, where the program has counted so many successes.
+    pub(super) fn are_news(&self, successes: u64) -> bool {
+        self.successes(successes) != self.successes_acked || self.taken != self.taken_acked
+    }
+
+    pub(super) fn spend(&mut self, price: i64) {
+        self.taken = self.taken.saturating_add(price);
+    }
+
+    /// The next command's totals: all, or as much as one command settles.
+    pub(super) fn say(&mut self, successes: u64) -> Said {
+        self.seq = self.seq.saturating_add(1);
+        let part = |all: i64, acked: i64| all.min(acked.saturating_add(MOST_AT_ONCE));
+        let successes = part(self.successes(successes), self.successes_acked);
+        let told = u64::try_from(successes).unwrap_or(0);
+        Said {
+            successes,
+            successes_acked: self.successes_acked,
+            taken: part(self.taken, self.taken_acked),
+            taken_acked: self.taken_acked,
+            counted: self.base.wrapping_add(told),
+        }
+    }
+
+    /// Takes in what the store has settled. Gives what was taken since that was said.
+    pub(super) fn hear(&mut self, said: &Said, answer: &BudgetAnswer, random: u64) -> i64 {
+        let since = self.taken.saturating_sub(said.taken);
+        self.successes_acked = said.successes;
+        if answer.flag == Flag::Repeated {
+            self.repeated = self.repeated.saturating_add(1);
+        } else {
+            self.repeated = 0;
+            self.taken = self.taken.saturating_add(answer.granted);
+            self.taken_acked = said.taken.saturating_add(answer.granted);
+        }
+        let full = self.successes_acked.max(self.taken_acked) > MOST_AT_ONCE;
+        if full || self.repeated >= MOST_REPEATED {
+            self.begin_anew(random);
+        }
+        since
+    }
+
+    /// Takes a new ID, whose totals begin where the old one's are settled: the store cannot count above 2^53.
+    fn begin_anew(&mut self, random: u64) {
+        let settled = u64::try_from(self.successes_acked).unwrap_or(0);
+        *self = Self {
+            base: self.base.wrapping_add(settled),
+            taken: self.taken.saturating_sub(self.taken_acked),
+            ..Self::new(splitmix64(self.process ^ splitmix64(random)))
+        };
+    }
+
+    fn successes(&self, counted: u64) -> i64 {
+        bounded(counted.wrapping_sub(self.base))
+    }
+}
