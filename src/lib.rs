@@ -45,6 +45,7 @@
 //! | say what follows from an answer or an error | [`rules`] |
 //! | know what a service means by its answers | [`dialect::Dialect`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
+//! | share them among many processes | [`fleet::Fleet`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
 //! | call a language model | [`RetryPolicy::llm`], [`llm`], [`gate::Gate`] |
@@ -66,6 +67,7 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `serde` | the document of `config` |
 //! | `llm` | what the answers of LLM APIs mean |
+//! | `redis` | one budget and one gate for many processes |
 //! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
 //! | `metrics` | counters and histograms |
@@ -83,6 +85,7 @@
     doc = "[`reqwest::RetryMiddleware`]: #features"
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
+#![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
 #![cfg_attr(
     not(any(feature = "tower", feature = "reqwest")),
     doc = "[`resume`]: #features"
@@ -125,6 +128,8 @@ pub mod dialect;
 mod engine;
 mod error;
 mod error_body;
+#[cfg(feature = "redis")]
+pub mod fleet;
 #[cfg_attr(
     not(test),
     deny(clippy::disallowed_methods, clippy::arithmetic_side_effects)

@@ -1,7 +1,7 @@
 //! The layers, and every edge between modules and to other crates.
 
 /// The top-level modules and their rings: 0 and 1 decide, 2 and 3 run, 4 adapts. None names one of a higher ring.
-pub(super) const LAYERS: [(&str, u8); 23] = [
+pub(super) const LAYERS: [(&str, u8); 24] = [
     ("error", 0),
     ("server_hints", 1),
     ("error_body", 1),
@@ -13,6 +13,7 @@ pub(super) const LAYERS: [(&str, u8); 23] = [
     ("nested", 2),
     ("redirects", 2),
     ("gate", 2),
+    ("fleet", 2),
     ("route", 2),
     ("engine", 3),
     ("client", 3),
@@ -45,6 +46,8 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("gate", "policy"),
     ("gate", "server_hints"),
     ("gate", "runtime"),
+    ("fleet", "error"),
+    ("fleet", "policy"),
     ("route", "policy"),
     ("route", "gate"),
     ("route", "budget"),
@@ -143,6 +146,9 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("report", "tracing"),
     ("error_body", "serde"),
     ("error_body", "serde_json"),
+    ("fleet", "redis"),
+    ("fleet", "sha1_smol"),
+    ("fleet", "tokio"),
     ("gate", "http"),
     ("route", "http"),
     ("engine", "http"),

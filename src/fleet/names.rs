@@ -1,0 +1,148 @@
+//! The names of keys and channels. All of one service hash to one slot of a cluster, and no name of a service can be
+//! mistaken for another's.
+
+use sha1_smol::Sha1;
+use std::fmt::Write;
+
+/// What the fields of the keys and the arithmetic of the scripts are: another layout has keys of its own.
+const LAYOUT: u8 = 1;
+/// A longer name is cut, and what is cut off is hashed.
+const LONGEST: usize = 128;
+const KEPT: usize = 64;
+const LONGEST_PREFIX: usize = 64;
+const DIGITS: usize = 16;
+
+/// The keys of one service's budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BudgetKeys {
+    /// The bucket that all processes share.
+    pub(crate) budget: String,
+    /// What the store knows of this process.
+    pub(crate) record: String,
+}
+
+/// The key and the channel of one gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateKeys {
+    pub(crate) gate: String,
+    /// Where every change of the gate is told.
+    pub(crate) channel: String,
+}
+
+impl BudgetKeys {
+    /// Those of a service, for the process with this number.
+    pub(crate) fn new(prefix: &str, service: &str, process: u64) -> Self {
+        let start = start(prefix, &escaped(service));
+        Self {
+            budget: format!("{start}budget"),
+            record: format!("{start}p:{process:016x}"),
+        }
+    }
+}
+
+impl GateKeys {
+    /// Those of a host, or of one limit of several there. What tells them apart may be a secret, and is hashed.
+    pub(crate) fn new(prefix: &str, host: &str, apart: Option<&str>) -> Self {
+        let mut name = escaped(host);
+        if let Some(apart) = apart {
+            name.push('~');
+            name.push_str(&hashed(&[prefix, "\0", apart]));
+        }
+        let start = start(prefix, &name);
+        Self {
+            gate: format!("{start}gate"),
+            channel: format!("{start}closed"),
+        }
+    }
+}
+
+/// Whether keys may begin with this.
+pub(super) fn is_prefix(prefix: &str) -> bool {
+    (1..=LONGEST_PREFIX).contains(&prefix.len()) && prefix.bytes().all(is_plain)
+}
+
+fn start(prefix: &str, name: &str) -> String {
+    format!("{prefix}:{LAYOUT}:{{{name}}}:")
+}
+
+fn escaped(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match is_plain(byte) {
+            true => escaped.push(char::from(byte)),
+            // A string takes all that is written to it.
+            false => write!(escaped, "%{byte:02X}").unwrap_or_default(),
+        }
+    }
+    if escaped.len() > LONGEST {
+        escaped.truncate(KEPT);
+        escaped.push('~');
+        escaped.push_str(&hashed(&[name]));
+    }
+    escaped
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._-:".contains(&byte)
+}
+
+fn hashed(parts: &[&str]) -> String {
+    let mut hash = Sha1::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+    }
+    let mut digits = hash.digest().to_string();
+    digits.truncate(DIGITS);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_service_has_three_keys_and_a_channel_in_one_slot() {
+        let keys = BudgetKeys::new("http-retry", "api.example:8443", 0xab);
+        assert_eq!(keys.budget, "http-retry:1:{api.example:8443}:budget");
+        assert_eq!(
+            keys.record,
+            "http-retry:1:{api.example:8443}:p:00000000000000ab"
+        );
+        let keys = GateKeys::new("shop", "api.example", None);
+        assert_eq!(keys.gate, "shop:1:{api.example}:gate");
+        assert_eq!(keys.channel, "shop:1:{api.example}:closed");
+    }
+
+    #[test]
+    fn what_tells_gates_apart_is_hashed_with_the_prefix() {
+        let name = |prefix, apart| GateKeys::new(prefix, "a", Some(apart)).gate;
+        let hashed = name("p", "hunter2");
+        assert_eq!(hashed, "p:1:{a~ede40b79e22dc51c}:gate");
+        assert_ne!(name("q", "hunter2")[1..], hashed[1..]);
+        assert_ne!(name("p", "hunter3"), hashed);
+    }
+
+    #[test]
+    fn strange_names_open_no_brace_and_stay_short() {
+        let name = |service: &str| BudgetKeys::new("p", service, 0).budget;
+        assert_eq!(name("a}b{c d\0%"), "p:1:{a%7Db%7Bc%20d%00%25}:budget");
+        assert_eq!(name(""), "p:1:{}:budget");
+        assert_eq!(name("ä"), "p:1:{%C3%A4}:budget");
+        let long = "x".repeat(128);
+        assert_eq!(name(&long), format!("p:1:{{{long}}}:budget"));
+        let longer = name(&"x".repeat(10_000));
+        assert_eq!(longer.len(), "p:1:{}:budget".len() + 64 + 1 + 16);
+        assert_ne!(longer, name(&"x".repeat(10_001)));
+    }
+
+    proptest! {
+        #[test]
+        fn two_names_never_share_a_key(one in ".{0,80}", other in ".{0,80}") {
+            prop_assert_eq!(escaped(&one) == escaped(&other), one == other);
+            prop_assert!(escaped(&one).len() <= LONGEST);
+            let opens_or_matches = escaped(&one).contains(['{', '}', ' ', '*']);
+            prop_assert!(!opens_or_matches);
+        }
+    }
+}

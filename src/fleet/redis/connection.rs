@@ -1,0 +1,144 @@
+//! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
+
+use super::failure::Failure;
+use super::listeners::Listeners;
+use crate::policy::LeaveReason;
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, ProtocolVersion, PushInfo, PushKind,
+    RedisConnectionInfo, RedisError,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// A connection that all commands share.
+pub(super) struct Connection {
+    client: Client,
+    settings: RedisConnectionInfo,
+    /// How often a connection was tried.
+    tries: AtomicU64,
+    last: Mutex<Last>,
+    heard: Arc<Heard>,
+}
+
+/// What came of the last try.
+type Last = Result<MultiplexedConnection, LeaveReason>;
+
+/// What comes by connections without having been asked for.
+#[derive(Default)]
+struct Heard {
+    /// The number of the last connection that ended.
+    ended: AtomicU64,
+    listeners: Listeners,
+}
+
+/// An open connection.
+pub(super) struct Open {
+    /// 1 for the first that was tried, and so on.
+    pub(super) number: u64,
+    pub(super) commands: MultiplexedConnection,
+}
+
+/// How long a new connection may take.
+const CONNECT: Duration = Duration::from_millis(250);
+
+impl Connection {
+    pub(super) fn new(client: Client, settings: RedisConnectionInfo) -> Self {
+        Self {
+            client,
+            settings,
+            tries: AtomicU64::new(0),
+            last: Mutex::new(Err(LeaveReason::Unreachable)),
+            heard: Arc::default(),
+        }
+    }
+
+    pub(super) fn address(&self) -> &ConnectionAddr {
+        self.client.get_connection_info().addr()
+    }
+
+    pub(super) fn listeners(&self) -> &Listeners {
+        &self.heard.listeners
+    }
+
+    /// The open connection, or a new one. Who has waited while another one tried in vain does not try again, so that a
+    /// thousand services wait for one attempt and not for a thousand.
+    pub(super) async fn get(&self) -> Result<Open, LeaveReason> {
+        let before = self.tries.load(Ordering::Relaxed);
+        let mut last = self.last.lock().await;
+        let tries = self.tries.load(Ordering::Relaxed);
+        let is_settled = match &*last {
+            Ok(_) => self.heard.ended.load(Ordering::Relaxed) < tries,
+            Err(_) => tries != before,
+        };
+        let number = match is_settled {
+            true => tries,
+            false => self.replace(&mut last, tries.saturating_add(1)).await,
+        };
+        last.clone().map(|commands| Open { number, commands })
+    }
+
+    /// Whoever gives up while it waits here leaves no connection, and no try.
+    async fn replace(&self, last: &mut Last, number: u64) -> u64 {
+        *last = Err(LeaveReason::Unreachable);
+        *last = self.open(number).await;
+        self.tries.store(number, Ordering::Relaxed);
+        number
+    }
+
+    /// Lets go of a connection.
+    pub(super) fn give_up(&self, number: u64) {
+        self.heard.end(number);
+    }
+
+    /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
+    async fn open(&self, number: u64) -> Result<MultiplexedConnection, LeaveReason> {
+        let heard = Arc::clone(&self.heard);
+        let config = unbounded().set_push_sender(move |push: PushInfo| heard.hear(number, &push));
+        let opened = match self.open_by(ProtocolVersion::RESP3, &config).await {
+            Err(error) if error.kind() == ErrorKind::RESP3NotSupported => {
+                self.open_by(ProtocolVersion::RESP2, &unbounded()).await
+            }
+            opened => opened,
+        };
+        opened.map_err(|error| Failure::of(&error).reason)
+    }
+
+    async fn open_by(
+        &self,
+        protocol: ProtocolVersion,
+        config: &AsyncConnectionConfig,
+    ) -> Result<MultiplexedConnection, RedisError> {
+        let settings = self.settings.clone().set_protocol(protocol);
+        let info = self.client.get_connection_info().clone();
+        let client = Client::open(info.set_redis_settings(settings))?;
+        client
+            .get_multiplexed_async_connection_with_config(config)
+            .await
+    }
+}
+
+/// How long an answer may take is measured by who asks, since it may take more than one command.
+fn unbounded() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT))
+        .set_response_timeout(None)
+}
+
+impl Heard {
+    /// The closure of the client must be able to say that nobody hears it; here somebody always does.
+    fn hear(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
+        match push.kind {
+            PushKind::Disconnection => self.end(number),
+            _ => self.listeners.hear(number, push),
+        }
+        Ok(())
+    }
+
+    fn end(&self, number: u64) {
+        self.ended.fetch_max(number, Ordering::Relaxed);
+        self.listeners.lose(number);
+    }
+}

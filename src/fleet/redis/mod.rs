@@ -1,0 +1,131 @@
+//! The store on a Redis or Valkey server. Nothing outside this folder names the crate `redis`.
+
+mod connection;
+mod failure;
+mod listeners;
+mod script;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use script::Script;
+
+use super::store::Hear;
+use crate::error::ConfigError;
+use crate::policy::LeaveReason;
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{Client, ErrorKind, RedisConnectionInfo, RedisError};
+use connection::Connection;
+use failure::Failure;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server that keeps what the fleet knows.
+pub(crate) struct RedisStore {
+    connection: Connection,
+}
+
+/// The longest that an answer may take.
+const RESPONSE: Duration = Duration::from_secs(1);
+
+impl RedisStore {
+    /// The server at a URL, which is not connected to yet.
+    pub(crate) fn open(url: &str) -> Result<Self, ConfigError> {
+        let client = Client::open(url).map_err(|error| bad_url(&error))?;
+        let info = client.get_connection_info();
+        // What the server is told of the library is one right more that a user of it needs.
+        let settings = info.redis_settings().clone().set_skip_set_lib_name();
+        Ok(Self::with(client, settings))
+    }
+
+    /// The server that a client connects to.
+    pub(crate) fn of(client: Client) -> Self {
+        let settings = client.get_connection_info().redis_settings().clone();
+        Self::with(client, settings)
+    }
+
+    fn with(client: Client, settings: RedisConnectionInfo) -> Self {
+        Self {
+            connection: Connection::new(client, settings),
+        }
+    }
+
+    /// Runs a script that takes and gives numbers. It is sent once, and once more if the server does not know it yet.
+    pub(crate) async fn run(
+        &self,
+        script: &Script,
+        keys: &[&str],
+        numbers: &[i64],
+    ) -> Result<Vec<i64>, LeaveReason> {
+        let mut open = self.connection.get().await?;
+        let answer = evaluate(&mut open.commands, script, keys, numbers);
+        self.within(open.number, answer).await
+    }
+
+    /// Hears what is told in a channel, until this says that it is lost: with the connection, of which only the next
+    /// subscription makes a new one.
+    pub(crate) async fn subscribe(
+        &self,
+        channel: &str,
+        listener: &Arc<dyn Hear>,
+    ) -> Result<(), LeaveReason> {
+        let mut open = self.connection.get().await?;
+        let listeners = self.connection.listeners();
+        listeners.add(open.number, channel, listener);
+        let subscribed = open.commands.subscribe(channel);
+        self.within(open.number, subscribed).await
+    }
+
+    /// What comes in time. Without an answer the connection is given up: a network that is cut without a word would hold
+    /// it for minutes.
+    async fn within<T>(
+        &self,
+        connection: u64,
+        answer: impl Future<Output = Result<T, RedisError>>,
+    ) -> Result<T, LeaveReason> {
+        let failure = match tokio::time::timeout(RESPONSE, answer).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => Failure::of(&error),
+            Err(_) => Failure::silence(),
+        };
+        if failure.ends_connection {
+            self.connection.give_up(connection);
+        }
+        Err(failure.reason)
+    }
+}
+
+async fn evaluate(
+    connection: &mut MultiplexedConnection,
+    script: &Script,
+    keys: &[&str],
+    numbers: &[i64],
+) -> Result<Vec<i64>, RedisError> {
+    let command = script.command(keys, numbers);
+    match command.query_async(connection).await {
+        Err(error) if failure::is_unknown_script(&error) => {
+            let _: String = script.load().query_async(connection).await?;
+            command.query_async(connection).await
+        }
+        answer => answer,
+    }
+}
+
+/// What is wrong with a URL, without a word of it: it may hold a password.
+fn bad_url(error: &RedisError) -> ConfigError {
+    let allowed = match error.kind() {
+        ErrorKind::InvalidClientConfig if error.to_string().contains("TLS") => {
+            "needs a TLS feature of the crate redis, such as tokio-rustls-comp"
+        }
+        _ => "must be the URL of a server, such as redis://user:password@host:6379/0",
+    };
+    ConfigError::new("fleet.redis", "the URL", allowed)
+}
+
+/// Shows where the server is, and neither the user name nor the password.
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = self.connection.address().to_string();
+        f.debug_tuple("RedisStore").field(&address).finish()
+    }
+}

@@ -1,0 +1,155 @@
+//! A Redis or Valkey server of a test's own, for the tests inside the crate and outside of it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A server on a free port of this machine that keeps nothing on disk; it ends with this value.
+pub(crate) struct Server {
+    engine: String,
+    arguments: Vec<String>,
+    port: u16,
+    process: Child,
+}
+
+/// Names the engine to start; without it the first that is on PATH.
+const CHOSEN: &str = "HTTP_RETRY_SERVER";
+/// Makes it a failure that there is none.
+const NEEDED: &str = "HTTP_RETRY_NEEDS_SERVER";
+
+impl Server {
+    /// A server that answers. Nothing, and a line that says so, where no engine is on PATH.
+    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
+        let Some(engine) = engine() else {
+            skip();
+            return None;
+        };
+        let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+        // Another program may take the port between the look and the start.
+        let started = (0..10).find_map(|_| {
+            let port = free_port();
+            let process = started(&engine, port, &arguments)?;
+            Some((port, process))
+        });
+        let (port, process) = started.expect("the engine starts");
+        Some(Self {
+            engine,
+            arguments,
+            port,
+            process,
+        })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Sends a command by a connection that lasts as long as it, and gives its answer.
+    pub(crate) fn ask(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
+        let client = redis::Client::open(self.url())?;
+        let mut connection = client.get_connection()?;
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]).query(&mut connection)
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again, on the same port and with nothing in it.
+    pub(crate) fn start_again(&mut self) {
+        self.kill();
+        let process = started(&self.engine, self.port, &self.arguments);
+        self.process = process.expect("the port is still free");
+    }
+
+    /// Stops it, so that it neither answers nor lets go of its connections, until it goes on.
+    pub(crate) fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args([name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn engine() -> Option<String> {
+    let is_there = |name: &String| {
+        let mut version = Command::new(name);
+        version.arg("--version").stdout(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    };
+    if let Ok(chosen) = std::env::var(CHOSEN) {
+        assert!(
+            is_there(&chosen),
+            "{CHOSEN} names {chosen}, which is not on PATH"
+        );
+        return Some(chosen);
+    }
+    let known = ["redis-server", "valkey-server"].map(str::to_owned);
+    known.into_iter().find(is_there)
+}
+
+/// Says how many tests were left out so far, past the harness, which keeps back what a test that passes prints.
+fn skip() {
+    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+    assert!(
+        std::env::var_os(NEEDED).is_none(),
+        "{NEEDED}, and no engine is on PATH"
+    );
+    let skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+    let line =
+        format!("fleet: no redis-server and no valkey-server on PATH, {skipped} tests skipped\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A server that answers `PING`; nothing if it has ended before.
+fn started(engine: &str, port: u16, arguments: &[String]) -> Option<Child> {
+    let mut process = Command::new(engine)
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+        .args(["--save", "", "--appendonly", "no"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let ready = lines.any(|line| line.is_ok_and(|line| line.contains("Ready to accept")));
+    // What it says later must go somewhere, or it stops.
+    std::thread::spawn(move || lines.count());
+    let client = redis::Client::open(("127.0.0.1", port)).unwrap();
+    let answers = || {
+        let mut connection = client.get_connection()?;
+        redis::cmd("PING").query::<redis::Value>(&mut connection)
+    };
+    // One that asks for a password answers too.
+    let is_up = ready && !answers().is_err_and(|error| error.is_io_error());
+    if !is_up {
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+    is_up.then_some(process)
+}
