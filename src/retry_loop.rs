@@ -61,7 +61,7 @@ impl<T: Transport> Call<T> {
     /// Very many calls may wait at once for the first of them. So the rest has a box of its own, which is made when a call
     /// may go, and nothing is kept twice, as the arguments of an `async fn` are.
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
-    pub(crate) fn run(mut self, request: T::Request) -> impl Future<Output = Outcomes<T>> + Send {
+    pub(crate) fn run(mut self, request: T::Request) -> impl Future<Output = Outcomes<T>> {
         async move {
             match self.first_turn().await {
                 Err((result, why)) => self.stop_early(result, why),
@@ -76,10 +76,7 @@ impl<T: Transport> Call<T> {
     /// The same after a first attempt.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
-    pub(crate) fn go_on(
-        mut self,
-        first: FirstAttempt<T>,
-    ) -> impl Future<Output = Outcomes<T>> + Send {
+    pub(crate) fn go_on(mut self, first: FirstAttempt<T>) -> impl Future<Output = Outcomes<T>> {
         async move {
             let (_, attempt) = self.progress.attempt_starts(first.started);
             self.progress.mark = first.mark;
@@ -102,7 +99,7 @@ impl<T: Transport> Call<T> {
 
     /// Makes the attempts that follow, up to the end of the request.
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
-    fn follow(&mut self, mut step: Step<T>) -> impl Future<Output = (Outcomes<T>, Stop)> + Send {
+    fn follow(&mut self, mut step: Step<T>) -> impl Future<Output = (Outcomes<T>, Stop)> {
         async move {
             loop {
                 let waited = match step {

@@ -223,7 +223,7 @@ impl Runner {
 }
 
 /// Says what an error means.
-trait Judge<E>: Send {
+trait Judge<E> {
     fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static>;
 
     fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a>;
@@ -232,7 +232,7 @@ trait Judge<E>: Send {
 /// A function of the caller's, which knows the operation.
 struct ByFunction<J>(J);
 
-impl<E, V: Into<Verdict>, J: Fn(&E) -> V + Send> Judge<E> for ByFunction<J> {
+impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
     fn judge(&self, _: &RetryPolicy, error: &E) -> Outcome<'static> {
         Outcome::error(ErrorKind::Other).judged(self.0(error).into())
     }
@@ -294,16 +294,14 @@ struct Operation<J, O, T, E> {
 impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
 where
     J: Judge<E>,
-    O: FnMut(Attempt) -> F + Send,
-    F: Future<Output = Result<T, E>> + Send,
-    T: Send,
-    E: Send,
+    O: FnMut(Attempt) -> F,
+    F: Future<Output = Result<T, E>>,
 {
     type Request = ();
     type Response = T;
     type Error = E;
 
-    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> + Send {
+    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> {
         (self.operation)(attempt)
     }
 

@@ -101,7 +101,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         engine: Arc<Engine>,
         transport: T,
         request: Q,
-    ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
+    ) -> impl Future<Output = Result<T::Response, T::Error>> {
         let (way, facts) = ((engine, self.route), facts(&request));
         let progress = self
             .options
@@ -120,7 +120,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         transport: T,
         admission: Option<Admission>,
         (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
-    ) -> impl Future<Output = Result<T::Response, T::Error>> + Send {
+    ) -> impl Future<Output = Result<T::Response, T::Error>> {
         let request = self.saved.as_deref();
         let facts = request.map(facts).or(self.unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);

@@ -44,7 +44,7 @@ impl Gate {
         &self,
         ask: Ask,
         runtime: &dyn Runtime,
-        on_wait: impl FnOnce() + Send,
+        on_wait: impl FnOnce(),
     ) -> Passed {
         let started = runtime.now();
         let slot = match self.enter(ask.key, started, ask.quotas_at_once) {

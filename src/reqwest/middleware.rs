@@ -219,7 +219,7 @@ impl Transport for Chain<'_> {
         http_trail::<Response, _>(true, policy, saved, result)
     }
 
-    fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> + Send {
+    fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> {
         <Response as Answer>::drain(response, bytes)
     }
 
@@ -227,7 +227,7 @@ impl Transport for Chain<'_> {
         response: Response,
         look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Response, Inspected)> + Send {
+    ) -> impl Future<Output = (Response, Inspected)> {
         <Response as Answer>::look(response, look, time)
     }
 
@@ -236,7 +236,7 @@ impl Transport for Chain<'_> {
         policy: &RetryPolicy,
         bytes: u64,
         time: Sleep,
-    ) -> impl Future<Output = (Response, Filled)> + Send {
+    ) -> impl Future<Output = (Response, Filled)> {
         <Response as Answer>::fill(response, policy, bytes, time)
     }
 

@@ -12,11 +12,7 @@ use std::time::Duration;
 impl Progress {
     /// Waits for its turn at the gate, if there is one, but no longer than it may; tells whether the deadline has passed
     /// meanwhile.
-    pub(super) async fn pass_the_gate(
-        &mut self,
-        kind: Kind,
-        on_wait: impl FnOnce() + Send,
-    ) -> bool {
+    pub(super) async fn pass_the_gate(&mut self, kind: Kind, on_wait: impl FnOnce()) -> bool {
         self.narrower.clear();
         let (in_time, admission) = self.pass(self.gate_key, kind, on_wait).await;
         self.admission = admission;
@@ -39,7 +35,7 @@ impl Progress {
         &mut self,
         key: GateKey,
         kind: Kind,
-        on_wait: impl FnOnce() + Send,
+        on_wait: impl FnOnce(),
     ) -> (bool, Option<Admission>) {
         let Some(at_gate) = self.session.gate_wait_left() else {
             return (true, None);

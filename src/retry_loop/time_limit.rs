@@ -59,7 +59,7 @@ impl Progress {
     /// Waits for an attempt, but past its limit only where there is nothing else to do.
     pub(super) async fn limited<T: Transport>(
         &mut self,
-        sent: impl Future<Output = Result<T::Response, T::Error>> + Send,
+        sent: impl Future<Output = Result<T::Response, T::Error>>,
         mark: &AttemptMark,
         limit: Option<Duration>,
         saved: Option<Box<Saved<T>>>,

@@ -45,11 +45,13 @@ pub(crate) trait Repeat: Sized + Send {
 
 /// What the loop must be able to do with a client. A client whose responses and errors are unknown types, such as those of
 /// an operation, leaves out what can only be done with known ones.
-pub(crate) trait Transport: Send {
+///
+/// It does not say `Send`: whoever boxes the loop does, where the types are known.
+pub(crate) trait Transport: Sized {
     type Request: Repeat;
     /// A response in the form in which the caller gets it.
-    type Response: Send;
-    type Error: Send;
+    type Response;
+    type Error;
 
     /// Gives up the place that the client keeps for a request, if it keeps one.
     fn release_readiness(&mut self) -> bool {
@@ -57,7 +59,7 @@ pub(crate) trait Transport: Send {
     }
 
     /// The client can take a request.
-    fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+    fn ready(&mut self) -> impl Future<Output = Result<(), Self::Error>> {
         ready(Ok(()))
     }
 
@@ -65,7 +67,7 @@ pub(crate) trait Transport: Send {
         &mut self,
         request: Self::Request,
         attempt: Attempt,
-    ) -> impl Future<Output = Result<Self::Response, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<Self::Response, Self::Error>>;
 
     /// The last attempt was cut, or has ended with this error: its connection may be dead, and no later request is to share
     /// it.
@@ -91,7 +93,7 @@ pub(crate) trait Transport: Send {
     fn drain(
         response: Self::Response,
         bytes: usize,
-    ) -> impl Future<Output = Option<Self::Response>> + Send {
+    ) -> impl Future<Output = Option<Self::Response>> {
         let _ = bytes;
         ready(Some(response))
     }
@@ -101,7 +103,7 @@ pub(crate) trait Transport: Send {
         response: Self::Response,
         look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Inspected)> + Send {
+    ) -> impl Future<Output = (Self::Response, Inspected)> {
         let _ = (look, time);
         ready((response, Inspected::AtTheEnd))
     }
@@ -112,7 +114,7 @@ pub(crate) trait Transport: Send {
         policy: &RetryPolicy,
         bytes: u64,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Filled)> + Send {
+    ) -> impl Future<Output = (Self::Response, Filled)> {
         let _ = (policy, bytes, time);
         ready((response, Filled::AtTheEnd))
     }

@@ -198,12 +198,11 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
 impl<S, Q, X> Transport for ServiceTransport<S, Q, X>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Clone + Send,
+    S: Service<Q> + Clone,
     S::Response: Answer + 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
+    S::Error: 'static,
     X: Errors<S::Error>,
-    X::Error: Send + 'static,
+    X::Error: 'static,
 {
     type Request = Q;
     type Response = <S::Response as Answer>::Kept;
@@ -225,7 +224,7 @@ where
         &mut self,
         mut request: Q,
         attempt: Attempt,
-    ) -> impl Future<Output = Result<Self::Response, X::Error>> + Send {
+    ) -> impl Future<Output = Result<Self::Response, X::Error>> {
         if self.across_tasks || attempt.number() > 1 {
             if let Some(extensions) = request.extensions_mut() {
                 extensions.insert(attempt);
@@ -277,7 +276,7 @@ where
     fn drain(
         response: Self::Response,
         bytes: usize,
-    ) -> impl Future<Output = Option<Self::Response>> + Send {
+    ) -> impl Future<Output = Option<Self::Response>> {
         S::Response::drain(response, bytes)
     }
 
@@ -285,7 +284,7 @@ where
         response: Self::Response,
         look: &mut dyn Inspect,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Inspected)> + Send {
+    ) -> impl Future<Output = (Self::Response, Inspected)> {
         S::Response::look(response, look, time)
     }
 
@@ -294,7 +293,7 @@ where
         policy: &RetryPolicy,
         bytes: u64,
         time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Filled)> + Send {
+    ) -> impl Future<Output = (Self::Response, Filled)> {
         S::Response::fill(response, policy, bytes, time)
     }
 
