@@ -1,12 +1,11 @@
 //! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
 
-use super::service::{Errors, ServiceTransport};
+use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest, Start};
+use super::service::Errors;
 use crate::client::first_attempt::StartedRequest;
 use crate::client::options::RequestOptions;
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
-use crate::policy::Verdict;
-use crate::retry_loop::Admission;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,65 +14,50 @@ use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
 pin_project! {
-    /// The future of a call to [`Retry`](super::Retry).
+    /// The future of a call to [`Retry`](super::Retry) or [`LocalRetry`](super::LocalRetry).
     ///
     /// # Cancel safety
     ///
     /// Dropping it ends the call: nothing more is sent, and the tokens of an unsent retry go back to the budget.
-    pub struct RetryFuture<S, Q, X>
+    pub struct RetryFuture<S, Q, X, H = AnyThread>
     where
         Q: Resend,
         S: Service<Q>,
         S::Response: Answer,
         X: Errors<S::Error>,
+        H: BoxLoop<S, Q, X>,
     {
         #[pin]
-        state: State<S, Q, X>,
+        state: State<S, Q, X, H>,
     }
 }
 
-type Outcomes<S, Q, X> = Result<
-    <<S as Service<Q>>::Response as Answer>::Kept,
-    <X as Errors<<S as Service<Q>>::Error>>::Error,
->;
-
-type Loop<S, Q, X> = Pin<Box<dyn Future<Output = Outcomes<S, Q, X>> + Send>>;
-
 pin_project! {
     #[project = Projected]
-    enum State<S, Q, X>
+    enum State<S, Q, X, H>
     where
         Q: Resend,
         S: Service<Q>,
         S::Response: Answer,
         X: Errors<S::Error>,
+        H: BoxLoop<S, Q, X>,
     {
         First {
             #[pin]
             attempt: S::Future,
             rest: Option<Rest<S, Q>>,
         },
-        Loop { attempts: Loop<S, Q, X> },
+        Loop { attempts: H::Loop },
     }
 }
 
-/// What the loop needs if the first attempt fails.
-struct Rest<S, Q: Resend> {
-    admission: Admission,
-    request: StartedRequest<Q>,
-    service: S,
-}
-
-impl<S, Q, X> RetryFuture<S, Q, X>
+impl<S, Q, X, H> RetryFuture<S, Q, X, H>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    <S::Response as Answer>::Kept: 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
+    S: Service<Q>,
+    S::Response: Answer,
+    X: Errors<S::Error>,
+    H: BoxLoop<S, Q, X>,
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
         let options = RequestOptions::of(request.extensions());
@@ -81,7 +65,7 @@ where
         let admission = match started.enter(engine, &mut request) {
             Ok(admission) => admission,
             Err(engine) => {
-                let attempts = every_attempt::<S, Q, X>(engine, service, started, request);
+                let attempts = H::boxed(Start::first(engine, service, started, request));
                 return Self {
                     state: State::Loop { attempts },
                 };
@@ -103,74 +87,20 @@ where
     }
 }
 
-/// The loop, before the first attempt.
-#[cold]
-#[inline(never)]
-fn every_attempt<S, Q, X>(
-    engine: Arc<Engine>,
-    service: S,
-    started: StartedRequest<Q>,
-    request: Q,
-) -> Loop<S, Q, X>
+impl<S, Q, X, H> Future for RetryFuture<S, Q, X, H>
 where
     Q: Resend + Send + 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    <S::Response as Answer>::Kept: 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
-{
-    let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    Box::pin(started.run(engine, transport, request))
-}
-
-/// The loop, after a first attempt that failed.
-#[cold]
-#[inline(never)]
-fn later_attempts<S, Q, X>(
-    rest: Rest<S, Q>,
-    result: Result<S::Response, S::Error>,
-    said: Option<Verdict>,
-) -> Loop<S, Q, X>
-where
-    Q: Resend + Send + 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    <S::Response as Answer>::Kept: 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
-{
-    let engine = Arc::clone(&rest.admission.engine);
-    let admission = rest.admission.held_by(Arc::clone(&engine));
-    let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
-    let result = result.map(Answer::keep).map_err(X::from_inner);
-    let attempts = rest
-        .request
-        .go_on(engine, transport, admission, (result, said));
-    Box::pin(attempts)
-}
-
-impl<S, Q, X> Future for RetryFuture<S, Q, X>
-where
-    Q: Resend + Send + 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    <S::Response as Answer>::Kept: 'static,
-    S::Future: Send,
-    S::Error: Send + 'static,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
+    S: Service<Q>,
+    S::Response: Answer,
+    X: Errors<S::Error>,
+    H: BoxLoop<S, Q, X>,
 {
     type Output = Outcomes<S, Q, X>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.as_mut().project().state;
         let (attempt, rest) = match state.as_mut().project() {
-            Projected::Loop { attempts } => return attempts.as_mut().poll(cx),
+            Projected::Loop { attempts } => return Pin::new(attempts).poll(cx),
             Projected::First { attempt, rest } => (attempt, rest),
         };
         let Some(first) = rest else {
@@ -187,7 +117,7 @@ where
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
-        let attempts = later_attempts::<S, Q, X>(first, result, said);
+        let attempts = H::boxed(Start::later(first, (result, said)));
         state.set(State::Loop { attempts });
         self.poll(cx)
     }

@@ -1,5 +1,6 @@
 //! The layer: settings, and the service that they make.
 
+use super::local::LocalRetryLayer;
 use super::response::{SameType, Wrapped};
 use super::resume::ResumeLayer;
 use super::service::{Boxed, Retry, Unchanged};
@@ -95,6 +96,39 @@ impl<X, C, A> RetryLayer<X, C, A> {
             copies: self.copies,
             answers: self.answers,
         }
+    }
+
+    /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
+    /// `LocalSet` or on a runtime with a thread per core. Set everything else first.
+    ///
+    /// The service below, its futures and its errors need not be `Send`, and so neither are the futures of the calls.
+    /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    /// use std::convert::Infallible;
+    /// use std::rc::Rc;
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    /// # runtime.expect("a runtime").block_on(async {
+    /// let tenant = Rc::new("one".to_owned());
+    /// let client = service_fn(move |_: http::Request<String>| {
+    ///     let tenant = Rc::clone(&tenant);
+    ///     async move { Ok::<_, Infallible>(http::Response::new(tenant.to_string())) }
+    /// });
+    /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
+    ///
+    /// let tasks = tokio::task::LocalSet::new();
+    /// let call = service.oneshot(http::Request::new(String::new()));
+    /// let answer = tasks.run_until(tokio::task::spawn_local(call)).await;
+    /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn local(self) -> LocalRetryLayer<X, C, A> {
+        LocalRetryLayer::new(self)
     }
 }
 

@@ -24,15 +24,18 @@
     doc = "[`RetryLayer::redirects_watched`]: crate#features"
 )]
 
+mod boxed_loop;
 mod future;
 mod inner;
 mod layer;
+mod local;
 mod response;
 mod resume;
 mod service;
 mod strategy;
 
 pub use layer::RetryLayer;
+pub use local::{LocalRetry, LocalRetryLayer};
 pub use response::{Responses, SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
 pub use service::{Boxed, Errors, Retry, Unchanged};

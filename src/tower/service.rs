@@ -1,5 +1,6 @@
 //! The service, and how the loop sends through it.
 
+use super::boxed_loop::BoxLoop;
 use super::future::RetryFuture;
 use super::inner::Inner;
 use super::response::{Responses, Wrapped};
@@ -121,6 +122,41 @@ impl<S, X, C, A> Retry<S, X, C, A> {
     }
 }
 
+impl<S, X, C, A> Retry<S, X, C, A> {
+    #[inline]
+    pub(super) fn poll_inner<Q>(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>>
+    where
+        S: Service<Q>,
+        X: Errors<S::Error>,
+    {
+        self.inner.poll_ready(cx).map_err(X::from_inner)
+    }
+
+    /// Sends a request by a loop that may move between threads, or by one that stays on its own.
+    #[inline]
+    pub(super) fn send<Q, H>(
+        &mut self,
+        request: Q,
+    ) -> RetryFuture<Inner<S, Q, C, A>, C::Request, X, H>
+    where
+        C: ReplayStrategy<Q>,
+        S: Service<Q> + Clone,
+        A: Responses<S::Response>,
+        X: Errors<S::Error>,
+        H: BoxLoop<Inner<S, Q, C, A>, C::Request, X>,
+    {
+        self.answers.begins(match &self.engine.routes {
+            Routes::One(route) => Some(&route.policy),
+            Routes::PerRequest(_) => None,
+        });
+        // The service that is ready is the one to call; its clone stays behind.
+        let clone = self.inner.clone();
+        let service = Inner::new(std::mem::replace(&mut self.inner, clone));
+        let request = self.copies.take_in(request, self.engine.recorded);
+        RetryFuture::new(Arc::clone(&self.engine), service, request)
+    }
+}
+
 impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
     fn clone(&self) -> Self {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());
@@ -155,20 +191,14 @@ where
     type Error = X::Error;
     type Future = RetryFuture<Inner<S, Q, C, A>, C::Request, X>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx).map_err(X::from_inner)
+        self.poll_inner(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
-        self.answers.begins(match &self.engine.routes {
-            Routes::One(route) => Some(&route.policy),
-            Routes::PerRequest(_) => None,
-        });
-        // The service that is ready is the one to call; its clone stays behind.
-        let clone = self.inner.clone();
-        let service = Inner::new(std::mem::replace(&mut self.inner, clone));
-        let request = self.copies.take_in(request, self.engine.recorded);
-        RetryFuture::new(Arc::clone(&self.engine), service, request)
+        self.send(request)
     }
 }
 

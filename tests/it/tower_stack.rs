@@ -7,6 +7,7 @@ mod cancellation;
 mod composition;
 mod copied_bodies;
 mod kept_types;
+mod local;
 mod methods;
 mod nesting;
 mod readiness;

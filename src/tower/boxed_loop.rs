@@ -1,0 +1,162 @@
+//! The loop in a box of its own, which may move between threads or need not.
+
+use super::service::{Errors, ServiceTransport};
+use crate::client::first_attempt::StartedRequest;
+use crate::client::{Answer, Resend};
+use crate::engine::Engine;
+use crate::policy::Verdict;
+use crate::retry_loop::Admission;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use tower_service::Service;
+
+/// What the caller of a service gets.
+pub(super) type Outcomes<S, Q, X> = Result<
+    <<S as Service<Q>>::Response as Answer>::Kept,
+    <X as Errors<<S as Service<Q>>::Error>>::Error,
+>;
+
+/// The loop in a box. Here its types are known, so that the compiler sees whether it may move between threads.
+pub trait BoxLoop<S, Q, X>
+where
+    Q: Resend,
+    S: Service<Q>,
+    S::Response: Answer,
+    X: Errors<S::Error>,
+{
+    type Loop: Future<Output = Outcomes<S, Q, X>> + Unpin;
+
+    fn boxed(start: Start<S, Q>) -> Self::Loop;
+}
+
+/// Where the loop begins.
+pub struct Start<S: Service<Q>, Q: Resend>(Place<S, Q>);
+
+enum Place<S: Service<Q>, Q: Resend> {
+    First(Arc<Engine>, S, StartedRequest<Q>, Q),
+    Later(Rest<S, Q>, Ended<S, Q>),
+}
+
+/// A first attempt that failed, and what was said of it.
+pub(super) type Ended<S, Q> = (
+    Result<<S as Service<Q>>::Response, <S as Service<Q>>::Error>,
+    Option<Verdict>,
+);
+
+/// What the loop needs if the first attempt fails.
+pub(super) struct Rest<S, Q: Resend> {
+    pub(super) admission: Admission,
+    pub(super) request: StartedRequest<Q>,
+    pub(super) service: S,
+}
+
+impl<S: Service<Q>, Q: Resend> Start<S, Q> {
+    /// Before the first attempt.
+    pub(super) fn first(
+        engine: Arc<Engine>,
+        service: S,
+        started: StartedRequest<Q>,
+        request: Q,
+    ) -> Self {
+        Self(Place::First(engine, service, started, request))
+    }
+
+    /// After a first attempt that failed.
+    pub(super) fn later(rest: Rest<S, Q>, ended: Ended<S, Q>) -> Self {
+        Self(Place::Later(rest, ended))
+    }
+}
+
+/// The loop may move between threads, and so may all that it works with.
+pub struct AnyThread;
+
+/// The loop stays on the thread of its caller.
+pub struct OneThread;
+
+impl<S, Q, X> BoxLoop<S, Q, X> for AnyThread
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    type Loop = Pin<Box<dyn Future<Output = Outcomes<S, Q, X>> + Send>>;
+
+    #[cold]
+    #[inline(never)]
+    fn boxed(start: Start<S, Q>) -> Self::Loop {
+        match start.0 {
+            Place::First(engine, service, started, request) => {
+                Box::pin(every_attempt::<S, Q, X>(engine, service, started, request))
+            }
+            Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
+        }
+    }
+}
+
+impl<S, Q, X> BoxLoop<S, Q, X> for OneThread
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone + 'static,
+    S::Response: Answer + 'static,
+    <S::Response as Answer>::Kept: 'static,
+    S::Error: 'static,
+    X: Errors<S::Error> + 'static,
+    X::Error: 'static,
+{
+    type Loop = Pin<Box<dyn Future<Output = Outcomes<S, Q, X>>>>;
+
+    #[cold]
+    #[inline(never)]
+    fn boxed(start: Start<S, Q>) -> Self::Loop {
+        match start.0 {
+            Place::First(engine, service, started, request) => {
+                Box::pin(every_attempt::<S, Q, X>(engine, service, started, request))
+            }
+            Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
+        }
+    }
+}
+
+fn every_attempt<S, Q, X>(
+    engine: Arc<Engine>,
+    service: S,
+    started: StartedRequest<Q>,
+    request: Q,
+) -> impl Future<Output = Outcomes<S, Q, X>>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone,
+    S::Response: Answer + 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+{
+    let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
+    started.run(engine, transport, request)
+}
+
+fn later_attempts<S, Q, X>(
+    rest: Rest<S, Q>,
+    (result, said): Ended<S, Q>,
+) -> impl Future<Output = Outcomes<S, Q, X>>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone,
+    S::Response: Answer + 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+{
+    let engine = Arc::clone(&rest.admission.engine);
+    let admission = rest.admission.held_by(Arc::clone(&engine));
+    let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
+    let result = result.map(Answer::keep).map_err(X::from_inner);
+    let request = rest.request;
+    request.go_on(engine, transport, admission, (result, said))
+}
