@@ -1,6 +1,7 @@
 //! What is told of a request: events, reports, metrics, spans and log lines, on both stacks.
 
 mod counters;
+mod downloads;
 mod events;
 mod failover_secrets;
 mod journal;

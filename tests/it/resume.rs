@@ -7,7 +7,7 @@ mod plain;
 mod raw;
 mod refused;
 mod schedules;
-mod script;
+pub(crate) mod script;
 mod sockets;
 mod steered;
 mod tokens;
