@@ -8,7 +8,11 @@ mod change;
 mod link;
 mod member;
 mod pace;
+#[cfg(test)]
+mod settle;
 mod share;
+#[cfg(test)]
+mod tests;
 mod totals;
 mod waiting;
 mod words;

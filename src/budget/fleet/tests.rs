@@ -1,0 +1,9 @@
+//! The store's step, its script on a real server, and what a process remembers.
+
+mod numbers;
+mod script;
+mod server;
+mod step;
+
+use super::settle::{StoredBucket, StoredRecord, settle};
+use super::*;
