@@ -9,9 +9,9 @@
 //! are floats of 64 bits can take the same steps.
 
 mod chance;
-mod numbers;
+pub(super) mod numbers;
 mod quota;
-mod release;
+pub(super) mod release;
 mod tempo;
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use tempo::Tempo;
 use witnesses::Witnesses;
 
 const MILLISECOND: u64 = 1_000;
-const SECOND: u64 = 1_000_000;
+pub(super) const SECOND: u64 = 1_000_000;
 
 /// The pause after a refusal that asks for none.
 const NO_WISH: u64 = 100 * MILLISECOND;
@@ -36,9 +36,9 @@ const NO_WISH: u64 = 100 * MILLISECOND;
 const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
 const MOST_DOUBLED: u64 = 20 * SECOND;
 /// A refusal doubles the pause where the one before it was over for less than this.
-const SOON: u64 = 60 * SECOND;
+pub(super) const SOON: u64 = 60 * SECOND;
 /// From so many doublings on, even the least that is doubled exceeds the most.
-const DOUBLINGS: u32 = 11;
+pub(super) const DOUBLINGS: u32 = 11;
 /// What a refusal takes from the credit, what a contradiction makes of it, and the most that successes make of it.
 const PRICE: u64 = 2;
 const CREDIT: u64 = 12;
@@ -88,7 +88,7 @@ pub(crate) struct Controller {
     chance: Chance,
     /// Refusals that need not close the gate, at [`PRICE`] each.
     credit: u64,
-    release: Option<Release>,
+    pub(super) release: Option<Release>,
     quota: QuotaState,
     /// A call was refused at some time.
     pub(crate) was_refused: bool,
@@ -281,7 +281,7 @@ pub(crate) fn fades_at(since: u64) -> u64 {
     sum(since, sum(MEMORY, 1))
 }
 
-fn doubled(asked: u64, times: u32) -> u64 {
+pub(super) fn doubled(asked: u64, times: u32) -> u64 {
     if times == 0 {
         return asked;
     }

@@ -9,6 +9,10 @@
 //! is a whole one below 2^53, so that the store's script computes the same.
 
 mod link;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twin;
 mod words;
 
 pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};

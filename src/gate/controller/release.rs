@@ -4,15 +4,15 @@
 use super::{Controller, MILLISECOND, SECOND, part, product, quotient, sum};
 
 /// A release looks this many pauses ahead, within these bounds.
-const REACH: u64 = 4;
-const SHORTEST_REACH: u64 = SECOND;
-const LONGEST_REACH: u64 = 5 * SECOND;
+pub(in crate::gate) const REACH: u64 = 4;
+pub(in crate::gate) const SHORTEST_REACH: u64 = SECOND;
+pub(in crate::gate) const LONGEST_REACH: u64 = 5 * SECOND;
 /// The longest time from one call to the next.
-pub(super) const SLOWEST: u64 = 60 * SECOND;
+pub(in crate::gate) const SLOWEST: u64 = 60 * SECOND;
 /// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
-const GROUP_PART: u64 = 4;
-const SMALLEST_GROUP: u64 = 2;
-const LARGEST_GROUP: u64 = 4;
+pub(in crate::gate) const GROUP_PART: u64 = 4;
+pub(in crate::gate) const SMALLEST_GROUP: u64 = 2;
+pub(in crate::gate) const LARGEST_GROUP: u64 = 4;
 /// In a fast release it is an eighth, and may be one call: the next ones go before its answer is there.
 const FAST_GROUP_PART: u64 = 8;
 /// Where pauses are given up so many go in the first second.
@@ -26,17 +26,17 @@ const MOST_IN_A_ROUND: u64 = 1 << 26;
 
 /// The due times of the calls 0, 1, and so on; the same in every process that knows these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Release {
-    pub(super) from: u64,
-    pub(super) round: u64,
+pub(in crate::gate) struct Release {
+    pub(in crate::gate) from: u64,
+    pub(in crate::gate) round: u64,
     /// How many go in the first round.
-    pub(super) first: u64,
+    pub(in crate::gate) first: u64,
     /// How many go at one time.
-    pub(super) group: u64,
+    pub(in crate::gate) group: u64,
     /// Call 0 goes ahead of the others.
-    pub(super) head_start: bool,
+    pub(in crate::gate) head_start: bool,
     /// How many have gone.
-    pub(super) gone: u64,
+    pub(in crate::gate) gone: u64,
 }
 
 impl Controller {
@@ -89,7 +89,7 @@ impl Controller {
 }
 
 impl Release {
-    pub(super) fn due(&self, call: u64) -> u64 {
+    pub(in crate::gate) fn due(&self, call: u64) -> u64 {
         let stays_behind = self.head_start && call > 0;
         let ahead = if stays_behind { HEAD_START } else { 0 };
         let within = call.checked_rem(self.group).unwrap_or_default();

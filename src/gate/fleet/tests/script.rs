@@ -1,0 +1,255 @@
+//! The script on a real server does what its twin does.
+
+use super::server::{Connection, Reply, Server};
+use super::*;
+use crate::gate::controller::MOST;
+use crate::policy::splitmix64;
+
+const SCRIPT: &str = include_str!("../../../fleet/gate.lua");
+const KEY: &str = "http-retry:1:{a}:gate";
+const CHANNEL: &str = "http-retry:1:{a}:closed";
+
+/// Random numbers, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = splitmix64(self.0);
+        self.0 % most.max(1)
+    }
+
+    fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+
+    /// A length of time as it comes up, or at the end of the numbers.
+    fn time(&mut self, huge: bool) -> u64 {
+        match huge {
+            true => MOST - self.below(3),
+            false => self.below(4 * MILLISECOND),
+        }
+    }
+}
+
+/// A script on a server, and its twin.
+struct Pair {
+    connection: Connection,
+    sha: String,
+    twin: Option<SharedGate>,
+    last: Option<GateAnswer>,
+    pushes: Vec<String>,
+}
+
+impl Pair {
+    fn new(server: &Server) -> Self {
+        let mut connection = server.connect();
+        let sha = connection
+            .ask(&["SCRIPT", "LOAD", SCRIPT])
+            .text()
+            .to_owned();
+        Self {
+            connection,
+            sha,
+            twin: None,
+            last: None,
+            pushes: Vec::new(),
+        }
+    }
+
+    fn command(&mut self, words: &GateWords) -> Reply {
+        let mut command = ["EVALSHA", &self.sha, "1", KEY].map(str::to_owned).to_vec();
+        command.extend(words.numbers().map(|number| number.to_string()));
+        command.push(CHANNEL.to_owned());
+        self.connection.ask(&command)
+    }
+
+    /// The same step on both, at the server's time.
+    fn step(&mut self, words: &GateWords) -> GateAnswer {
+        let reply = self.command(words);
+        let Reply::List(numbers) = &reply else {
+            panic!("{reply:?} to {words:?}");
+        };
+        let numbers = numbers.iter().map(|number| number.text().parse().unwrap());
+        let real = GateAnswer::of(&numbers.collect::<Vec<i64>>()).unwrap();
+        let (twin, push) = step(&mut self.twin, words, real.now);
+        assert_eq!(real, twin, "{words:?}");
+        let push = push.map(|push| format!("{}:{}", push.opening, push.closed.as_millis()));
+        self.pushes.extend(push);
+        self.last = Some(real);
+        real
+    }
+
+    fn set(&mut self, field: &str, value: &str) {
+        self.connection.ask(&["HSET", KEY, field, value]);
+    }
+
+    fn forget(&mut self) {
+        self.connection.ask(&["FLUSHALL"]);
+        self.twin = None;
+    }
+}
+
+/// Words as processes say them, about the opening and the turn that they know or an older one.
+fn words(random: &mut Random, last: Option<&GateAnswer>, huge: bool) -> GateWords {
+    let (opening, turn) = last.map_or((0, 0), |last| (last.opening, last.turn));
+    let accuses = [Accuses::Same, Accuses::Begins, Accuses::Ends];
+    let told = QuotaTold {
+        remaining: random.below(200),
+        limit: random.below(4) * 100,
+        reset: random.time(huge),
+    };
+    let told = (!random.one_in(5)).then_some(told);
+    let turn = turn.saturating_sub(u64::from(random.one_in(5)));
+    let many = if huge { MOST } else { 20 };
+    GateWords {
+        opening: opening.saturating_sub(u64::from(random.one_in(10))),
+        asked: random.one_in(8).then(|| random.time(huge)),
+        accuses: accuses[usize::try_from(random.below(3)).unwrap()],
+        successes: if random.one_in(2) {
+            random.below(many)
+        } else {
+            0
+        },
+        tickets: if random.one_in(2) {
+            random.below(many)
+        } else {
+            0
+        },
+        quota: random.one_in(10).then_some(QuotaWord { turn, told }),
+        random: random.below(1_000_000),
+    }
+}
+
+#[test]
+fn twin_and_script_agree_on_twenty_thousand_steps() {
+    let Some(server) = Server::start("gate-steps") else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    let mut listener = server.connect();
+    listener.ask(&["SUBSCRIBE", CHANNEL]);
+    let (mut random, mut said) = (Random(7), Vec::new());
+    for number in 0..20_000_u64 {
+        if random.one_in(if number % 4_000 < 1_000 { 20 } else { 400 }) {
+            pair.forget();
+        }
+        let huge = number % 4_000 < 1_000;
+        let words = match random.one_in(10) && !said.is_empty() {
+            true => said[usize::try_from(random.below(said.len() as u64)).unwrap()],
+            false => words(&mut random, pair.last.as_ref(), huge),
+        };
+        said.push(words);
+        said.drain(..said.len().saturating_sub(50));
+        pair.step(&words);
+    }
+    let told = std::iter::from_fn(|| listener.hear()).map(|reply| match reply {
+        Reply::List(words) => words[2].text().to_owned(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told.collect::<Vec<_>>(), pair.pushes);
+    assert!(pair.pushes.len() > 500, "{}", pair.pushes.len());
+}
+
+#[test]
+fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
+    let Some(server) = Server::start("gate-fields") else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    let long = "9".repeat(1_000_000);
+    let hostile = [
+        "nan",
+        "1e308",
+        "0x10",
+        "-5",
+        "",
+        " 7",
+        "1.5",
+        "9007199254740992",
+        &long,
+    ];
+    for value in hostile {
+        for field in ["opening", "until", "each", "group", "next", "remaining"] {
+            pair.step(&refusal(MILLISECOND));
+            pair.set(field, value);
+            pair.twin = None;
+            pair.step(&GateWords {
+                tickets: 3,
+                ..refusal(2 * MILLISECOND)
+            });
+        }
+    }
+    for (field, value) in [
+        ("group", "1"),
+        ("group", "5"),
+        ("each", "0"),
+        ("closed", "2"),
+        ("doublings", "12"),
+    ] {
+        pair.step(&GateWords::default());
+        pair.set(field, value);
+        pair.twin = None;
+        pair.step(&refusal(SECOND));
+    }
+    pair.set("more", "fields than it knows");
+    pair.step(&refusal(SECOND));
+}
+
+#[test]
+fn a_key_of_another_type_is_an_error_and_stays() {
+    let Some(server) = Server::start("gate-types") else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    for other in [["RPUSH", KEY, "x"], ["SET", KEY, "x"]] {
+        pair.forget();
+        pair.connection.ask(&other);
+        let reply = pair.command(&refusal(SECOND));
+        assert!(
+            matches!(&reply, Reply::Error(text) if text.starts_with("WRONGTYPE")),
+            "{reply:?}"
+        );
+        let kept = pair.connection.ask(&["EXISTS", KEY]);
+        assert_eq!(kept.text(), "1");
+    }
+}
+
+#[test]
+fn words_that_are_no_numbers_are_an_error() {
+    let Some(server) = Server::start("gate-words") else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    let sha = pair.sha.clone();
+    for wrong in ["nan", "0x10", "-3", "1e3", "99999999999999999"] {
+        for at in 0..10 {
+            let mut command = vec!["EVALSHA", &sha, "1", KEY];
+            command.extend((0..10).map(|word| if word == at { wrong } else { "0" }));
+            command.push(CHANNEL);
+            let reply = pair.connection.ask(&command);
+            assert!(
+                matches!(&reply, Reply::Error(text) if text.contains("FLEET")),
+                "{wrong}, {at}"
+            );
+        }
+    }
+    assert_eq!(pair.connection.ask(&["DBSIZE"]).text(), "0");
+}
+
+#[test]
+fn a_gate_is_forgotten_after_an_hour_without_words() {
+    let Some(server) = Server::start("gate-ttl") else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    pair.step(&refusal(SECOND));
+    let left: u64 = pair.connection.ask(&["PTTL", KEY]).text().parse().unwrap();
+    assert!((3_500_000..=3_600_000).contains(&left), "{left}");
+    let bytes: u64 = pair
+        .connection
+        .ask(&["MEMORY", "USAGE", KEY])
+        .text()
+        .parse()
+        .unwrap();
+    assert!(bytes < 700, "{bytes}");
+}

@@ -1,0 +1,252 @@
+//! The rules of the store, one by one.
+
+use super::*;
+use crate::gate::controller::Controller;
+
+#[test]
+fn a_refusal_closes_the_gate_for_all_and_all_are_told() {
+    let mut store = Store::new();
+    let answer = store.refuse(3 * SECOND);
+    assert!(answer.closed);
+    assert_eq!(answer.until, answer.now + 3 * SECOND);
+    assert_eq!(store.pushed(), [3_000]);
+}
+
+#[test]
+fn a_pause_is_prolonged_and_never_shortened() {
+    let mut store = Store::new();
+    for asked in [10, 20, 5] {
+        store.refuse(asked * SECOND);
+    }
+    assert_eq!(store.pause(), Some(20 * SECOND));
+    assert_eq!(store.pushed(), [10_000, 20_000]);
+}
+
+#[test]
+fn the_last_that_takes_its_refusal_back_opens_the_gate() {
+    let mut store = Store::new();
+    store.refuse(10 * SECOND);
+    store.refuse(2 * SECOND);
+    // One that accuses already prolongs the pause, and counts no second time.
+    store.say(GateWords {
+        accuses: Accuses::Same,
+        ..refusal(11 * SECOND)
+    });
+    assert!(store.contradict().closed);
+    assert!(!store.contradict().closed);
+    assert_eq!(store.look().opening, 0);
+    assert_eq!(store.pushed(), [10_000, 11_000, 0]);
+}
+
+#[test]
+fn nobody_takes_back_a_refusal_of_another_opening() {
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    store.open();
+    store.refuse(SECOND);
+    let late = GateWords {
+        accuses: Accuses::Ends,
+        ..GateWords::default()
+    };
+    assert!(store.say_of(0, late).closed);
+    assert!(!store.contradict().closed);
+}
+
+#[test]
+fn tickets_of_before_an_early_opening_are_good_again() {
+    let mut store = Store::new();
+    store.succeed(8);
+    store.refuse(SECOND);
+    let open = store.open();
+    assert_eq!(store.ask(5).next, 5);
+    store.now += 7;
+    store.refuse(SECOND);
+    let closed = store.ask(3);
+    assert_eq!((closed.ticket, closed.next), (0, 3));
+    store.now += 400;
+    let again = store.contradict();
+    assert_eq!((again.opening, again.next), (1, 5));
+    assert_eq!(again.from, open.from + 400);
+    assert_eq!((again.each(), again.group), (open.each(), open.group));
+}
+
+impl GateAnswer {
+    fn each(&self) -> u64 {
+        self.round / self.first.max(1)
+    }
+}
+
+#[test]
+fn tickets_are_given_in_the_order_of_asking_also_while_closed() {
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    let given = [3, 4, 2].map(|tickets| store.ask(tickets).ticket);
+    assert_eq!(given, [0, 3, 7]);
+    assert_eq!(store.open().next, 9);
+    assert_eq!(store.ask(1).ticket, 9);
+}
+
+#[test]
+fn a_new_pause_begins_to_count_anew() {
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    store.ask(9);
+    store.open();
+    store.refuse(SECOND);
+    assert_eq!(store.ask(1).ticket, 0);
+}
+
+#[test]
+fn without_a_success_of_anybody_the_pause_doubles() {
+    let pauses = |successes| {
+        let mut store = Store::new();
+        [(); 7].map(|()| {
+            store.succeed(successes);
+            let pause = store.refuse(SECOND).until - store.now;
+            store.open();
+            pause / SECOND
+        })
+    };
+    assert_eq!(pauses(0), [1, 2, 4, 8, 16, 20, 20]);
+    assert_eq!(pauses(1), [1; 7]);
+}
+
+#[test]
+fn a_refusal_from_before_the_opening_does_not_double() {
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    store.open();
+    assert_eq!(store.say_of(0, refusal(SECOND)).until, store.now + SECOND);
+}
+
+#[test]
+fn old_successes_weigh_less_while_the_gate_is_open() {
+    let rate = |age: u64| {
+        let mut store = Store::new();
+        store.succeed(1_024);
+        store.now += age;
+        store.refuse(5 * SECOND);
+        store.open().first
+    };
+    let fresh = rate(SECOND);
+    assert_eq!(rate(20 * SECOND), fresh);
+    assert_eq!(
+        [rate(41 * SECOND), rate(61 * SECOND)],
+        [fresh / 4, fresh / 8]
+    );
+}
+
+#[test]
+fn a_quota_bounds_the_tickets_and_a_spent_one_closes_nothing() {
+    let mut store = Store::new();
+    store.tell(0, Some((5, 10 * SECOND)));
+    let given = [3, 4, 1].map(|tickets| store.ask(tickets).granted);
+    assert_eq!(given, [3, 2, 0]);
+    let spent = store.look();
+    assert_eq!((spent.closed, spent.remaining), (false, Some(0)));
+    store.now = spent.reset;
+    let whole = store.ask(150);
+    assert_eq!((whole.granted, whole.turn), (100, 1));
+    assert_eq!((whole.opening, whole.ticket, whole.first), (1, 0, 100));
+    assert_eq!((whole.round, whole.from), (2 * SECOND, store.now));
+    assert_eq!(store.pushed(), [0_u128; 0]);
+}
+
+#[test]
+fn an_answer_of_another_turn_says_nothing_of_this_one() {
+    let mut store = Store::new();
+    store.tell(0, Some((5, 10 * SECOND)));
+    store.now += 10 * SECOND;
+    assert_eq!(store.tell(0, Some((1, SECOND))).remaining, Some(100));
+    let told = store.tell(1, Some((80, 7 * SECOND)));
+    assert_eq!(
+        (told.remaining, told.reset),
+        (Some(80), store.now + 7 * SECOND)
+    );
+    let later = store.tell(1, Some((90, 3 * SECOND)));
+    assert_eq!((later.remaining, later.reset), (Some(80), told.reset));
+}
+
+#[test]
+fn after_a_turn_a_success_that_tells_of_no_quota_forgets_it() {
+    let mut store = Store::new();
+    store.tell(0, Some((5, SECOND)));
+    assert_eq!(store.tell(0, None).remaining, Some(5));
+    store.now += SECOND;
+    assert_eq!(store.tell(0, None).remaining, Some(100), "of another turn");
+    assert_eq!(store.tell(1, None).remaining, None);
+}
+
+#[test]
+fn tickets_of_a_pause_are_paid_for_by_the_quota_after_it() {
+    let mut store = Store::new();
+    store.refuse(10 * SECOND);
+    assert_eq!(store.ask(30).granted, 30);
+    store.tell(0, Some((0, 10 * SECOND)));
+    assert_eq!(store.ask(1).granted, 0);
+    store.now += 10 * SECOND;
+    let open = store.ask(100);
+    assert_eq!((open.closed, open.ticket, open.granted), (false, 30, 70));
+}
+
+#[test]
+fn the_quota_alone_paces_a_release_after_its_reset() {
+    let paced = |successes| {
+        let mut store = Store::new();
+        store.tell(0, Some((50, 10 * SECOND)));
+        store.succeed(successes);
+        store.refuse(10 * SECOND);
+        store.open().round > 0
+    };
+    assert_eq!([paced(49), paced(50)], [true, false]);
+}
+
+#[test]
+fn a_store_that_lost_its_state_begins_with_the_opening_it_hears_of() {
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    store.open();
+    store.refuse(60 * SECOND);
+    store.gate = None;
+    let fresh = store.look();
+    assert_eq!((fresh.closed, fresh.opening, fresh.next), (false, 1, 0));
+}
+
+/// The same calls for a process alone and for a fleet of one.
+#[test]
+fn a_fleet_of_one_pauses_and_goes_on_as_a_process_alone() {
+    for asked in [0, 10, 300, 700, 3_000, 8_000] {
+        let mut store = Store::new();
+        let (mut alone, mut sent) = (Controller::new(store.now, false), 0);
+        let mut send = |alone: &mut Controller| {
+            sent += 1;
+            alone.go(sent)
+        };
+        for round in 0..12_u64 {
+            let calls = (round * 7_919) % 90;
+            for _ in 0..calls {
+                let permit = send(&mut alone);
+                alone.succeeded(store.now, permit, None);
+            }
+            store.succeed(calls);
+            let permit = send(&mut alone);
+            alone.refused(store.now, permit, Some(asked * MILLISECOND), None);
+            let closed = store.refuse(asked * MILLISECOND);
+            let until = alone.next(store.now, 0).err();
+            if asked > 0 {
+                assert_eq!(until, Some(closed.until));
+                store.now = closed.until;
+            }
+            let _ = alone.next(store.now, 0);
+            let open = store.look();
+            let plan = alone.release.unwrap();
+            let (own, shared) = (
+                [plan.from, plan.round, plan.first, plan.group],
+                [open.from, open.round, open.first, open.group],
+            );
+            assert_eq!(own, shared, "{asked} ms, {round}");
+            store.ask(1);
+            store.now += round * SECOND;
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What the store does with the words of a process: the arithmetic of its script, in the same integers.
+//!
+//! One pause, one release and one quota for all processes. A pause is as long as the controller of one process would make
+//! it, and a release as fast, with the successes of all. The gate opens early once each process that accused by a refusal
+//! has taken that back.
+
+use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaTold, QuotaWord};
+use crate::gate::controller::numbers::{MOST, product, quotient, sum};
+use crate::gate::controller::release::{
+    GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
+    SMALLEST_GROUP,
+};
+use crate::gate::controller::{DOUBLINGS, SECOND, SOON, doubled, faded};
+use std::time::Duration;
+
+/// After a turn of the quota the calls go within this part of it...
+const TURN_PART: u64 = 5;
+/// ...and within so long.
+const LONGEST_TURN_ROUND: u64 = 5 * SECOND;
+/// A quota whose reset no answer renews comes back after this time at least.
+const LEAST_WINDOW: u64 = SECOND;
+/// A random number of a process is below this.
+const RANDOM: u64 = 1_000_000;
+
+/// What the store keeps of one gate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SharedGate {
+    opening: u64,
+    closed: bool,
+    closed_at: u64,
+    until: u64,
+    asked: u64,
+    /// The processes whose refusals keep the gate closed.
+    accusers: u64,
+    doublings: u32,
+    ok: u64,
+    since: u64,
+    lately: u64,
+    each: u64,
+    from: u64,
+    round: u64,
+    first: u64,
+    group: u64,
+    /// The next ticket, and what it was before the pause.
+    next: u64,
+    kept: u64,
+    quota: SharedQuota,
+}
+
+/// What the store keeps of a quota.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct SharedQuota {
+    known: bool,
+    /// What remains after all tickets that were given.
+    remaining: u64,
+    limit: u64,
+    reset: u64,
+    turn: u64,
+    /// No answer of this turn has been heard yet.
+    fresh: bool,
+    len: u64,
+}
+
+/// One step of a gate, or of one that the store knows nothing of; and what all processes are told.
+pub(crate) fn step(
+    gate: &mut Option<SharedGate>,
+    words: &GateWords,
+    now: u64,
+) -> (GateAnswer, Option<GatePush>) {
+    let gate = gate.get_or_insert_with(|| SharedGate::new(words.opening, now));
+    gate.turn_over(now);
+    gate.fade(now);
+    gate.ok = sum(gate.ok, words.successes);
+    if let Some(word) = words.quota {
+        gate.hear_of_quota(word, now);
+    }
+    let mut changed = words
+        .asked
+        .is_some_and(|asked| gate.refused(asked, words, now));
+    if words.accuses == Accuses::Ends && words.opening == gate.opening {
+        changed |= gate.contradicted(now);
+    }
+    let contradicted = changed && !gate.closed;
+    if gate.closed && now >= gate.until {
+        gate.open(words.random, now);
+    }
+    let ticket = gate.next;
+    let granted = gate.give(words.tickets);
+    let tell = changed && (gate.closed || contradicted);
+    (
+        gate.answer(ticket, granted, now),
+        tell.then(|| gate.push(now)),
+    )
+}
+
+impl SharedGate {
+    fn new(opening: u64, now: u64) -> Self {
+        Self {
+            opening,
+            since: now,
+            each: SLOWEST,
+            group: SMALLEST_GROUP,
+            ..Self::default()
+        }
+    }
+
+    /// Past the reset the quota is whole, and those who wait go within a part of its length.
+    fn turn_over(&mut self, now: u64) {
+        let quota = &mut self.quota;
+        if !quota.known || now < quota.reset {
+            return;
+        }
+        // Tickets that were given during a pause are used in this turn.
+        let given = if self.closed { self.next } else { 0 };
+        quota.remaining = quota.limit.saturating_sub(given);
+        quota.turn = sum(quota.turn, 1);
+        quota.fresh = true;
+        quota.reset = sum(now, quota.len.max(LEAST_WINDOW));
+        if !self.closed {
+            self.opening = sum(self.opening, 1);
+            self.until = now;
+            self.from = now;
+            self.round = quotient(quota.len, TURN_PART).min(LONGEST_TURN_ROUND);
+            self.first = quota.limit;
+            self.group = group_of(quota.limit);
+            (self.next, self.kept) = (0, 0);
+        }
+    }
+
+    /// While the gate is open and no release is on, successes weigh less the older they are.
+    fn fade(&mut self, now: u64) {
+        if !self.closed && self.release().due(self.next) <= now {
+            (self.ok, self.since) = faded(self.ok, self.since, now);
+        }
+    }
+
+    fn hear_of_quota(&mut self, word: QuotaWord, now: u64) {
+        let given = if self.closed { self.next } else { 0 };
+        let quota = &mut self.quota;
+        if word.turn != quota.turn {
+            return;
+        }
+        let Some(QuotaTold {
+            remaining,
+            limit,
+            reset,
+        }) = word.told
+        else {
+            // After a reset there may be no quota any more.
+            quota.known &= !quota.fresh;
+            return;
+        };
+        if !quota.known {
+            quota.remaining = remaining.saturating_sub(given);
+        }
+        quota.remaining = quota.remaining.min(remaining);
+        if !quota.known || quota.fresh {
+            quota.reset = sum(now, reset);
+            quota.len = reset;
+        }
+        let least = quota.limit.max(sum(remaining, 1));
+        quota.limit = if limit > 0 { limit } else { least };
+        quota.known = true;
+        quota.fresh = false;
+    }
+
+    /// A refusal closes the gate or prolongs the pause; gives whether it does.
+    fn refused(&mut self, asked: u64, words: &GateWords, now: u64) -> bool {
+        if self.closed {
+            if words.accuses == Accuses::Begins {
+                self.accusers = sum(self.accusers, 1);
+            }
+            self.asked = self.asked.max(asked);
+            let until = self.until.max(sum(now, asked));
+            return std::mem::replace(&mut self.until, until) != until;
+        }
+        let mut pause = asked;
+        if words.opening == self.opening {
+            let soon = now.saturating_sub(self.until) < SOON;
+            let again = self.opening > 0 && self.ok == 0 && soon;
+            let doublings = self.doublings.saturating_add(1).min(DOUBLINGS);
+            self.doublings = if again { doublings } else { 0 };
+            pause = doubled(asked, self.doublings);
+        }
+        self.closed = true;
+        self.closed_at = now;
+        self.until = sum(now, pause);
+        self.asked = asked;
+        self.accusers = 1;
+        (self.kept, self.next) = (self.next, 0);
+        true
+    }
+
+    /// A process takes back what it accused; gives whether nobody is left, and the gate opens for that.
+    fn contradicted(&mut self, now: u64) -> bool {
+        self.accusers = self.accusers.saturating_sub(1);
+        let opens = self.closed && self.accusers == 0;
+        if opens {
+            self.closed = false;
+            self.from = sum(self.from, now.saturating_sub(self.closed_at));
+            (self.next, self.kept) = (self.kept, 0);
+        }
+        opens
+    }
+
+    /// The pause has ended by itself: plans who goes when, as the controller of one process does.
+    fn open(&mut self, random: u64, now: u64) {
+        let pause = self.until.saturating_sub(self.closed_at);
+        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
+        let cycle = now.saturating_sub(self.since).min(reach).max(1);
+        let slowest = product(self.each, 2).min(SLOWEST);
+        self.each = quotient(cycle, self.ok.max(1)).clamp(1, slowest);
+        self.lately = self.ok.max(quotient(self.lately, 2));
+        self.group = group_of(self.lately);
+        self.from = sum(now, quotient(product(random, self.each), RANDOM));
+        self.round = reach.max(self.each);
+        self.first = quotient(self.round, self.each);
+        let quota = &self.quota;
+        if quota.known && quota.fresh && product(self.lately, 2) >= quota.limit {
+            // The quota alone says how many may go.
+            (self.from, self.round) = (now, 0);
+        }
+        (self.ok, self.since) = (0, now);
+        self.closed = false;
+        self.opening = sum(self.opening, 1);
+        (self.accusers, self.kept) = (0, 0);
+    }
+
+    /// Gives so many tickets, and no more than remain.
+    fn give(&mut self, wanted: u64) -> u64 {
+        let quota = &mut self.quota;
+        let granted = if quota.known {
+            wanted.min(quota.remaining)
+        } else {
+            wanted
+        };
+        quota.remaining = quota.remaining.saturating_sub(granted);
+        self.next = sum(self.next, granted);
+        granted
+    }
+
+    fn release(&self) -> Release {
+        Release {
+            from: self.from,
+            round: self.round,
+            first: self.first,
+            group: self.group,
+            head_start: false,
+            gone: 0,
+        }
+    }
+
+    fn answer(&self, ticket: u64, granted: u64, now: u64) -> GateAnswer {
+        GateAnswer {
+            opening: self.opening,
+            closed: self.closed,
+            until: self.until,
+            ticket,
+            granted,
+            next: self.next,
+            from: self.from,
+            round: self.round,
+            first: self.first,
+            group: self.group,
+            remaining: self.quota.known.then_some(self.quota.remaining),
+            reset: self.quota.reset,
+            turn: self.quota.turn,
+            now,
+        }
+    }
+
+    fn push(&self, now: u64) -> GatePush {
+        let left = if self.closed {
+            self.until.saturating_sub(now)
+        } else {
+            0
+        };
+        GatePush {
+            opening: self.opening,
+            closed: Duration::from_millis(left.div_ceil(1_000)),
+        }
+    }
+}
+
+fn group_of(calls: u64) -> u64 {
+    quotient(calls, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP)
+}
