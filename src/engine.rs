@@ -1,6 +1,8 @@
 //! What an adapter is set up with, shared by all of its requests.
 
 use crate::budget::RetryBudget;
+#[cfg(feature = "redis")]
+use crate::fleet::Fleet;
 use crate::gate::Gate;
 use crate::nested::LayerId;
 use crate::policy::{RetryPolicy, RetrySession};
@@ -39,6 +41,12 @@ pub(crate) struct Engine {
     pub(crate) attempt_header: Option<HeaderName>,
     /// What pays where the document names no budget, in the place of budgets of its own.
     budget: Option<Budgets>,
+    /// What is shared with other processes.
+    #[cfg(feature = "redis")]
+    fleet: Option<Fleet>,
+    /// The budget was chosen by hand.
+    #[cfg(feature = "redis")]
+    has_budget: bool,
     /// Nobody is told of a success, as far as that is known before a request.
     silent: bool,
 }
@@ -100,6 +108,10 @@ impl Engine {
             idempotency_keys: false,
             attempt_header: None,
             budget: None,
+            #[cfg(feature = "redis")]
+            fleet: None,
+            #[cfg(feature = "redis")]
+            has_budget: false,
             silent: false,
         };
         engine.refresh();
@@ -136,8 +148,25 @@ impl Engine {
         unknown.cloned()
     }
 
-    /// Sets what pays, where no document names a budget.
+    /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
     pub(crate) fn set_budget(&mut self, budget: Budgets) {
+        #[cfg(feature = "redis")]
+        {
+            self.has_budget = true;
+        }
+        self.pay_from(budget);
+    }
+
+    /// Joins a fleet, with whatever was not chosen by hand.
+    #[cfg(feature = "redis")]
+    pub(crate) fn join(&mut self, fleet: &Fleet) {
+        self.fleet = Some(fleet.clone());
+        if !self.has_budget {
+            self.pay_from(Budgets::InFleet(fleet.clone()));
+        }
+    }
+
+    fn pay_from(&mut self, budget: Budgets) {
         match &mut self.routes {
             Routes::One(route) => Arc::make_mut(route).budget = budget,
             Routes::PerRequest(_) => self.budget = Some(budget),
@@ -175,6 +204,10 @@ impl Engine {
 
     /// To be called after every change.
     pub(crate) fn refresh(&mut self) {
+        #[cfg(feature = "redis")]
+        if let Some(fleet) = &self.fleet {
+            fleet.has(&self.runtime, &self.observers);
+        }
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
             Routes::PerRequest(_) => true,
@@ -271,6 +304,19 @@ macro_rules! engine_settings {
         #[must_use]
         pub fn gate(self, gate: crate::gate::Gate) -> Self {
             self.with(|engine| engine.gate = gate)
+        }
+
+        /// Shares the budget and the gate of each service with other processes: the default ones, where none is given by
+        /// [`budget`](Self::budget), [`budgets`](Self::budgets) or [`gate`](Self::gate), before or after this. A service is
+        /// known by the name that a request gives it, else by host and port. Default: no other process knows of this one.
+        ///
+        /// The numbers of the default budget then mean the whole fleet: 20 tokens, or a quarter of a second's worth of
+        /// its successes. A first attempt never waits for the store, a retry at most the fleet's
+        /// [`wait`](crate::fleet::FleetBuilder::wait).
+        #[cfg(feature = "redis")]
+        #[must_use]
+        pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {
+            self.with(|engine| engine.join(fleet))
         }
 
         /// Adds an observer, which sees every event.

@@ -7,6 +7,8 @@ mod success;
 pub(crate) use failover::{Rebase, is_same_server};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
+#[cfg(feature = "redis")]
+use crate::fleet::Fleet;
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
 use crate::report::DeadLetters;
@@ -48,6 +50,8 @@ pub(crate) struct Route {
 pub(crate) enum Budgets {
     One(RetryBudget),
     PerService(ServiceBudgets),
+    #[cfg(feature = "redis")]
+    InFleet(Fleet),
 }
 
 /// Another service, and where it is.
@@ -193,6 +197,8 @@ impl Budgets {
         match self {
             Self::One(budget) => budget.clone(),
             Self::PerService(budgets) => budgets.get(&service()),
+            #[cfg(feature = "redis")]
+            Self::InFleet(fleet) => fleet.budget_of(&service()),
         }
     }
 }

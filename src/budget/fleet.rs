@@ -18,7 +18,10 @@ mod waiting;
 mod words;
 
 pub(crate) use asking::{Ask, Asking};
-pub use change::{FleetChange, LeaveReason};
+pub(crate) use change::FleetChange;
+pub use change::LeaveReason;
 pub(crate) use link::{BudgetLink, Next};
 pub(super) use member::Member;
+#[cfg(test)]
+pub(crate) use settle::{StoredBucket, StoredRecord, settle};
 pub(crate) use words::{BudgetAnswer, BudgetWords, Flag, FleetTerms};

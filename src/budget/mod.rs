@@ -13,12 +13,7 @@ mod account;
 mod bucket;
 mod builder;
 #[cfg(feature = "redis")]
-#[expect(
-    dead_code,
-    unreachable_pub,
-    unused_imports,
-    reason = "nothing sends a fleet's commands yet"
-)]
+#[expect(dead_code, unused_imports, reason = "the loop does not ask yet")]
 pub(crate) mod fleet;
 mod paid_retry;
 mod services;

@@ -70,6 +70,15 @@ impl ServiceBudgets {
     /// The budget of a service or host, made now if this is its first use.
     #[must_use]
     pub fn get(&self, service: &str) -> RetryBudget {
+        self.get_or(service, |each| each.clone().build().unwrap_or_default())
+    }
+
+    /// The same, where its first use makes it in this way.
+    pub(crate) fn get_or(
+        &self,
+        service: &str,
+        make: impl FnOnce(&RetryBudgetBuilder) -> RetryBudget,
+    ) -> RetryBudget {
         if let Some(budget) = self.named.get(service) {
             return budget.clone();
         }
@@ -83,7 +92,7 @@ impl ServiceBudgets {
             };
             used.budgets.remove(&oldest);
         }
-        let budget = self.each.clone().build().unwrap_or_default();
+        let budget = make(&self.each);
         used.insert(service.into(), budget.clone());
         budget
     }

@@ -62,6 +62,8 @@ fn summary<'a>(
         tokens: match &route.budget {
             Budgets::One(budget) => budget.snapshot(Duration::ZERO),
             Budgets::PerService(_) => None,
+            #[cfg(feature = "redis")]
+            Budgets::InFleet(_) => None,
         },
     }
 }

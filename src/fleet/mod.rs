@@ -19,41 +19,54 @@
 //!
 //! No key, value or channel holds anything of a request but its service's name, or its host and port.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the members of a fleet come next")
-)]
+#![cfg_attr(not(test), expect(dead_code, reason = "the gates come next"))]
 
 mod builder;
+mod core;
+mod member;
 mod names;
 mod redis;
-#[cfg(test)]
-pub(crate) mod server;
+mod status;
 mod store;
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+pub(crate) use tests::server;
 
 pub use builder::FleetBuilder;
+pub use status::FleetStatus;
 
+use self::core::Core;
+use self::redis::RedisStore;
+use crate::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use crate::error::ConfigError;
-use redis::RedisStore;
+use crate::report::Observer;
+use crate::runtime::Runtime;
+use member::Member;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Store;
 
 /// One budget and one gate for each service, shared by all processes whose fleets have the same store and prefix; clones
 /// are the same fleet.
 ///
 /// Nothing of it can fail a request or hold it up for more than [`wait`](FleetBuilder::wait): a process that cannot reach
-/// the store goes on with a share of its own.
+/// the store goes on with a share of its own. Only a retry ever waits for the store.
 ///
-/// It connects in the background, from its first use inside a tokio runtime on.
+/// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
+/// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
 #[derive(Clone)]
 pub struct Fleet(Arc<Shared>);
 
 /// What all clones of a fleet share.
 struct Shared {
-    store: RedisStore,
-    prefix: Arc<str>,
-    wait: Duration,
+    core: Arc<Core>,
+    /// Those of the services that have none by hand.
+    budgets: ServiceBudgets,
+    /// Where the store is.
+    store: String,
 }
 
 impl Fleet {
@@ -79,13 +92,81 @@ impl Fleet {
         FleetBuilder::default()
     }
 
+    /// The fleet's budget of a service, with other numbers than the default; they mean the whole fleet. Give it to the
+    /// adapters that call the service, and to all processes the same numbers.
+    ///
+    /// Every call makes another handle that counts as a process of its own, so call it once for each service.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field of the builder that cannot work.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a builder is used up by what it builds"
+    )]
+    pub fn budget(
+        &self,
+        service: &str,
+        budget: RetryBudgetBuilder,
+    ) -> Result<RetryBudget, ConfigError> {
+        let core = &self.0.core;
+        let (process, wait) = (process(&*core.runtime()), core.wait());
+        let (budget, link) = RetryBudget::in_fleet(&budget, process, wait)?;
+        let member = Arc::new(Member::new(Arc::clone(core), service, link));
+        core.add(&member);
+        member.start();
+        Ok(budget)
+    }
+
+    /// Whether this process shares its budgets and gates.
+    #[must_use]
+    pub fn status(&self) -> FleetStatus {
+        self.0.core.status()
+    }
+
+    /// Tells the store what was earned and spent last, for programs that end: waits until it has, at most
+    /// [`wait`](FleetBuilder::wait). A program that ends without it loses that, which is safe: the others have fewer
+    /// tokens.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, the store may or may not hear of it. The fleet can be used on.
+    pub async fn close(&self) {
+        self.0.core.flush().await;
+    }
+
     fn new(store: RedisStore, prefix: Arc<str>, wait: Duration) -> Self {
+        let shown = store.address();
+        Self::on(Box::new(store), (prefix, wait), shown)
+    }
+
+    fn on(store: Box<dyn Store>, (prefix, wait): (Arc<str>, Duration), shown: String) -> Self {
         Self(Arc::new(Shared {
-            store,
-            prefix,
-            wait,
+            core: Arc::new(Core::new(store, prefix, wait)),
+            budgets: ServiceBudgets::default(),
+            store: shown,
         }))
     }
+
+    /// The budget of a service that has none by hand.
+    pub(crate) fn budget_of(&self, service: &str) -> RetryBudget {
+        self.0.budgets.get_or(service, |each| {
+            // The default numbers are within their own bounds.
+            self.budget(service, each.clone()).unwrap_or_default()
+        })
+    }
+
+    /// An adapter with this runtime and these observers is in the fleet.
+    pub(crate) fn has(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
+        self.0.core.set_runtime(runtime);
+        self.0.core.recorder().listen(observers);
+    }
+}
+
+/// 64 bits that no other process has.
+fn process(runtime: &dyn Runtime) -> u64 {
+    let bits = runtime.key_entropy();
+    u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
 }
 
 /// Shows where the server is, and neither the user name nor the password.
@@ -93,8 +174,8 @@ impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet")
             .field("store", &self.0.store)
-            .field("prefix", &self.0.prefix)
-            .field("wait", &self.0.wait)
+            .field("prefix", &self.0.core.prefix())
+            .field("wait", &self.0.core.wait())
             .finish_non_exhaustive()
     }
 }

@@ -65,7 +65,11 @@ fn start(prefix: &str, name: &str) -> String {
     format!("{prefix}:{LAYOUT}:{{{name}}}:")
 }
 
+/// Nobody's name is empty, so that there is always something between the braces.
 fn escaped(name: &str) -> String {
+    if name.is_empty() {
+        return "~".to_owned();
+    }
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {
         match is_plain(byte) {
@@ -127,7 +131,7 @@ mod tests {
     fn strange_names_open_no_brace_and_stay_short() {
         let name = |service: &str| BudgetKeys::new("p", service, 0).budget;
         assert_eq!(name("a}b{c d\0%"), "p:1:{a%7Db%7Bc%20d%00%25}:budget");
-        assert_eq!(name(""), "p:1:{}:budget");
+        assert_eq!(name(""), "p:1:{~}:budget");
         assert_eq!(name("ä"), "p:1:{%C3%A4}:budget");
         let long = "x".repeat(128);
         assert_eq!(name(&long), format!("p:1:{{{long}}}:budget"));

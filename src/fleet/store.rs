@@ -1,5 +1,23 @@
 //! What a fleet needs of a store.
 
+use super::names::BudgetKeys;
+use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
+use std::future::Future;
+use std::pin::Pin;
+
+/// An answer to come, at most about a second later; dropped, the command may run all the same.
+pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LeaveReason>> + Send + 'a>>;
+
+/// Keeps what a fleet knows, and takes every step as one.
+pub(crate) trait Store: Send + Sync + 'static {
+    /// One step of a budget.
+    fn settle<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        words: &'a BudgetWords,
+    ) -> Answer<'a, BudgetAnswer>;
+}
+
 /// Somebody who listens to a channel.
 pub(crate) trait Hear: Send + Sync + 'static {
     fn told(&self, told: Told);

@@ -12,8 +12,6 @@ mod counts;
 mod decimal;
 mod decision;
 mod explain;
-#[cfg(feature = "redis")]
-mod fleet_change;
 mod header_rules;
 mod jitter;
 mod look;
@@ -45,11 +43,6 @@ pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
-#[cfg(feature = "redis")]
-#[expect(unused_imports, reason = "the members of a fleet come next")]
-pub(crate) use fleet_change::FleetChange;
-#[cfg(feature = "redis")]
-pub use fleet_change::LeaveReason;
 pub use jitter::{Cap, Jitter};
 pub use moment::Moment;
 pub use outcome::Outcome;

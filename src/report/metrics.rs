@@ -17,9 +17,25 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
+/// A [fleet] counts without this observer, once for each process:
+///
+/// | metric | kind | labels |
+/// |---|---|---|
+/// | `http_retry_fleet_joined` | gauge: 1 or 0 | `service` |
+/// | `http_retry_fleet_commands_total` | counter | `step`: `budget`; `result`: `ok`, `late`, or the [`LeaveReason`] |
+/// | `http_retry_fleet_seconds` | histogram | `step` |
+///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
 /// client that calls an unbounded number of hosts should name its services. The dialect is that of the row which judged
 /// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`: as many as the policies have.
+#[cfg_attr(
+    feature = "redis",
+    doc = "\n[fleet]: crate::fleet\n[`LeaveReason`]: super::LeaveReason"
+)]
+#[cfg_attr(
+    not(feature = "redis"),
+    doc = "\n[fleet]: crate#features\n[`LeaveReason`]: crate#features"
+)]
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MetricsObserver;
@@ -68,6 +84,9 @@ impl Observer for MetricsObserver {
                 let kind = kind.map_or("none", ErrorKind::as_str);
                 resume_ended(service(), kind, why.as_str());
             }
+            // A fleet counts by itself, once for all adapters in it.
+            #[cfg(feature = "redis")]
+            RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => {}
             RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
         }
     }

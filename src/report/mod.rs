@@ -6,12 +6,16 @@ mod dead_letter;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod download;
 mod failed;
+#[cfg(feature = "redis")]
+mod fleet;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod recorder;
 mod retry_report;
 mod span;
 
+#[cfg(feature = "redis")]
+pub use crate::budget::fleet::LeaveReason;
 pub use dead_letter::{DeadLetter, DeadLetters};
 pub use failed::RequestFailed;
 #[cfg(feature = "metrics")]
@@ -20,6 +24,8 @@ pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use download::DownloadRecorder;
+#[cfg(feature = "redis")]
+pub(crate) use fleet::{Ended, FleetRecorder, Step};
 pub(crate) use recorder::{ReportRecorder, Subject};
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
@@ -34,6 +40,8 @@ use std::time::Duration;
 /// Sees every event of every request; give it to an adapter with `observe`.
 ///
 /// It runs in the request's own task, so it must be quick, and must not panic.
+///
+/// Of a fleet, every observer of every adapter in it hears each change once, whichever adapter calls the service.
 ///
 /// ```
 /// use http_retry::report::{Observer, RetryEvent, RetryEventKind};
@@ -143,5 +151,21 @@ pub enum RetryEventKind<'a> {
         kind: Option<ErrorKind>,
         /// Why its rest does not come.
         why: ResumeFailure,
+    },
+    /// This process cannot share the service's budget or gate with its [fleet](crate::fleet), and goes on with a share
+    /// of its own until [`FleetJoined`](Self::FleetJoined). It is about no request: `method` is `None`.
+    #[cfg(feature = "redis")]
+    #[non_exhaustive]
+    FleetLeft {
+        /// Why it cannot.
+        reason: LeaveReason,
+    },
+    /// This process shares the service's budget and gate with its [fleet](crate::fleet), for the first time or again. It
+    /// is about no request: `method` is `None`.
+    #[cfg(feature = "redis")]
+    #[non_exhaustive]
+    FleetJoined {
+        /// How long it was without the fleet, or waited for the first answer.
+        away: Duration,
     },
 }

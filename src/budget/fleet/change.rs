@@ -44,6 +44,22 @@ impl LeaveReason {
             Self::Moved => "moved",
         }
     }
+
+    /// The same as a sentence.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Timeout => "The store did not answer in time.",
+            Self::Unreachable => "The store cannot be reached.",
+            Self::Auth => "The store refuses the user name or the password.",
+            Self::Denied => "The store's access list forbids a command, a key or a channel.",
+            Self::ReadOnly => "The store takes no writes.",
+            Self::NoMemory => "The store has no memory left.",
+            Self::WrongType => "A key of the fleet holds a value of another type.",
+            Self::Script => "The store cannot run the fleet's script.",
+            Self::Moved => "The store is a cluster, and the key is at another of its nodes.",
+        }
+    }
 }
 
 impl fmt::Display for LeaveReason {
@@ -54,16 +70,13 @@ impl fmt::Display for LeaveReason {
 
 /// A process leaves its fleet or joins it; one value for each change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FleetChange {
+pub(crate) enum FleetChange {
     /// From now on the process decides alone.
-    #[non_exhaustive]
     Left {
         /// Why.
         reason: LeaveReason,
     },
     /// From now on it decides with the fleet.
-    #[non_exhaustive]
     Joined {
         /// How long it was away; the first time, how long the first answer took.
         away: Duration,

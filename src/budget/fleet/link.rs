@@ -84,12 +84,21 @@ impl BudgetLink {
         change(account, |member| member.timed_out(at.now))?
     }
 
-    /// Makes a command due now if there is news, for programs that end.
-    pub(crate) fn flush(&self) {
+    /// Makes a command due now if there is news, for programs that end; whether there is.
+    pub(crate) fn flush(&self, now: Duration) -> bool {
+        if !self.has_news(now) {
+            return false;
+        }
         let driver = change(self.0.lock(), Member::flushes_at_once);
         if let Some(driver) = driver.flatten() {
             driver.wake();
         }
+        true
+    }
+
+    /// Whether there is anything that the store does not know.
+    pub(crate) fn has_news(&self, now: Duration) -> bool {
+        change(self.0.settle(now), |member| member.has_news()) == Some(true)
     }
 }
 

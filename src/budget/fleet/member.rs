@@ -124,7 +124,7 @@ impl Member {
         }
     }
 
-    fn has_news(&self) -> bool {
+    pub(super) fn has_news(&self) -> bool {
         matches!(self.state, State::Cold(_)) || self.totals.are_news(self.successes)
     }
 

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::listeners::Listeners;
-use crate::policy::LeaveReason;
+use crate::budget::fleet::LeaveReason;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, ProtocolVersion, PushInfo, PushKind,

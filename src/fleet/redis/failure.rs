@@ -1,6 +1,6 @@
 //! What an error of the server or of its connection means.
 
-use crate::policy::LeaveReason;
+use crate::budget::fleet::LeaveReason;
 use ::redis::{ErrorKind, RedisError, ServerErrorKind};
 
 /// What an error means, and whether the connection that it came by is of no use any more.

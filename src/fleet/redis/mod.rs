@@ -9,20 +9,21 @@ mod tests;
 
 pub(crate) use script::Script;
 
-use super::store::Hear;
+use super::names::BudgetKeys;
+use super::store::{Answer, Hear, Store};
+use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
 use crate::error::ConfigError;
-use crate::policy::LeaveReason;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, ErrorKind, RedisConnectionInfo, RedisError};
 use connection::Connection;
 use failure::Failure;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A server that keeps what the fleet knows.
 pub(crate) struct RedisStore {
     connection: Connection,
+    budget: Script,
 }
 
 /// The longest that an answer may take.
@@ -47,7 +48,13 @@ impl RedisStore {
     fn with(client: Client, settings: RedisConnectionInfo) -> Self {
         Self {
             connection: Connection::new(client, settings),
+            budget: Script::new(include_str!("../budget.lua")),
         }
+    }
+
+    /// Where the server is.
+    pub(crate) fn address(&self) -> String {
+        self.connection.address().to_string()
     }
 
     /// Runs a script that takes and gives numbers. It is sent once, and once more if the server does not know it yet.
@@ -95,6 +102,20 @@ impl RedisStore {
     }
 }
 
+impl Store for RedisStore {
+    fn settle<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        words: &'a BudgetWords,
+    ) -> Answer<'a, BudgetAnswer> {
+        Box::pin(async move {
+            let keys = [keys.budget.as_str(), keys.record.as_str()];
+            let numbers = self.run(&self.budget, &keys, &words.numbers()).await?;
+            BudgetAnswer::of(&numbers).ok_or(LeaveReason::Script)
+        })
+    }
+}
+
 async fn evaluate(
     connection: &mut MultiplexedConnection,
     script: &Script,
@@ -120,12 +141,4 @@ fn bad_url(error: &RedisError) -> ConfigError {
         _ => "must be the URL of a server, such as redis://user:password@host:6379/0",
     };
     ConfigError::new("fleet.redis", "the URL", allowed)
-}
-
-/// Shows where the server is, and neither the user name nor the password.
-impl fmt::Debug for RedisStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = self.connection.address().to_string();
-        f.debug_tuple("RedisStore").field(&address).finish()
-    }
 }
