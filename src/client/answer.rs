@@ -1,5 +1,8 @@
 //! Responses that the layer can read, release and return whole.
 
+#[cfg(feature = "reqwest")]
+mod of_reqwest;
+
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
 use super::retry_body::Read;
@@ -144,83 +147,6 @@ where
     }
 }
 
-#[cfg(feature = "reqwest")]
-impl Answer for ::reqwest::Response {
-    type Kept = Self;
-
-    fn status(&self) -> StatusCode {
-        self.status()
-    }
-
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
-    }
-
-    fn url(&self) -> Option<&str> {
-        Some(self.url().as_str())
-    }
-
-    fn keep(self) -> Self {
-        self
-    }
-
-    fn head_of(kept: &Self) -> (StatusCode, &HeaderMap) {
-        (kept.status(), kept.headers())
-    }
-
-    fn url_of(kept: &Self) -> Option<&str> {
-        Some(kept.url().as_str())
-    }
-
-    fn extensions_of(kept: &mut Self) -> &mut Extensions {
-        kept.extensions_mut()
-    }
-
-    async fn drain(kept: Self, bytes: usize) -> Option<Self> {
-        let (url, parts, body) = of_reqwest::parts(kept);
-        let body = body.drained(parts.version, bytes).await?;
-        Some(of_reqwest::whole(url, parts, body))
-    }
-
-    async fn look(
-        kept: Self,
-        look: &mut dyn Inspect,
-        time: impl Future<Output = ()> + Send,
-    ) -> (Self, Inspected) {
-        let (url, parts, mut body) = of_reqwest::parts(kept);
-        let looked = body.look(look, time).await;
-        (of_reqwest::whole(url, parts, body), looked)
-    }
-
-    async fn fill(
-        kept: Self,
-        policy: &RetryPolicy,
-        bytes: u64,
-        time: impl Future<Output = ()> + Send,
-    ) -> (Self, Filled) {
-        match kept.content_length() {
-            Some(0) => return (kept, Filled::AtTheEnd),
-            Some(told) if told > bytes => return (kept, Filled::Longer),
-            _ => {}
-        }
-        let (url, parts, mut body) = of_reqwest::parts(kept);
-        let filled = filled(&mut body, policy, bytes, time).await;
-        (of_reqwest::whole(url, parts, body), filled)
-    }
-
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
-        let (mut parts, ()) = http::Response::new(()).into_parts();
-        parts.status = canned.status;
-        parts.headers = HeaderMap::clone(&canned.headers);
-        let url = ::reqwest::Url::parse(url).ok()?;
-        Some(of_reqwest::whole(
-            url,
-            parts,
-            RetryBody::of_text(&canned.body),
-        ))
-    }
-}
-
 /// Reads a body, and says what has broken it if something has.
 async fn filled<B>(
     body: &mut RetryBody<B>,
@@ -240,25 +166,6 @@ where
             let words = words(policy, error, outcome.error_kind());
             Filled::Broken(Box::new(Broken { outcome, words }))
         }
-    }
-}
-
-/// Takes a response of reqwest apart and puts it together again, with a body that can give back what is read of it.
-#[cfg(feature = "reqwest")]
-mod of_reqwest {
-    use super::RetryBody;
-    use crate::client::reqwest_response;
-    use ::reqwest::{Body, Response, Url};
-    use http::response::Parts;
-
-    pub(super) fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
-        let (url, parts, body) = reqwest_response::apart(response);
-        (url, parts, RetryBody::untouched(body))
-    }
-
-    pub(super) fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
-        let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
-        reqwest_response::whole(url, parts, body)
     }
 }
 

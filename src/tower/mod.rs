@@ -33,6 +33,7 @@ mod response;
 mod resume;
 mod service;
 mod strategy;
+mod transport;
 
 pub use layer::RetryLayer;
 pub use local::{LocalRetry, LocalRetryLayer};

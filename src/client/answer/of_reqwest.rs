@@ -1,0 +1,92 @@
+//! Responses of reqwest, which are taken apart and put together again where their body is read.
+
+use super::{Answer, filled};
+use crate::client::{RetryBody, reqwest_response};
+use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
+use ::reqwest::{Body, Response, Url};
+use http::response::Parts;
+use http::{Extensions, HeaderMap, StatusCode};
+use std::future::Future;
+
+impl Answer for Response {
+    type Kept = Self;
+
+    fn status(&self) -> StatusCode {
+        self.status()
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        self.headers()
+    }
+
+    fn url(&self) -> Option<&str> {
+        Some(self.url().as_str())
+    }
+
+    fn keep(self) -> Self {
+        self
+    }
+
+    fn head_of(kept: &Self) -> (StatusCode, &HeaderMap) {
+        (kept.status(), kept.headers())
+    }
+
+    fn url_of(kept: &Self) -> Option<&str> {
+        Some(kept.url().as_str())
+    }
+
+    fn extensions_of(kept: &mut Self) -> &mut Extensions {
+        kept.extensions_mut()
+    }
+
+    async fn drain(kept: Self, bytes: usize) -> Option<Self> {
+        let (url, parts, body) = parts(kept);
+        let body = body.drained(parts.version, bytes).await?;
+        Some(whole(url, parts, body))
+    }
+
+    async fn look(
+        kept: Self,
+        look: &mut dyn Inspect,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self, Inspected) {
+        let (url, parts, mut body) = parts(kept);
+        let looked = body.look(look, time).await;
+        (whole(url, parts, body), looked)
+    }
+
+    async fn fill(
+        kept: Self,
+        policy: &RetryPolicy,
+        bytes: u64,
+        time: impl Future<Output = ()> + Send,
+    ) -> (Self, Filled) {
+        match kept.content_length() {
+            Some(0) => return (kept, Filled::AtTheEnd),
+            Some(told) if told > bytes => return (kept, Filled::Longer),
+            _ => {}
+        }
+        let (url, parts, mut body) = parts(kept);
+        let filled = filled(&mut body, policy, bytes, time).await;
+        (whole(url, parts, body), filled)
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
+        let (mut parts, ()) = http::Response::new(()).into_parts();
+        parts.status = canned.status;
+        parts.headers = HeaderMap::clone(&canned.headers);
+        let url = Url::parse(url).ok()?;
+        Some(whole(url, parts, RetryBody::of_text(&canned.body)))
+    }
+}
+
+fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
+    let (url, parts, body) = reqwest_response::apart(response);
+    (url, parts, RetryBody::untouched(body))
+}
+
+/// With a body that can give back what is read of it.
+fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
+    let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
+    reqwest_response::whole(url, parts, body)
+}
