@@ -32,7 +32,7 @@ pub(crate) struct Engine {
         not(any(feature = "tower", feature = "reqwest")),
         expect(dead_code, reason = "adapters alone resume downloads")
     )]
-    pub(crate) idle_timeout: Duration,
+    pub(crate) downloads: DownloadLimits,
     /// What is known of redirects that the client below follows.
     pub(crate) redirects: Redirects,
     /// Requests that are not idempotent get a key that makes them so.
@@ -53,8 +53,19 @@ pub(crate) struct Engine {
 
 const RECORDED: usize = 64 * 1024;
 
-/// How long a download may bring nothing, unless `Resume` says otherwise.
-pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the body of a download that is resumed may bring nothing, and may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DownloadLimits {
+    pub(crate) idle_timeout: Duration,
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl DownloadLimits {
+    pub(crate) const DEFAULT: Self = Self {
+        idle_timeout: Duration::from_secs(30),
+        deadline: None,
+    };
+}
 
 /// What says how to retry.
 #[derive(Clone)]
@@ -102,7 +113,7 @@ impl Engine {
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
             recorded: RECORDED,
-            idle_timeout: IDLE_TIMEOUT,
+            downloads: DownloadLimits::DEFAULT,
             across_tasks: false,
             redirects: Redirects::default(),
             idempotency_keys: false,

@@ -3,11 +3,11 @@
 use super::Resend;
 use super::options::{RequestOptions, line};
 use crate::budget::PaidRetry;
-use crate::engine::Engine;
+use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{
     Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
-use crate::report::DownloadRecorder;
+use crate::report::{DownloadRecorder, ReportSlot};
 use crate::route::Route;
 use http::{Extensions, HeaderMap, Method};
 use std::sync::Arc;
@@ -62,19 +62,30 @@ impl DownloadTerms {
         &self.route.policy
     }
 
-    pub(crate) fn idle_timeout(&self) -> Duration {
-        self.engine.idle_timeout
+    pub(crate) fn limits(&self) -> DownloadLimits {
+        self.engine.downloads
     }
 
-    /// A session of the breaks that follow each other without a byte between them. The policy's deadline is for heads.
-    pub(crate) fn session(&self) -> RetrySession {
+    /// Makes the extensions of the first request those of one for the rest: its head comes in time, whatever the policy
+    /// says, and its report is nobody's, since the caller's is that of the first.
+    pub(crate) fn go_on_with(&self, extensions: &mut Extensions) {
+        extensions.remove::<ReportSlot>();
+        let own = extensions.remove::<RetryOverride>().unwrap_or_default();
+        extensions.insert(RetryOverride {
+            attempt_timeout: Some(self.limits().idle_timeout),
+            ..own
+        });
+    }
+
+    /// A session of the breaks that follow each other without a byte between them, with so much time left. The policy's
+    /// deadline is for heads.
+    pub(crate) fn session(&self, left: Duration) -> RetrySession {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let session = self
             .options
             .session(&self.route, facts, self.engine.runtime.now());
-        let no_deadline = RetryOverride::new().deadline(Duration::MAX);
         session
-            .with_override(&no_deadline)
+            .with_override(&RetryOverride::new().deadline(left))
             .with_method(Some(Method::GET))
             .of_request(self.request.clone())
     }

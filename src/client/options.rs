@@ -118,7 +118,9 @@ impl RequestOptions {
 
     /// Whether a success needs neither a clock nor a report.
     pub(crate) fn is_plain(&self) -> bool {
-        let own = |own: &RetryOverride| own.deadline.is_some() || own.whole_answers > Some(0);
+        let own = |own: &RetryOverride| {
+            own.deadline.or(own.attempt_timeout).is_some() || own.whole_answers > Some(0)
+        };
         self.slot.is_none() && !self.own().is_some_and(own)
     }
 

@@ -32,6 +32,8 @@ pub struct RetryOverride {
     pub(crate) service: Option<Arc<str>>,
     pub(crate) even_if_nested: bool,
     pub(crate) never_resumed: bool,
+    /// The limit of an attempt whose policy sets none.
+    pub(crate) attempt_timeout: Option<Duration>,
 }
 
 impl RetryOverride {
@@ -53,6 +55,7 @@ impl RetryOverride {
             service: None,
             even_if_nested: false,
             never_resumed: false,
+            attempt_timeout: None,
         }
     }
 

@@ -101,6 +101,7 @@ impl RetrySession {
             idempotent: own.idempotent.or(before.idempotent),
             deadline: own.deadline.or(before.deadline),
             whole_answers: own.whole_answers.or(before.whole_answers),
+            attempt_timeout: own.attempt_timeout.or(before.attempt_timeout),
             ..RetryOverride::default()
         };
         let off = own.off.then_some(StopReason::Disabled);
@@ -253,10 +254,9 @@ impl RetrySession {
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        match (self.policy_by(self.by).0.attempt_timeout, left) {
-            (Some(timeout), Some(left)) => Some(timeout.min(left)),
-            (timeout, left) => timeout.or(left),
-        }
+        let timeout = self.policy_by(self.by).0.attempt_timeout;
+        let timeout = timeout.or(self.own.attempt_timeout);
+        timeout.into_iter().chain(left).min()
     }
 
     /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to

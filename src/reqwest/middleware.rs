@@ -78,7 +78,7 @@ impl RetryMiddleware {
     /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed).
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
-        self.with(|engine| engine.idle_timeout = resume.idle_timeout)
+        self.with(|engine| engine.downloads = resume.0)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Resumed downloads on reqwest-middleware.
 
-use crate::client::{DownloadOptions, reqwest_response};
+use crate::client::DownloadOptions;
 use crate::engine::Engine;
-use crate::report::ReportSlot;
-use crate::resume::{Again, Mark, ResumedBody, Sending};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
 use ::reqwest::{Body, Request, Response};
-use http::{Extensions, HeaderMap, Method};
+use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
 use std::fmt;
 use std::future::Future;
@@ -103,7 +102,7 @@ impl SendResumed for RequestBuilder {
 async fn send(
     client: ClientWithMiddleware,
     mut request: Request,
-    mut extensions: Extensions,
+    extensions: Extensions,
 ) -> Result<Response> {
     let options = DownloadOptions::of(request.method(), Some(&extensions));
     if options.is_some() {
@@ -117,25 +116,21 @@ async fn send(
     let Some(engine) = slot.0.get() else {
         return Err(Error::middleware(NoRetryMiddleware));
     };
-    let terms = copy.and_then(|(options, copy)| Some((options.terms(engine, &copy)?, copy)));
-    let Some((terms, request)) = terms else {
+    let begun = copy.and_then(|(options, request)| {
+        let terms = options.terms(engine, &request)?;
+        let asked = (&Method::GET, request.headers());
+        let mark = Mark::of(asked, (response.status(), response.headers()))?;
+        Some((request, terms, mark))
+    });
+    let Some((request, terms, mark)) = begun else {
         return Ok(response);
     };
-    let asked = (&Method::GET, request.headers());
-    let Some(mark) = Mark::of(asked, (response.status(), response.headers())) else {
-        return Ok(response);
-    };
-    // The report is that of the request that the caller has made.
-    extensions.remove::<ReportSlot>();
     let again = ClientAgain {
         client,
         request,
         extensions,
     };
-    let (url, mut parts, body) = reqwest_response::apart(response);
-    let (body, progress) = ResumedBody::new(body, mark, Box::new(again), terms);
-    parts.extensions.insert(progress);
-    Ok(reqwest_response::whole(url, parts, Body::wrap(body)))
+    Ok(response.resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms)))
 }
 
 /// Sends a copy of the request through the whole client.
@@ -146,12 +141,13 @@ struct ClientAgain {
 }
 
 impl Again<Body> for ClientAgain {
-    fn again(&mut self, ask: &dyn Fn(&mut HeaderMap) -> bool) -> Option<Sending<Body>> {
+    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<Body>> {
         let mut request = self.request.try_clone()?;
-        if !ask(request.headers_mut()) {
+        if !rest.ask(request.headers_mut()) {
             return None;
         }
         let (client, mut extensions) = (self.client.clone(), self.extensions.clone());
+        rest.extend(&mut extensions);
         Some(Box::pin(async move {
             let sent = client.execute_with_extensions(request, &mut extensions);
             Ok(sent.await?.into())

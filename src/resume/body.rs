@@ -46,7 +46,6 @@ enum Step<B> {
 
 impl<B> ResumedBody<B> {
     /// A body as it is.
-    #[cfg(feature = "tower")]
     pub(crate) fn plain(body: B) -> Self {
         Self {
             state: State::Reading(body),
@@ -75,6 +74,10 @@ impl<B> State<B> {
     fn waiting(wait: Sleep) -> Self {
         Self::Waiting(Exclusive::new(wait))
     }
+
+    fn sending(sending: Sending<B>) -> Self {
+        Self::Sending(Exclusive::new(sending))
+    }
 }
 
 impl<B> Body for ResumedBody<B>
@@ -90,41 +93,22 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let Self { state, download } = &mut *self;
-        loop {
-            let Some(resumed) = download else {
-                return match state {
-                    State::Reading(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
-                    _ => Poll::Ready(None),
-                };
+        let Some(resumed) = download else {
+            return match state {
+                State::Reading(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+                _ => Poll::Ready(None),
             };
-            let step = match state {
-                State::Over => return Poll::Ready(None),
-                State::Reading(body) => ready!(resumed.poll_read(body, cx)),
-                State::Waiting(wait) => {
-                    ready!(wait.get().as_mut().poll(cx));
-                    resumed.send().map(State::sending).map(Step::GoesTo)
-                }
-                State::Sending(sending) => {
-                    let answer = ready!(sending.get().as_mut().poll(cx));
-                    let body = resumed.answered(answer);
-                    body.map(|body| Step::GoesTo(body.map_or(State::Over, State::Reading)))
-                }
-            };
-            match step {
-                Ok(Step::LookAgain) => {}
-                Ok(Step::GoesTo(next)) => *state = next,
-                Ok(Step::Frame(frame)) => {
-                    if !resumed.can_resume() {
-                        *download = None;
-                    }
-                    return Poll::Ready(Some(Ok(frame)));
-                }
-                Err(error) => {
-                    *state = State::Over;
-                    return Poll::Ready(Some(Err(error)));
-                }
-            }
+        };
+        let frame = match resumed.poll_on(state, cx) {
+            Poll::Pending => Some(Err(ready!(resumed.poll_late(cx)))),
+            Poll::Ready(frame) => frame.transpose(),
+        };
+        match frame {
+            Some(Err(_)) => *state = State::Over,
+            Some(Ok(_)) if !resumed.can_resume() => *download = None,
+            Some(Ok(_)) | None => {}
         }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -146,17 +130,39 @@ where
     }
 }
 
-impl<B> State<B> {
-    fn sending(sending: Sending<B>) -> Self {
-        Self::Sending(Exclusive::new(sending))
-    }
-}
-
 impl<B> Download<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
+    /// Comes as far as the next frame, or the end.
+    fn poll_on(
+        &mut self,
+        state: &mut State<B>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Frame<Bytes>>, BoxError>> {
+        loop {
+            let step = match state {
+                State::Over => return Poll::Ready(Ok(None)),
+                State::Reading(body) => ready!(self.poll_read(body, cx)),
+                State::Waiting(wait) => {
+                    ready!(wait.get().as_mut().poll(cx));
+                    self.send().map(State::sending).map(Step::GoesTo)
+                }
+                State::Sending(sending) => {
+                    let answer = ready!(sending.get().as_mut().poll(cx));
+                    let body = self.answered(answer);
+                    body.map(|body| Step::GoesTo(body.map_or(State::Over, State::Reading)))
+                }
+            };
+            match step? {
+                Step::Frame(frame) => return Poll::Ready(Ok(Some(frame))),
+                Step::LookAgain => {}
+                Step::GoesTo(next) => *state = next,
+            }
+        }
+    }
+
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
         let frame = match Pin::new(body).poll_frame(cx) {
             Poll::Ready(frame) => frame,

@@ -12,21 +12,40 @@ use crate::client::error_chain::walk;
 use crate::policy::{ErrorKind, Outcome, ResumeFailure, RetrySession, StopReason};
 use crate::runtime::Sleep;
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{Extensions, HeaderMap, Response};
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The request for the rest, on its way.
 pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
-/// Sends a request once more, with the headers that a function makes of its own.
+/// Sends a request once more, for the rest of its answer.
 pub(crate) trait Again<B>: Send {
-    /// None where the request cannot be sent as the function wants it.
-    fn again(&mut self, ask: &dyn Fn(&mut HeaderMap) -> bool) -> Option<Sending<B>>;
+    /// None where the request cannot be sent, or not for the rest.
+    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>>;
+}
+
+/// What makes a request one for the rest of its answer.
+pub(crate) struct Rest<'a> {
+    mark: &'a Mark,
+    got: u64,
+    terms: &'a DownloadTerms,
+}
+
+impl Rest<'_> {
+    /// False where the headers have no room for it.
+    pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
+        self.mark.ask(self.got, headers)
+    }
+
+    pub(crate) fn extend(&self, extensions: &mut Extensions) {
+        self.terms.go_on_with(extensions);
+    }
 }
 
 /// A download, as far as it does not depend on who reads it.
@@ -35,6 +54,7 @@ pub(super) struct Download<B> {
     again: Exclusive<Box<dyn Again<B>>>,
     terms: DownloadTerms,
     idle: IdleTimer,
+    deadline: Option<Deadline>,
     overlap: Overlap,
     progress: ResumeProgress,
     got: u64,
@@ -50,6 +70,12 @@ struct Break {
     kind: ErrorKind,
 }
 
+/// When the download must be whole.
+struct Deadline {
+    at: Duration,
+    timer: Exclusive<Sleep>,
+}
+
 /// A resume that has brought so much, or the end, repeats nothing and costs nothing.
 const WORTH_IT: u64 = 64 * 1024;
 
@@ -60,10 +86,15 @@ impl<B> Download<B> {
         terms: DownloadTerms,
         progress: ResumeProgress,
     ) -> Self {
+        let (limits, runtime) = (terms.limits(), &terms.engine.runtime);
         Self {
             mark,
             again: Exclusive::new(again),
-            idle: IdleTimer::new(terms.idle_timeout()),
+            idle: IdleTimer::new(limits.idle_timeout),
+            deadline: limits.deadline.map(|limit| Deadline {
+                at: runtime.now().saturating_add(limit),
+                timer: Exclusive::new(runtime.sleep(limit)),
+            }),
             terms,
             overlap: Overlap::default(),
             progress,
@@ -89,6 +120,21 @@ impl<B> Download<B> {
     /// Ready once the reader has waited too long.
     pub(super) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.idle.poll(&*self.terms.engine.runtime, cx)
+    }
+
+    /// Ready once the download has taken too long.
+    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<BoxError> {
+        let (now, is_whole) = (|| self.terms.engine.runtime.now(), self.is_whole());
+        let Some(deadline) = self.deadline.as_mut().filter(|_| !is_whole) else {
+            return Poll::Pending;
+        };
+        // A timer may run from its first poll only.
+        if now() < deadline.at {
+            ready!(deadline.timer.get().as_mut().poll(cx));
+        }
+        self.deadline = None;
+        let late = ResumeFailure::Stopped(StopReason::DeadlineExceeded);
+        Poll::Ready(self.fails(late, None))
     }
 
     pub(super) fn heard(&mut self) {
@@ -146,8 +192,11 @@ impl<B> Download<B> {
         match &mut self.last_break {
             Some(last) if last.at == self.got => last.kind = kind,
             last => {
+                let now = self.terms.engine.runtime.now();
+                let deadline = self.deadline.as_ref();
+                let left = deadline.map_or(Duration::MAX, |end| end.at.saturating_sub(now));
                 *last = Some(Break {
-                    session: self.terms.session(),
+                    session: self.terms.session(left),
                     at: self.got,
                     kind,
                 });
@@ -176,11 +225,12 @@ impl<B> Download<B> {
 
     /// Asks for the rest.
     pub(super) fn send(&mut self) -> Result<Sending<B>, BoxError> {
-        let Self {
-            mark, got, again, ..
-        } = self;
-        let sending = again.get().again(&|headers| mark.ask(*got, headers));
-        match sending {
+        let rest = Rest {
+            mark: &self.mark,
+            got: self.got,
+            terms: &self.terms,
+        };
+        match self.again.get().again(&rest) {
             Some(sending) => {
                 self.progress.resumed();
                 Ok(sending)
@@ -215,7 +265,7 @@ impl<B> Download<B> {
         Ok(Some(body))
     }
 
-    fn now(&self) -> std::time::Duration {
+    fn now(&self) -> Duration {
         self.terms.engine.runtime.now()
     }
 

@@ -26,7 +26,8 @@
 //! the policy plans a retry and the budget pays for it as for any other: a token, two after a stall. Each new byte
 //! begins a new count, so `max_retries` limits how often it is resumed without progress. The token goes back once 64 KiB
 //! more have come, or the end: what goes on repeats nothing. The time limits of the policy bound the head of each
-//! continuation, not the reading.
+//! continuation, not the reading; without an `attempt_timeout` the idle timeout bounds each attempt to get it.
+//! [`Resume::deadline`] bounds the whole.
 //!
 //! The continuation goes through the whole stack again, so that it is signed anew, and asks with `Range` and `If-Range`
 //! from 1 KiB before the first missing byte. What comes twice is compared and dropped. An answer that does not prove
@@ -65,6 +66,7 @@ mod mark;
 )]
 mod overlap;
 mod progress;
+mod response;
 mod settings;
 
 pub use crate::policy::ResumeFailure;
@@ -73,5 +75,7 @@ pub use interrupted::Interrupted;
 pub use progress::ResumeProgress;
 pub use settings::Resume;
 
-pub(crate) use download::{Again, Sending};
+pub use response::Resumable;
+
+pub(crate) use download::{Again, Rest, Sending};
 pub(crate) use mark::Mark;

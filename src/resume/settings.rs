@@ -1,6 +1,6 @@
 //! How downloads are resumed.
 
-use crate::engine::IDLE_TIMEOUT;
+use crate::engine::DownloadLimits;
 use crate::error::ConfigError;
 use std::time::Duration;
 
@@ -15,12 +15,10 @@ use std::time::Duration;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resume {
-    pub(crate) idle_timeout: Duration,
-}
+pub struct Resume(pub(crate) DownloadLimits);
 
 const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_secs(60 * 60);
+const LONGEST_SILENCE: Duration = Duration::from_secs(60 * 60);
 
 impl Resume {
     /// The defaults.
@@ -31,28 +29,60 @@ impl Resume {
 
     /// Counts a body as broken that has brought no byte for this long while the caller reads. 1 ms to 1 h, default 30 s.
     ///
-    /// A caller that does not read is no stall: the time runs from a read that finds nothing.
+    /// A caller that does not read is no stall: the time runs from a read that finds nothing. It also bounds each attempt
+    /// to get the head of a continuation, where the policy has no
+    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout); not on `reqwest::Client` directly below the tower
+    /// layer, whose requests carry no settings.
     ///
     /// # Errors
     ///
     /// If the time is out of its range.
     pub fn idle_timeout(self, idle_timeout: Duration) -> Result<Self, ConfigError> {
-        match (SHORTEST..=LONGEST).contains(&idle_timeout) {
-            true => Ok(Self { idle_timeout }),
-            false => Err(ConfigError::new(
+        match (SHORTEST..=LONGEST_SILENCE).contains(&idle_timeout) {
+            true => Ok(Self(DownloadLimits {
+                idle_timeout,
+                ..self.0
+            })),
+            false => Err(refused(
                 "resume.idle_timeout",
-                format_args!("{idle_timeout:?}"),
+                idle_timeout,
                 "must be 1 ms to 1 h",
+            )),
+        }
+    }
+
+    /// Ends a download that is not whole after this long with
+    /// [`DeadlineExceeded`](crate::StopReason::DeadlineExceeded), counted from the head of its first answer, whatever it
+    /// waits for: bytes, the time of a retry, or a head. Bytes that are there are handed out first. At least 1 ms; default
+    /// none, so that a download may take as long as its bytes do.
+    ///
+    /// The deadline of the policy bounds the head of the first answer and that of each continuation by itself.
+    ///
+    /// # Errors
+    ///
+    /// If the time is out of its range.
+    pub fn deadline(self, deadline: Duration) -> Result<Self, ConfigError> {
+        match deadline >= SHORTEST {
+            true => Ok(Self(DownloadLimits {
+                deadline: Some(deadline),
+                ..self.0
+            })),
+            false => Err(refused(
+                "resume.deadline",
+                deadline,
+                "must be at least 1 ms",
             )),
         }
     }
 }
 
+fn refused(name: &'static str, given: Duration, allowed: &'static str) -> ConfigError {
+    ConfigError::new(name, format_args!("{given:?}"), allowed)
+}
+
 impl Default for Resume {
     fn default() -> Self {
-        Self {
-            idle_timeout: IDLE_TIMEOUT,
-        }
+        Self(DownloadLimits::DEFAULT)
     }
 }
 
@@ -68,6 +98,15 @@ mod tests {
         }
         let error = Resume::new().idle_timeout(Duration::ZERO).unwrap_err();
         let text = "resume.idle_timeout: 0ns is not allowed: must be 1 ms to 1 h";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn the_deadline_is_a_time() {
+        assert!(Resume::new().deadline(SHORTEST).is_ok());
+        assert!(Resume::new().deadline(Duration::MAX).is_ok());
+        let error = Resume::new().deadline(Duration::ZERO).unwrap_err();
+        let text = "resume.deadline: 0ns is not allowed: must be at least 1 ms";
         assert_eq!(error.to_string(), text);
     }
 }

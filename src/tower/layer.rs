@@ -80,7 +80,7 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// Sets how downloads are resumed; [`resume_downloads`](Self::resume_downloads) switches it on.
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
-        self.with(|engine| engine.idle_timeout = resume.idle_timeout)
+        self.with(|engine| engine.downloads = resume.0)
     }
 
     /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
@@ -135,7 +135,7 @@ impl<X, C, A> RetryLayer<X, C, A> {
 impl<X, C> RetryLayer<X, C> {
     /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
     /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
-    /// body's error is a boxed one.
+    /// body's error is a boxed one; or it is a `reqwest::Client`, and its responses keep their type.
     ///
     /// ```
     /// use http_retry::resume::Resume;

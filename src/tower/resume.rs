@@ -1,13 +1,11 @@
 //! The layer that also resumes downloads.
 
 use super::layer::RetryLayer;
-use super::service::{Errors, Retry, Unchanged};
+use super::service::{Boxed, Errors, Retry, Unchanged};
 use super::strategy::{CloneBody, ReplayStrategy};
-use crate::client::{DownloadOptions, HasHead, Resend, RetryBody};
-use crate::resume::{Again, Mark, ResumedBody, Sending};
-use bytes::Bytes;
-use http::{HeaderMap, Method, Response};
-use http_body::Body;
+use crate::client::{Answer, DownloadOptions, HasHead, Resend};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
+use http::Method;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -63,23 +61,26 @@ impl<S, X, C> ResumeService<S, X, C> {
     }
 }
 
-type Sent<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
+type Sent<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
 
-impl<S, Q, R, X, C> Service<Q> for ResumeService<S, X, C>
+/// The response of the retry layer.
+type Kept<S, Q> = <<S as Service<Q>>::Response as Answer>::Kept;
+
+impl<S, Q, X, C> Service<Q> for ResumeService<S, X, C>
 where
     C: ReplayStrategy<Q>,
     Q: HasHead + Send + 'static,
-    S: Service<Q, Response = Response<R>> + Clone + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    Kept<S, Q>: Resumable + 'static,
     S::Future: Send + 'static,
-    S::Error: Send + 'static,
-    R: Body<Data = Bytes> + Send + Unpin + 'static,
-    R::Error: Into<BoxError> + Send + 'static,
+    S::Error: Into<BoxError> + Send + 'static,
     X: Errors<S::Error> + Send + 'static,
-    X::Error: Into<BoxError> + Send + 'static,
+    X::Error: Send + 'static,
 {
-    type Response = Response<ResumedBody<RetryBody<R>>>;
+    type Response = <Kept<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
-    type Future = Sent<ResumedBody<RetryBody<R>>, X::Error>;
+    type Future = Sent<Self::Response, X::Error>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>> {
         self.0.poll_ready(cx)
@@ -88,76 +89,69 @@ where
     fn call(&mut self, request: Q) -> Self::Future {
         let Some(options) = DownloadOptions::of(request.method(), request.extensions()) else {
             let sent = self.0.call(request);
-            return Box::pin(async move { Ok(sent.await?.map(ResumedBody::plain)) });
+            return Box::pin(async move { sent.await.map(Resumable::plain) });
         };
-        let copies = self.0.copies();
-        let mut request = copies.take_in(request, self.0.engine().recorded);
+        let recorded = self.0.engine().recorded;
+        let mut request = self.0.copies().take_in(request, recorded);
         Mark::prepare(request.headers_mut());
         let terms = options.terms(self.0.engine(), &request);
         let (request, saved) = match terms.is_some() {
-            true => request.save(self.0.engine().recorded),
+            true => request.save(recorded),
             false => (request, None),
         };
-        let service = self.0.clone();
+        let service = self.0.with_boxed_errors();
         let sent = self.0.call(C::give_out(request));
         Box::pin(async move {
-            let (mut head, body) = sent.await?.into_parts();
+            let answer = sent.await?;
             let saved = saved.filter(|saved| C::Request::can_resend(saved, true));
-            let (Some(terms), Some(saved)) = (terms, saved) else {
-                return Ok(Response::from_parts(head, ResumedBody::plain(body)));
+            let begun = saved.zip(terms).and_then(|(saved, terms)| {
+                let asked = saved.header_map();
+                let mark = Mark::of((&Method::GET, &asked), answer.head())?;
+                drop(asked);
+                Some((saved, terms, mark))
+            });
+            let Some((saved, terms, mark)) = begun else {
+                return Ok(answer.plain());
             };
-            let asked = saved.header_map();
-            let mark = Mark::of((&Method::GET, &asked), (head.status, &head.headers));
-            drop(asked);
-            let Some(mark) = mark else {
-                return Ok(Response::from_parts(head, ResumedBody::plain(body)));
-            };
-            let again = ServiceAgain::<S, Q, X, C> {
+            let again = ServiceAgain::<S, Q, C> {
                 service,
                 saved: Some(saved),
             };
-            let (body, progress) = ResumedBody::new(body, mark, Box::new(again), terms);
-            head.extensions.insert(progress);
-            Ok(Response::from_parts(head, body))
+            Ok(answer.resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms)))
         })
     }
 }
 
-/// Sends a copy of the request through the whole service.
-struct ServiceAgain<S, Q, X, C: ReplayStrategy<Q>> {
-    service: Retry<S, X, C>,
+/// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
+struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
+    service: Retry<S, Boxed, C>,
     saved: Option<Box<<C::Request as Resend>::Saved>>,
 }
 
-impl<S, Q, R, X, C> Again<RetryBody<R>> for ServiceAgain<S, Q, X, C>
+impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
 where
     C: ReplayStrategy<Q>,
     Q: Send + 'static,
-    S: Service<Q, Response = Response<R>> + Clone + Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    Kept<S, Q>: Resumable<Body = B> + 'static,
     S::Future: Send + 'static,
-    S::Error: Send + 'static,
-    R: Body<Data = Bytes> + Send + Unpin + 'static,
-    R::Error: Send + 'static,
-    X: Errors<S::Error> + Send + 'static,
-    X::Error: Into<BoxError> + Send + 'static,
+    S::Error: Into<BoxError> + Send + 'static,
 {
-    fn again(&mut self, ask: &dyn Fn(&mut HeaderMap) -> bool) -> Option<Sending<RetryBody<R>>> {
+    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>> {
         let (mut request, saved) = C::Request::again(self.saved.take()?, false);
         self.saved = saved.filter(|saved| C::Request::can_resend(saved, true));
         if let Some(extensions) = request.extensions_mut() {
-            // The report is that of the request that the caller has made.
-            extensions.remove::<crate::report::ReportSlot>();
+            rest.extend(extensions);
         }
-        if !ask(request.headers_mut()) {
+        if !rest.ask(request.headers_mut()) {
             return None;
         }
         let mut service = self.service.clone();
         Some(Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx))
-                .await
-                .map_err(Into::into)?;
-            let sent = service.call(C::give_out(request));
-            sent.await.map_err(Into::into)
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            let answer = service.call(C::give_out(request)).await?;
+            Ok(answer.into_http())
         }))
     }
 }

@@ -99,6 +99,22 @@ impl<S, X, C, A> Retry<S, X, C, A> {
         &self.engine
     }
 
+    /// The same service, whose errors can hold this crate's own.
+    pub(super) fn with_boxed_errors(&self) -> Retry<S, Boxed, C, A>
+    where
+        S: Clone,
+        C: Clone,
+        A: Clone,
+    {
+        let (copies, answers) = (self.copies.clone(), self.answers.clone());
+        Retry::new(
+            self.inner.clone(),
+            Arc::clone(&self.engine),
+            copies,
+            answers,
+        )
+    }
+
     pub(super) fn copies(&self) -> &C {
         &self.copies
     }

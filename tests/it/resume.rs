@@ -10,5 +10,6 @@ mod schedules;
 pub(crate) mod script;
 mod sockets;
 mod steered;
+mod time_limits;
 mod tokens;
 mod world;

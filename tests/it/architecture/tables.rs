@@ -172,6 +172,7 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("resume", "http"),
     ("resume", "http_body"),
     ("resume", "httpdate"),
+    ("resume", "reqwest"),
     ("tower", "bytes"),
     ("tower", "http"),
     ("tower", "http_body"),

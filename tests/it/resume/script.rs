@@ -1,6 +1,7 @@
 //! A client without a network: it answers from a list, byte by byte as the list says, and keeps what it was asked.
 
 use bytes::Bytes;
+use futures_util::future::Either;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -9,7 +10,7 @@ use http_retry::tower::{ResumeLayer, RetryLayer};
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder};
 use std::collections::VecDeque;
 use std::error::Error;
-use std::future::{Ready, ready};
+use std::future::{Pending, Ready, pending, ready};
 use std::io;
 use std::ops::Range;
 use std::pin::Pin;
@@ -71,6 +72,13 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
+    const NO_HEAD: u16 = 0;
+
+    /// A head that never comes.
+    pub(crate) fn no_head() -> Self {
+        Self::of(Self::NO_HEAD)
+    }
+
     pub(crate) fn of(status: u16) -> Self {
         Self {
             status,
@@ -155,7 +163,8 @@ impl Scripted {
 impl Service<Request<String>> for Scripted {
     type Response = Response<Pieces>;
     type Error = io::Error;
-    type Future = Ready<io::Result<Response<Pieces>>>;
+    type Future =
+        Either<Ready<io::Result<Response<Pieces>>>, Pending<io::Result<Response<Pieces>>>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
@@ -164,8 +173,14 @@ impl Service<Request<String>> for Scripted {
     fn call(&mut self, request: Request<String>) -> Self::Future {
         self.asked.lock().unwrap().push(request.headers().clone());
         let turn = self.turns.lock().unwrap().pop_front();
+        if turn
+            .as_ref()
+            .is_some_and(|turn| turn.status == Turn::NO_HEAD)
+        {
+            return Either::Right(pending());
+        }
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
-        ready(turn.map(Turn::response).ok_or_else(refused))
+        Either::Left(ready(turn.map(Turn::response).ok_or_else(refused)))
     }
 }
 
