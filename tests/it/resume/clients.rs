@@ -26,6 +26,8 @@ pub(crate) enum Stack {
     Middleware,
     Tower,
     TowerHttp2,
+    /// The tower layer on `reqwest::Client`.
+    Direct,
 }
 
 /// The first bytes of the body, and the error that came after them.
@@ -95,6 +97,16 @@ impl Stack {
                 let request = with(client.get(url), range);
                 read(request.send_resumed().await).await
             }
+            Self::Direct => {
+                let layer = layer(steered).boxed_errors().resume_downloads();
+                let service = layer.layer(reqwest_client());
+                let mut request = reqwest::Request::new(http::Method::GET, url.parse().unwrap());
+                if let Some(range) = range {
+                    let range = range.parse().unwrap();
+                    request.headers_mut().insert("range", range);
+                }
+                read(service.oneshot(request).await).await
+            }
             Self::ReqwestRetry => read(with(reqwest_retry().get(url), range).send().await).await,
             Self::Bare => {
                 let client = ClientBuilder::new(peer()).build();
@@ -140,7 +152,7 @@ fn with(
         .fold(request, |request, range| request.header("range", range))
 }
 
-async fn read(sent: reqwest_middleware::Result<reqwest::Response>) -> Read {
+async fn read<E: Into<BoxError>>(sent: Result<reqwest::Response, E>) -> Read {
     let mut response = match sent {
         Ok(response) => response,
         Err(error) => return (Vec::new(), Some(NoHead(error.into()).into())),
@@ -165,13 +177,23 @@ impl fmt::Display for NoHead {
     }
 }
 
-impl Error for NoHead {}
+impl Error for NoHead {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
 
-/// Why a download broke for good, in a word.
+/// What an error comes from.
+fn deepest(error: &(dyn Error + 'static)) -> String {
+    let links = std::iter::successors(Some(error), |&error| error.source());
+    links.last().map_or_else(String::new, ToString::to_string)
+}
+
+/// Why a download broke for good, in a few words.
 pub(crate) fn why(error: &BoxError) -> String {
     match Interrupted::of(&**error) {
         Some(cut) => cut.why().to_string(),
-        None if error.is::<NoHead>() => "no_head".to_owned(),
-        None => "plain".to_owned(),
+        None if error.is::<NoHead>() => format!("no head: {}", deepest(&**error)),
+        None => format!("plain: {}", deepest(&**error)),
     }
 }
