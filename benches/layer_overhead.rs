@@ -22,6 +22,9 @@ use table::Target::{AtMost, None};
 const DIALECT: &str = "  a dialect that reads no success; beside none";
 /// The instructions that a dialect may add to a success whose body none of its rows look at.
 const MOST_OF_A_DIALECT: f64 = 100.0;
+const SWITCHES: &str = "  whole answers and resumes set up, and off; beside none";
+/// Counts differ by a few instructions from run to run.
+const MOST_OF_SWITCHES: f64 = 10.0;
 
 fn main() -> Result<()> {
     if let Some((case, times)) = callgrind::wanted() {
@@ -52,6 +55,8 @@ fn main() -> Result<()> {
         ours,
         AtMost(1.10),
     );
+    let off = added("tower/switches off", "tower/bare")?;
+    table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     for (what, case, under) in uncopied("tower") {
         table::beside(what, added(&case, &under)?, peer, None);
     }
@@ -73,6 +78,8 @@ fn main() -> Result<()> {
         ours,
         AtMost(1.10),
     );
+    let off = added("reqwest/switches off", "reqwest/bare")?;
+    table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     for (what, case, under) in uncopied("reqwest") {
         table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
     }

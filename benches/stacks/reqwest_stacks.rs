@@ -4,6 +4,7 @@ use super::{Call, URL, body, gated, headers, policy, response, with_dialect};
 use futures_util::FutureExt;
 use http::Extensions;
 use http_retry::reqwest::RetryMiddleware;
+use http_retry::resume::Resume;
 use http_retry::{RetryOverride, RetryPolicy};
 use reqwest::{Body, Method, Request, Response, Url};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
@@ -20,6 +21,11 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
             client().with(RetryMiddleware::new(with_dialect())),
             Extensions::new,
         ),
+        "switches off" => {
+            let off = policy().to_builder().whole_answers(0).build().unwrap();
+            let middleware = RetryMiddleware::new(off).resume(Resume::new());
+            through(client().with(middleware), Extensions::new)
+        }
         "gated" => through(
             client().with(RetryMiddleware::new(gated())),
             Extensions::new,

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::StatusCode;
 use http_body_util::Full;
+use http_retry::resume::Resume;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryPolicy};
@@ -29,6 +30,11 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
         "bare" => through(bare::<0>(), request),
         "http-retry" => through(layer().layer(bare::<1>()), request),
         "dialect" => through(RetryLayer::new(with_dialect()).layer(bare::<12>()), request),
+        "switches off" => {
+            let off = policy().to_builder().whole_answers(0).build().unwrap();
+            let layer = RetryLayer::new(off).resume(Resume::new());
+            through(layer.layer(bare::<13>()), request)
+        }
         "gated" => through(RetryLayer::new(gated()).layer(bare::<8>()), request),
         "tower::retry" => through(tower_retry(bare::<2>()), request),
         "never" => through(never().layer(bare::<3>()), request),
