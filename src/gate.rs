@@ -26,7 +26,10 @@ mod admission;
 mod controller;
 mod counters;
 #[cfg(feature = "redis")]
-#[expect(dead_code, unused_imports, reason = "the fleet's driver comes next")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the fleet's driver comes next"))]
+mod fleet;
+#[cfg(not(feature = "redis"))]
+#[path = "gate/alone.rs"]
 mod fleet;
 mod key;
 mod map;
@@ -50,6 +53,7 @@ pub(crate) use narrow::RouteOf;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
+use fleet::JoinedFleet;
 use key::{By, Hashers};
 use map::GateMap;
 use narrow::Narrow;
@@ -83,6 +87,8 @@ struct Options {
     hashers: Hashers,
     /// Whether a quota counts from the first answer on, if not as the policy has it.
     quotas_at_once: Option<bool>,
+    /// Whose other processes share the keys.
+    fleet: Option<JoinedFleet>,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -97,6 +103,7 @@ impl Gate {
             by: By::default(),
             hashers: Hashers::default(),
             quotas_at_once: None,
+            fleet: None,
         })
     }
 
@@ -139,7 +146,11 @@ impl Gate {
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
-            map: GateMap::new(options.max_services, options.head_start),
+            map: GateMap::new(
+                options.max_services,
+                options.head_start,
+                options.fleet.is_some(),
+            ),
             options,
             narrow: Narrow::default(),
         }))

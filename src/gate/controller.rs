@@ -15,6 +15,8 @@ pub(super) mod release;
 mod tempo;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "redis")]
+mod told;
 mod witnesses;
 
 pub(super) use numbers::{MOST, part, quotient};
@@ -27,11 +29,11 @@ use release::{Release, SLOWEST};
 use tempo::Tempo;
 use witnesses::Witnesses;
 
-const MILLISECOND: u64 = 1_000;
+pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
 
 /// The pause after a refusal that asks for none.
-const NO_WISH: u64 = 100 * MILLISECOND;
+pub(super) const NO_WISH: u64 = 100 * MILLISECOND;
 /// What is doubled at least, and how far doubling goes.
 const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
 const MOST_DOUBLED: u64 = 20 * SECOND;
@@ -69,6 +71,8 @@ pub(crate) struct Controller {
     pub(crate) opening: u64,
     sent_before: u64,
     closed: bool,
+    /// It is so for a refusal of another process.
+    told: bool,
     closed_at: u64,
     /// When a closed gate opens, or an open one has opened.
     until: u64,
@@ -155,7 +159,7 @@ impl Controller {
         self.quota.hear(now, permit, quota);
         let asked = asked.or(quota.and_then(Quota::spent_for));
         let asked = asked.unwrap_or(NO_WISH);
-        let was_closed = self.closed;
+        let was_closed = self.closed && !self.told;
         self.judge(now, permit, false);
         if was_closed {
             self.until = self.until.max(sum(now, asked));
@@ -221,6 +225,11 @@ impl Controller {
         quiet && deaf && !self.quota.known
     }
 
+    /// Whether the gate is closed for a refusal of this process.
+    pub(crate) fn is_closed_by_itself(&self) -> bool {
+        self.closed && !self.told
+    }
+
     fn close(&mut self, now: u64, permit: Permit, asked: u64) {
         self.credit = 0;
         let mut pause = asked;
@@ -231,9 +240,14 @@ impl Controller {
             self.doublings = if again { doublings } else { 0 };
             pause = doubled(asked, self.doublings);
         }
+        let least = if std::mem::take(&mut self.told) {
+            self.until
+        } else {
+            0
+        };
         self.closed = true;
         self.closed_at = now;
-        self.until = sum(now, pause);
+        self.until = sum(now, pause).max(least);
         self.asked = asked;
         self.witnesses = Witnesses::of(permit, self.sent);
     }
@@ -257,7 +271,7 @@ impl Controller {
             return;
         }
         self.credit = self.credit.max(CREDIT);
-        if std::mem::take(&mut self.closed) {
+        if !self.told && std::mem::take(&mut self.closed) {
             if let Some(release) = &mut self.release {
                 release.from = sum(release.from, now.saturating_sub(self.closed_at));
             }

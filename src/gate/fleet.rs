@@ -8,12 +8,21 @@
 //! Times are microseconds: in words and answers since the store's epoch, inside a process since the runtime's. Every number
 //! is a whole one below 2^53, so that the store's script computes the same.
 
+mod hears;
+mod join;
 mod link;
+mod member;
+mod says;
 #[cfg(test)]
-mod tests;
+#[cfg(feature = "testing")]
+pub(in crate::gate) mod tests;
 #[cfg(test)]
+#[cfg(feature = "testing")]
 mod twin;
 mod words;
+
+pub(super) use join::JoinedFleet;
+pub(super) use member::Member;
 
 pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};
 pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaTold, QuotaWord};

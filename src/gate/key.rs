@@ -92,6 +92,21 @@ impl Gate {
         }
         GateKey(hasher.finish().max(1))
     }
+
+    /// The text that tells the gate of a call from the others at its host, where there are others. It may be a secret.
+    pub(crate) fn apart(&self, call: &GatedCall<'_>) -> Option<String> {
+        match &self.0.options.by {
+            By::Host => None,
+            By::Credential => {
+                let values = CREDENTIALS.into_iter().flat_map(|name| {
+                    let values = call.headers.get_all(name).iter();
+                    values.map(move |value| format!("{name}:{}\n", value.as_bytes().escape_ascii()))
+                });
+                Some(values.collect())
+            }
+            By::Text(key) => Some(key(call)),
+        }
+    }
 }
 
 impl NameHasher {

@@ -24,6 +24,8 @@ pub(super) struct GateMap {
     ways: usize,
     takes: Mutex<()>,
     head_start: bool,
+    /// The first call of each key is looked at, because its gate is shared.
+    shared: bool,
 }
 
 type Set = [Slot; WAYS];
@@ -43,13 +45,14 @@ pub(super) struct Slot {
 
 impl GateMap {
     /// Places for at most so many keys; 0 counts as 1.
-    pub(super) fn new(most: usize, head_start: bool) -> Self {
+    pub(super) fn new(most: usize, head_start: bool, shared: bool) -> Self {
         let sets = most.div_ceil(WAYS).max(1);
         Self {
             sets: (0..sets).map(|_| OnceLock::new()).collect(),
             ways: most.checked_div(sets).unwrap_or_default().max(1),
             takes: Mutex::new(()),
             head_start,
+            shared,
         }
     }
 
@@ -64,13 +67,19 @@ impl GateMap {
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     #[inline]
     pub(super) fn of(&self, place: &Place) -> Option<&Slot> {
-        let set = self.sets.get(place.at / WAYS)?.get()?;
-        let slot = set.get(place.at % WAYS)?;
+        let slot = self.at(place.at)?;
         if slot.is_of(place.key) {
             return Some(slot);
         }
         slot.counters.end(false);
         None
+    }
+
+    /// The place with this number.
+    #[inline]
+    pub(super) fn at(&self, at: usize) -> Option<&Slot> {
+        let set = self.sets.get(at / WAYS)?.get()?;
+        set.get(at % WAYS)
     }
 
     /// Which set the places of a key are in: as far up as its hash is.
@@ -119,7 +128,7 @@ impl GateMap {
         let set = self.sets.get(set)?.get_or_init(made);
         let set = set.get(..self.ways)?;
         if let Some(slot) = set.iter().find(|slot| slot.is_or_becomes(key)) {
-            return Some(slot);
+            return Some(self.taken(slot));
         }
         let _one_at_a_time = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = set.iter().find(|slot| slot.is_of(key)) {
@@ -130,7 +139,16 @@ impl GateMap {
             .iter()
             .filter_map(unused)
             .min_by_key(|(since, _)| *since)?;
-        slot.renew(key).then_some(slot)
+        slot.renew(key).then(|| self.taken(slot))
+    }
+}
+
+impl GateMap {
+    fn taken<'a>(&self, slot: &'a Slot) -> &'a Slot {
+        if self.shared {
+            slot.counters.take(0);
+        }
+        slot
     }
 }
 
@@ -168,6 +186,15 @@ impl Slot {
             self.counters.renew();
         }
         unused
+    }
+
+    /// Acts on what the lock guards, if that is this key's, without a look at the time.
+    #[cfg(feature = "redis")]
+    pub(super) fn touch(&self, key: GateKey, act: impl FnOnce(&mut KeyState)) {
+        let mut guard = self.lock();
+        if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {
+            act(state);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<KeyState>>> {

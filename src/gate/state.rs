@@ -1,8 +1,12 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
+#[cfg(feature = "redis")]
+mod member;
+
 use super::admission::End;
 use super::controller::{Controller, Permit, Quota, quotient};
 use super::counters::Counters;
+use super::fleet::Member;
 use super::micros;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
 use crate::policy::splitmix64;
@@ -23,6 +27,8 @@ pub(super) struct KeyState {
     /// The time, which only goes forward, and how much the clock outside is behind it.
     now: u64,
     ahead: u64,
+    /// What is heard of the other processes, where the gate is shared.
+    member: Option<Box<Member>>,
 }
 
 impl KeyState {
@@ -33,6 +39,7 @@ impl KeyState {
             random,
             now,
             ahead: 0,
+            member: None,
         }
     }
 
@@ -42,16 +49,23 @@ impl KeyState {
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
         if let Some(idle) = idle {
+            if let Some(member) = &mut self.member {
+                member.succeeded(idle.ok.saturating_sub(self.controller.ok));
+            }
             self.controller.catch_up(idle);
         }
     }
 
     /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
     pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
-        if self.controller.is_idle() && self.queue.is_unused() {
+        let is_idle = self.controller.is_idle() && self.queue.is_unused();
+        if is_idle && self.member.as_ref().is_none_or(|member| member.is_idle()) {
             counters.leave(&self.controller);
         }
-        self.queue.take_calls()
+        let mut calls = self.queue.take_calls();
+        let (member, line) = (self.member.as_mut(), self.queue.len());
+        calls.extend(member.and_then(|member| member.calls_driver(line)));
+        calls
     }
 
     /// One comes that waits for so long at most; it looks at once.
@@ -96,17 +110,30 @@ impl KeyState {
         quota: Option<Quota>,
     ) {
         let now = self.now;
+        let was_closed = self.controller.is_closed_by_itself();
         match end {
             End::Refused(asked) => {
                 let asked = asked.map(micros);
                 if self.controller.refused(now, permit, asked, quota) {
-                    for unused in self.queue.take_back() {
-                        self.drop_permit(counters, unused);
-                    }
+                    self.take_back(counters);
                 }
             }
             End::Succeeded => self.controller.succeeded(now, permit, quota),
             End::Other => self.controller.ended(now, permit, quota),
+        }
+        let is_closed = self.controller.is_closed_by_itself();
+        if let Some(member) = &mut self.member {
+            member.told_of_quota(now, permit, quota, end == End::Succeeded);
+            match end {
+                End::Refused(asked) if is_closed => {
+                    member.refused(now, permit, asked.map(micros), quota);
+                }
+                End::Succeeded => member.succeeded(1),
+                _ => {}
+            }
+            if was_closed && !is_closed {
+                member.contradicted();
+            }
         }
         self.serve(counters);
     }
@@ -117,7 +144,7 @@ impl KeyState {
             let at = self.queue.turn.min(self.now);
             // One number for each opening, however often somebody looks.
             let random = splitmix64(self.random.wrapping_add(self.controller.opening));
-            let next = self.controller.next(at, random);
+            let next = self.next(at, random);
             let due = next.err().unwrap_or(at);
             let overdue = self.queue.overdue().filter(|(_, by)| *by < due);
             let turn = overdue.map_or(due, |(_, by)| by);
@@ -133,11 +160,27 @@ impl KeyState {
                 None if turn > at => continue,
                 None => first,
             };
+            if let Some(member) = &mut self.member {
+                member.goes(at);
+            }
             let permit = self.controller.go(counters.send());
             self.queue.give(id, permit);
         }
         self.queue.turn = u64::MAX;
         self.controller.line_is_empty();
+    }
+
+    /// Whether the first in the line may go; if not, when it may.
+    fn next(&mut self, at: u64, random: u64) -> Result<(), u64> {
+        let own = self.controller.next(at, random);
+        let member = self.member.as_mut();
+        member.and_then(|member| member.next(at)).unwrap_or(own)
+    }
+
+    fn take_back(&mut self, counters: &Counters) {
+        for unused in self.queue.take_back() {
+            self.drop_permit(counters, unused);
+        }
     }
 
     fn drop_permit(&mut self, counters: &Counters, permit: Permit) {

@@ -54,6 +54,11 @@ impl WaitQueue {
         self.line.is_empty() && self.given.is_empty()
     }
 
+    /// How many stand in the line.
+    pub(super) fn len(&self) -> u64 {
+        u64::try_from(self.line.len()).unwrap_or(u64::MAX)
+    }
+
     /// Takes a place at the end; `patient_until` is when the waiter has waited as long as it may.
     pub(super) fn join(&mut self, kind: Kind, patient_until: u64) -> WaiterId {
         self.last = self.last.saturating_add(1);
@@ -92,8 +97,7 @@ impl WaitQueue {
     pub(super) fn overdue_goes(&mut self, at: u64, span: u64) {
         // Nobody has waited for the last of them.
         if at > self.overdue || self.apart == 0 {
-            let many = u64::try_from(self.line.len()).unwrap_or(u64::MAX);
-            self.apart = span.checked_div(many).unwrap_or_default();
+            self.apart = span.checked_div(self.len()).unwrap_or_default();
         }
         self.overdue = at.saturating_add(self.apart);
     }

@@ -66,7 +66,7 @@ impl Quota {
     }
 
     /// How long it is spent, if it is.
-    pub(super) fn spent_for(self) -> Option<u64> {
+    pub(in crate::gate) fn spent_for(self) -> Option<u64> {
         (self.remaining == 0).then_some(self.reset.min(MOST))
     }
 }

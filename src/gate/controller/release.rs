@@ -71,6 +71,7 @@ impl Controller {
         self.ok = 0;
         self.since = now;
         self.closed = false;
+        self.told = false;
         self.opening = sum(self.opening, 1);
         self.sent_before = self.sent;
     }

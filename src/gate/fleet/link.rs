@@ -1,6 +1,8 @@
 //! One process's half of one shared gate, as the fleet's driver sees it.
 
 use super::{GateAnswer, GateWords};
+use crate::gate::counters::Counters;
+use crate::gate::state::KeyState;
 use crate::gate::{GateKey, Shared};
 use crate::policy::Moment;
 use std::sync::Weak;
@@ -20,6 +22,8 @@ pub(crate) trait GateFleet: Send + Sync {
 #[derive(Clone)]
 pub(crate) struct GateLink {
     gate: Weak<Shared>,
+    /// The number of its slot.
+    at: usize,
     key: GateKey,
 }
 
@@ -43,30 +47,55 @@ pub(crate) struct GatePush {
 }
 
 impl GateLink {
+    pub(super) fn new(gate: Weak<Shared>, at: usize, key: GateKey) -> Self {
+        Self { gate, at, key }
+    }
+
     /// What is to be said now. At most one command is in flight; `waker` is woken when there is something to say.
-    pub(crate) fn next(&self, _at: Moment, _waker: &Waker) -> NextWords {
-        let _key = self.key;
-        match self.gate.upgrade() {
-            Some(_) => NextWords::Wait(None),
-            None => NextWords::Gone,
-        }
+    pub(crate) fn next(&self, at: Moment, waker: &Waker) -> NextWords {
+        let next = self.act(at, |state, _| state.says_next(waker, at.random));
+        next.flatten().unwrap_or(NextWords::Gone)
     }
 
     /// Wakes this one from here on when there is something to say.
-    pub(crate) fn watch(&self, _waker: &Waker) {}
+    pub(crate) fn watch(&self, waker: &Waker) {
+        let gate = self.gate.upgrade();
+        let slot = gate.as_ref().and_then(|gate| gate.map.at(self.at));
+        if let Some(slot) = slot {
+            slot.touch(self.key, |state| state.watches(waker));
+        }
+    }
 
     /// The store has answered the last words, maybe later than it should have; nothing where it failed. Gives whether the
     /// fleet's gate decides from here on.
-    pub(crate) fn answered(&self, _at: Moment, _answer: Option<GateAnswer>) -> bool {
-        false
+    pub(crate) fn answered(&self, at: Moment, answer: Option<GateAnswer>) -> bool {
+        let random = at.random;
+        let decides = self.act(at, |state, counters| {
+            state.is_answered(counters, answer, random)
+        });
+        decides.unwrap_or_default()
     }
 
     /// The store has not answered within the time that anybody waits for it: the process's own gate decides.
-    pub(crate) fn timed_out(&self, _at: Moment) {}
+    pub(crate) fn timed_out(&self, at: Moment) {
+        self.act(at, KeyState::is_timed_out);
+    }
 
     /// The store tells everybody of a pause, or that one is over.
-    pub(crate) fn told(&self, _at: Moment, _push: GatePush) {}
+    pub(crate) fn told(&self, at: Moment, push: GatePush) {
+        self.act(at, |state, counters| state.is_told(counters, push));
+    }
 
     /// Whether the store tells this process of pauses; while it does not, the process's own gate decides.
-    pub(crate) fn subscribed(&self, _at: Moment, _subscribed: bool) {}
+    pub(crate) fn subscribed(&self, at: Moment, subscribed: bool) {
+        self.act(at, |state, counters| {
+            state.is_subscribed(counters, subscribed);
+        });
+    }
+
+    fn act<T>(&self, at: Moment, act: impl FnOnce(&mut KeyState, &Counters) -> T) -> Option<T> {
+        let gate = self.gate.upgrade()?;
+        let slot = gate.map.at(self.at)?;
+        gate.map.decide(slot, self.key, at, act)
+    }
 }

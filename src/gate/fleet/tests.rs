@@ -1,9 +1,12 @@
 //! The store's arithmetic, and its script on a real server.
 
+mod join;
+mod processes;
 mod properties;
 mod script;
 mod server;
 mod twin;
+pub(in crate::gate) mod world;
 
 use super::twin::{SharedGate, step};
 use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaTold, QuotaWord};

@@ -5,7 +5,7 @@
 //! has taken that back.
 
 use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaTold, QuotaWord};
-use crate::gate::controller::numbers::{MOST, product, quotient, sum};
+use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::release::{
     GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
     SMALLEST_GROUP,

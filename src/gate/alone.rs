@@ -1,0 +1,61 @@
+//! Without the feature `redis` no gate is shared, and there is nobody to tell of anything.
+
+use super::controller::{Permit, Quota};
+use super::{Gate, GateKey};
+use crate::runtime::Runtime;
+use std::convert::Infallible;
+use std::task::Waker;
+use std::time::Duration;
+
+pub(super) type JoinedFleet = Infallible;
+
+/// What a process remembers of a gate that it shares.
+#[derive(Debug)]
+pub(super) enum Member {}
+
+impl Member {
+    pub(super) fn is_idle(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn next(&mut self, _: u64) -> Option<Result<(), u64>> {
+        match *self {}
+    }
+
+    pub(super) fn goes(&mut self, _: u64) {
+        match *self {}
+    }
+
+    pub(super) fn refused(&mut self, _: u64, _: Permit, _: Option<u64>, _: Option<Quota>) {
+        match *self {}
+    }
+
+    pub(super) fn contradicted(&mut self) {
+        match *self {}
+    }
+
+    pub(super) fn succeeded(&mut self, _: u64) {
+        match *self {}
+    }
+
+    pub(super) fn told_of_quota(&mut self, _: u64, _: Permit, _: Option<Quota>, _: bool) {
+        match *self {}
+    }
+
+    pub(super) fn calls_driver(&mut self, _: u64) -> Option<Waker> {
+        match *self {}
+    }
+}
+
+impl Gate {
+    pub(crate) fn joins_fleet(
+        &self,
+        _: GateKey,
+        _: &str,
+        _: &dyn Runtime,
+        _: impl FnOnce() -> Option<String>,
+    ) {
+    }
+
+    pub(super) fn makes_place(&self, _: GateKey, _: Duration) {}
+}

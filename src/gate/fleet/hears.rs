@@ -1,0 +1,140 @@
+//! What a process makes of what the store says of a shared gate.
+
+use super::member::{Heard, Member};
+use super::{GateAnswer, GatePush};
+use crate::gate::controller::Controller;
+use crate::gate::controller::numbers::sum;
+use crate::gate::controller::release::Release;
+use crate::gate::micros;
+
+impl Member {
+    /// The store has answered. `sent` is the number of the last call that was sent.
+    pub(in crate::gate) fn hear(
+        &mut self,
+        now: u64,
+        answer: &GateAnswer,
+        sent: u64,
+        controller: &mut Controller,
+    ) {
+        let time = |time: u64| match time.checked_sub(answer.now) {
+            Some(later) => sum(now, later),
+            None => now.saturating_sub(answer.now.saturating_sub(time)),
+        };
+        self.change_round(answer.opening, answer.closed, sent);
+        if self.heard.is_some_and(|heard| answer.ticket < heard.next) {
+            // The store has begun to count anew.
+            self.tickets.clear();
+        }
+        if self.heard.is_none_or(|heard| heard.turn != answer.turn) {
+            self.turn_after = sent;
+        }
+        if answer.granted > 0 {
+            self.tickets.push_back((answer.ticket, answer.next));
+        }
+        self.heard = Some(Heard {
+            opening: answer.opening,
+            closed: answer.closed,
+            next: answer.next,
+            release: Release {
+                from: time(answer.from),
+                round: answer.round,
+                first: answer.first,
+                group: answer.group,
+                head_start: self.head_start,
+                gone: 0,
+            },
+            remaining: answer.remaining,
+            reset: time(answer.reset),
+            turn: answer.turn,
+        });
+        if answer.closed {
+            self.closes(now, time(answer.until), controller);
+        } else {
+            self.heard_until = self.heard_until.filter(|until| *until > now);
+            self.own_until = self.own_until.filter(|until| *until > now);
+        }
+        let over = self.over_at().is_some_and(|over| over <= now);
+        self.needs_tickets = self.closed_until().is_some() || !over;
+        if !self.needs_tickets {
+            self.tickets.clear();
+            self.kept.clear();
+        }
+        self.waits_since = None;
+    }
+
+    /// The store tells everybody.
+    pub(in crate::gate) fn told(
+        &mut self,
+        now: u64,
+        push: GatePush,
+        sent: u64,
+        controller: &mut Controller,
+    ) {
+        let closed = !push.closed.is_zero();
+        self.change_round(push.opening, closed, sent);
+        if let Some(heard) = &mut self.heard {
+            (heard.opening, heard.closed) = (push.opening, closed);
+        }
+        if closed {
+            self.closes(now, sum(now, micros(push.closed)), controller);
+        } else {
+            self.heard_until = None;
+            self.says.look = true;
+            // A refusal that nobody has heard of yet stands.
+            if self.says.refusal.is_none() {
+                self.own_until = None;
+                self.says.accused = None;
+                controller.is_let_on(now);
+            }
+        }
+    }
+
+    /// The gate is closed until then, and never opens sooner.
+    fn closes(&mut self, now: u64, until: u64, controller: &mut Controller) {
+        self.heard_until = self.heard_until.max(Some(until));
+        self.needs_tickets = true;
+        if until > now {
+            controller.is_told(now, until);
+        }
+    }
+
+    /// This process's own refusal closes the gate until then; nothing where it does so no longer.
+    pub(super) fn closes_itself(&mut self, until: Option<u64>) {
+        self.own_until = until.and(self.own_until.max(until));
+        self.needs_tickets |= until.is_some();
+    }
+
+    /// Until when the gate is closed, by whatever was heard.
+    pub(in crate::gate) fn closed_until(&self) -> Option<u64> {
+        self.heard_until.max(self.own_until)
+    }
+
+    /// Tickets hold for a pause and the release that follows it. What a pause found stays for the case that all take their
+    /// refusals back.
+    fn change_round(&mut self, opening: u64, closed: bool, sent: u64) {
+        let was = self.heard.map(|heard| (heard.opening, heard.closed));
+        if was == Some((opening, closed)) {
+            return;
+        }
+        match was {
+            Some((before, false)) if closed && before == opening => {
+                self.kept = std::mem::take(&mut self.tickets);
+            }
+            Some((before, true)) if !closed && before == opening => {
+                self.tickets = std::mem::take(&mut self.kept);
+            }
+            Some((before, true)) if !closed && sum(before, 1) == opening => self.kept.clear(),
+            _ => {
+                self.tickets.clear();
+                self.kept.clear();
+            }
+        }
+        if let Some(heard) = &mut self.heard {
+            heard.next = self.tickets.back().map_or(0, |(_, end)| *end);
+        }
+        if was.is_none_or(|(before, _)| before != opening) {
+            self.opening_after = sent;
+            self.says.accused = None;
+        }
+    }
+}

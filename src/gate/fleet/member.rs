@@ -1,0 +1,217 @@
+//! One process's half of one shared gate: what it has heard of the store, and what follows for the line.
+//!
+//! An open gate needs nothing. From a refusal, or from what the store tells, until the release is over each call that goes
+//! takes a ticket, which belongs to the head of the line. An answer never opens the gate sooner than what was heard before:
+//! a store that has lost its state knows nothing of the pause. Only the word that everybody took their refusals back does.
+
+use super::{Accuses, QuotaWord};
+use crate::gate::controller::numbers::sum;
+use crate::gate::controller::release::Release;
+use crate::gate::controller::{MILLISECOND, Permit};
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// A question for what comes back with the quota is asked so long after its reset.
+const AFTER_RESET: u64 = 2 * MILLISECOND;
+
+/// What a process remembers of a gate that it shares. Times are the process's.
+#[derive(Debug)]
+pub(in crate::gate) struct Member {
+    /// How long a call waits for the store at most.
+    pub(super) wait: u64,
+    pub(super) head_start: bool,
+    /// The store tells this process of pauses, and its last answer came in time.
+    pub(super) subscribed: bool,
+    pub(super) joined: bool,
+    /// What the store's last answer says.
+    pub(super) heard: Option<Heard>,
+    /// Until when the gate is closed by what the store said, and by this process's own refusals; kept until an answer says
+    /// that it is over.
+    pub(super) heard_until: Option<u64>,
+    pub(super) own_until: Option<u64>,
+    /// Calls go by tickets.
+    pub(super) needs_tickets: bool,
+    /// The tickets in hand, and those of before the pause, as numbers from the first to before the last.
+    pub(super) tickets: VecDeque<(u64, u64)>,
+    pub(super) kept: VecDeque<(u64, u64)>,
+    /// Since when the head of the line waits for an answer.
+    pub(super) waits_since: Option<u64>,
+    /// The last calls that were sent before the opening and the turn of the quota that are known.
+    pub(super) opening_after: u64,
+    pub(super) turn_after: u64,
+    pub(super) says: Says,
+}
+
+/// What the store's last answer says, in the process's time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heard {
+    pub(super) opening: u64,
+    pub(super) closed: bool,
+    pub(super) next: u64,
+    pub(super) release: Release,
+    pub(super) remaining: Option<u64>,
+    pub(super) reset: u64,
+    pub(super) turn: u64,
+}
+
+/// What there is to say, and when it may be said.
+#[derive(Debug, Default)]
+pub(super) struct Says {
+    /// The driver, and when it asks again by itself.
+    pub(super) waker: Option<Waker>,
+    pub(super) asks_at: u64,
+    /// When the words in flight were said, and when the last ones were.
+    pub(super) in_flight: Option<u64>,
+    pub(super) last: u64,
+    /// The store failed so often; it is not spoken to before this time.
+    pub(super) failures: u32,
+    pub(super) not_before: u64,
+    /// There is nothing to say but something to hear.
+    pub(super) look: bool,
+    /// Until when a refusal asks everybody to wait, and the opening that it is about.
+    pub(super) refusal: Option<(u64, u64)>,
+    pub(super) accuses: Accuses,
+    pub(super) takes_back: Option<u64>,
+    /// The opening in which this process accuses.
+    pub(super) accused: Option<u64>,
+    pub(super) successes: u64,
+    /// What was heard of the quota, and when.
+    pub(super) quota: Option<(QuotaWord, u64)>,
+}
+
+impl Member {
+    pub(in crate::gate) fn new(wait: u64, head_start: bool) -> Self {
+        Self {
+            wait,
+            head_start,
+            subscribed: false,
+            joined: false,
+            heard: None,
+            heard_until: None,
+            own_until: None,
+            needs_tickets: false,
+            tickets: VecDeque::new(),
+            kept: VecDeque::new(),
+            waits_since: None,
+            opening_after: 0,
+            turn_after: 0,
+            says: Says {
+                look: true,
+                ..Says::default()
+            },
+        }
+    }
+
+    /// Whether the fleet's gate decides, and not the process's own.
+    pub(in crate::gate) fn decides(&self) -> bool {
+        self.joined && self.subscribed
+    }
+
+    /// Whether calls may go without a look at this.
+    pub(in crate::gate) fn is_idle(&self) -> bool {
+        !self.decides() || !self.needs_tickets && self.closed_until().is_none()
+    }
+
+    /// Whether the head of the line may go; if not, when it may, unless something is heard before. Nothing where the
+    /// process's own gate decides.
+    pub(in crate::gate) fn next(&mut self, now: u64) -> Option<Result<(), u64>> {
+        if !self.decides() {
+            return None;
+        }
+        match self.closed_until() {
+            Some(until) if until > now => return Some(Err(until)),
+            Some(_) => return self.awaits(now),
+            None if !self.needs_tickets => return Some(Ok(())),
+            None => {}
+        }
+        match (self.due(), self.spent_until()) {
+            (Some(due), _) if due <= now => Some(Ok(())),
+            (Some(due), _) => Some(Err(due)),
+            (None, Some(whole)) if whole > now => Some(Err(whole)),
+            (None, _) => self.awaits(now),
+        }
+    }
+
+    /// A call goes, with the first ticket if that is due.
+    pub(in crate::gate) fn goes(&mut self, now: u64) {
+        self.waits_since = None;
+        if self.due().is_none_or(|due| due > now) {
+            return;
+        }
+        if let Some((first, end)) = self.tickets.front_mut() {
+            *first = sum(*first, 1);
+            if *first >= *end {
+                self.tickets.pop_front();
+            }
+        }
+    }
+
+    /// How many tickets are in hand.
+    pub(super) fn in_hand(&self) -> u64 {
+        let count = |(first, end): &(u64, u64)| end.saturating_sub(*first);
+        self.tickets.iter().map(count).fold(0, sum)
+    }
+
+    /// When the next ticket of the release is due that anybody asks for.
+    pub(super) fn over_at(&self) -> Option<u64> {
+        let heard = self.heard.filter(|heard| heard.remaining.is_none())?;
+        Some(heard.release.due(heard.next))
+    }
+
+    /// Until when nothing remains of the quota.
+    pub(super) fn spent_until(&self) -> Option<u64> {
+        let heard = self.heard.filter(|heard| heard.remaining == Some(0))?;
+        Some(sum(heard.reset, AFTER_RESET))
+    }
+
+    fn due(&self) -> Option<u64> {
+        let (first, _) = self.tickets.front()?;
+        Some(self.heard?.release.due(*first))
+    }
+
+    /// Waits for the store, as long as a call does at most; then the process's own gate decides.
+    fn awaits(&mut self, now: u64) -> Option<Result<(), u64>> {
+        let since = *self.waits_since.get_or_insert(now);
+        let until = sum(since.max(self.says.may_ask_at()), self.wait);
+        if now >= until {
+            self.is_alone(now);
+            return None;
+        }
+        Some(Err(until))
+    }
+
+    /// From here on the process's own gate decides, until the store answers in time.
+    pub(in crate::gate) fn is_alone(&mut self, now: u64) {
+        if std::mem::take(&mut self.joined) {
+            self.says.look = true;
+        }
+        self.waits_since = None;
+        self.says.not_before = self.says.not_before.max(now);
+    }
+
+    /// Whether the store tells this process of pauses. If it does again, something may have been missed.
+    pub(in crate::gate) fn is_subscribed(&mut self, subscribed: bool) {
+        self.subscribed = subscribed;
+        self.waits_since = None;
+        if subscribed {
+            self.says.look = true;
+            self.says.not_before = 0;
+        }
+    }
+
+    pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
+        self.says.waker = Some(waker.clone());
+    }
+
+    /// The opening that a call was sent in; another one than is known, where it was sent before that.
+    pub(super) fn opening_of(&self, permit: Permit) -> u64 {
+        let opening = self.heard.map_or(0, |heard| heard.opening);
+        opening.saturating_sub(u64::from(permit.0 <= self.opening_after))
+    }
+
+    /// The turn of the quota that a call was sent in, if it is the one that is known.
+    pub(super) fn turn_of(&self, permit: Permit) -> Option<u64> {
+        let turn = self.heard.map_or(0, |heard| heard.turn);
+        (permit.0 > self.turn_after).then_some(turn)
+    }
+}

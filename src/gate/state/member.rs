@@ -1,0 +1,86 @@
+//! What the driver of a fleet tells a key, and asks it.
+
+use super::{Counters, KeyState};
+use crate::gate::fleet::{GateAnswer, GatePush, Member, NextWords};
+use std::task::Waker;
+
+impl KeyState {
+    /// Joins a fleet; gives whether that is new.
+    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, head_start: bool) -> bool {
+        let new = self.member.is_none();
+        self.member
+            .get_or_insert_with(|| Box::new(Member::new(wait, head_start)));
+        new
+    }
+
+    /// What is to be said now; nothing where the gate is not shared.
+    pub(in crate::gate) fn says_next(&mut self, waker: &Waker, random: u64) -> Option<NextWords> {
+        let member = self.member.as_mut()?;
+        member.watches(waker);
+        Some(member.says_next(self.now, self.queue.len(), random))
+    }
+
+    pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
+        if let Some(member) = &mut self.member {
+            member.watches(waker);
+        }
+    }
+
+    /// The store has answered the last words, or failed; gives whether the fleet's gate decides.
+    pub(in crate::gate) fn is_answered(
+        &mut self,
+        counters: &Counters,
+        answer: Option<GateAnswer>,
+        random: u64,
+    ) -> bool {
+        let (now, sent) = (self.now, self.controller.last_sent());
+        let Some(member) = &mut self.member else {
+            return false;
+        };
+        let was_open = member.closed_until().is_none();
+        match answer {
+            Some(_) => member.is_answered(now, random),
+            None => member.fails(now, random),
+        }
+        if let Some(answer) = answer {
+            member.hear(now, &answer, sent, &mut self.controller);
+        }
+        let (decides, closed) = (member.decides(), member.closed_until().is_some());
+        if was_open && closed {
+            self.take_back(counters);
+        } else if decides && !was_open && !closed {
+            self.controller.is_over(now, random);
+        }
+        self.serve(counters);
+        decides
+    }
+
+    /// Nobody waits for the store any longer.
+    pub(in crate::gate) fn is_timed_out(&mut self, counters: &Counters) {
+        let now = self.now;
+        if let Some(member) = &mut self.member {
+            member.is_alone(now);
+        }
+        self.serve(counters);
+    }
+
+    /// The store tells everybody.
+    pub(in crate::gate) fn is_told(&mut self, counters: &Counters, push: GatePush) {
+        let (now, sent) = (self.now, self.controller.last_sent());
+        if let Some(member) = &mut self.member {
+            member.told(now, push, sent, &mut self.controller);
+        }
+        if !push.closed.is_zero() {
+            self.take_back(counters);
+        }
+        self.serve(counters);
+    }
+
+    /// Whether the store tells this process of pauses.
+    pub(in crate::gate) fn is_subscribed(&mut self, counters: &Counters, subscribed: bool) {
+        if let Some(member) = &mut self.member {
+            member.is_subscribed(subscribed);
+        }
+        self.serve(counters);
+    }
+}
