@@ -2,6 +2,7 @@
 
 use crate::client::error_chain::{outcome_of, trail_of};
 use crate::engine::{Engine, engine_settings, redirect_settings};
+use crate::gate::GateKey;
 use crate::nested::AttemptMark;
 use crate::policy::{
     Attempt, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, StopReason, Verdict,
@@ -9,7 +10,7 @@ use crate::policy::{
 use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
 use crate::retry_loop::{Call, Progress, Repeat, Transport};
-use crate::route::{Head, Rebase};
+use crate::route::{Head, Rebase, Route};
 use crate::runtime::Runtime;
 use http::{Extensions, HeaderMap};
 use std::borrow::Cow;
@@ -179,6 +180,16 @@ impl Runner {
         })
     }
 
+    /// The gate of the service, which joins its fleet, if it is shared.
+    fn gate_key(&self, route: &Route) -> GateKey {
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let key = gate.key_of(&self.service);
+        if !self.service.is_empty() && route.policy.max_gate_wait().is_some() {
+            gate.joins_fleet(key, &self.service, &**runtime, || None);
+        }
+        key
+    }
+
     async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
     where
         X: Transport<Request = (), Response = T, Error = E>,
@@ -207,7 +218,7 @@ impl Runner {
             )
             .with_unknown_service(unknown),
             head: None,
-            gate_key: self.engine.gate.key_of(&self.service),
+            gate_key: self.gate_key(&route),
             admission: None,
             narrower: Vec::new(),
             mark: AttemptMark::new(false),

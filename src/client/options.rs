@@ -154,7 +154,7 @@ impl RequestOptions {
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
         let gate_key = match (request, route.policy.max_gate_wait()) {
-            (Some(request), Some(_)) => gate_key(&engine, &subject.authority, request),
+            (Some(request), Some(_)) => joined_key(&engine, &subject.authority, request),
             _ => GateKey::default(),
         };
         let asked = request.filter(|_| route.policy.asks_for_the_request());
@@ -251,7 +251,21 @@ fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey
 /// The gate of a call of which more than its host is asked.
 #[cold]
 fn own_gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
-    engine.gate.key(&GatedCall {
+    gated(authority, request, |call| engine.gate.key(call))
+}
+
+/// The gate of a call that is looked at. It joins its fleet, if it is shared.
+#[cold]
+fn joined_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
+    let Engine { gate, runtime, .. } = engine;
+    let key = gate_key(engine, authority, request);
+    let apart = || gated(authority, request, |call| gate.apart(call));
+    gate.joins_fleet(key, authority, &**runtime, apart);
+    key
+}
+
+fn gated<T>(authority: &str, request: &impl HasHead, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
+    look(&GatedCall {
         authority,
         method: request.method(),
         path: request.path(),

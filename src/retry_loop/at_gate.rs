@@ -135,12 +135,16 @@ impl Progress {
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;
         let authority = public_authority(at, || None)?;
-        Some(self.engine.gate.key(&GatedCall {
+        let call = GatedCall {
             authority: &authority,
             method: &head.method,
             path: at.path(),
             headers,
             extensions,
-        }))
+        };
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let key = gate.key(&call);
+        gate.joins_fleet(key, &authority, &**runtime, || gate.apart(&call));
+        Some(key)
     }
 }

@@ -92,3 +92,27 @@ fn a_dropped_call_takes_no_lock() {
     assert_eq!(taken(|| drop(scene.go("a"))), 0);
     assert!(taken(|| scene.refuse("a", SECOND)) > 0);
 }
+
+#[cfg(feature = "redis")]
+#[test]
+fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
+    use crate::gate::fleet::tests::world::Joined;
+    let joined = Arc::new(Joined::default());
+    let gate = Gate::new().in_fleet(joined.clone());
+    let layer = RetryLayer::new(RetryPolicy::background())
+        .gate(gate)
+        .runtime(ManualRuntime::new());
+    let call = |host: &str| {
+        let request = http::Request::get(format!("http://{host}.example:80/"));
+        let request = request.body(String::new()).unwrap();
+        let sent = layer.layer(Script::new().status(200)).oneshot(request);
+        assert_eq!(sent.now_or_never().unwrap().unwrap().status(), 200);
+    };
+    for host in ["a", "b"] {
+        call(host);
+        assert_eq!(taken(|| (0..100).for_each(|_| call(host))), 0);
+    }
+    let joined = joined.0.lock().unwrap();
+    let names: Vec<_> = joined.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["a.example", "b.example"]);
+}

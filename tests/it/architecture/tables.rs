@@ -114,6 +114,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("reqwest", "client"),
     ("reqwest", "retry_loop"),
     ("reqwest", "config"),
+    ("run", "gate"),
     ("run", "policy"),
     ("run", "runtime"),
     ("run", "report"),
