@@ -11,20 +11,37 @@ use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection}
 use std::any::TypeId;
 use std::mem;
 
-/// The connection of an attempt under way, as soon as the client has chosen it.
+/// The connection of an attempt under way, as soon as the client has chosen it. Clones show that of the latest attempt whose
+/// request has the same extensions.
+#[derive(Clone)]
 pub(crate) struct ConnectionUsed(CaptureConnection);
 
 impl ConnectionUsed {
     /// That of an attempt through a client with errors of this type, if it may be hyper-util's and may be cut, or
     /// follows one that has failed.
     pub(crate) fn of<E: 'static>(attempt: Attempt, request: &mut impl Resend) -> Option<Self> {
-        type BoxError = Box<dyn std::error::Error + Send + Sync>;
         let wanted = attempt.limit().is_some() || attempt.number() > 1;
+        let extensions = request.extensions_mut().filter(|_| wanted)?;
+        let known = extensions.get::<Self>().cloned();
+        known.or_else(|| Self::captured::<E>(extensions))
+    }
+
+    /// That of all attempts of a download, whose answer may stall after its head.
+    pub(crate) fn of_download<E: 'static>(request: &mut impl Resend) -> Option<Self> {
+        let extensions = request.extensions_mut()?;
+        let used = Self::captured::<E>(extensions)?;
+        extensions.insert(used.clone());
+        Some(used)
+    }
+
+    fn captured<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
+        type BoxError = Box<dyn std::error::Error + Send + Sync>;
         let errors = [TypeId::of::<Error>(), TypeId::of::<BoxError>()];
-        if !wanted || !errors.contains(&TypeId::of::<E>()) {
-            return None;
-        }
-        request.extensions_mut().and_then(capture).map(Self)
+        let may_be_hypers = errors.contains(&TypeId::of::<E>());
+        may_be_hypers
+            .then(|| capture(extensions))
+            .flatten()
+            .map(Self)
     }
 
     /// Lets no later request share the connection; those that are under way go on.

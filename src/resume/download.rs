@@ -28,6 +28,9 @@ pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, Box
 pub(crate) trait Again<B>: Send {
     /// None where the request cannot be sent, or not for the rest.
     fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>>;
+
+    /// The body broke with its connection, or stalled: no later request is to share that.
+    fn leave_connection(&mut self) {}
 }
 
 /// What makes a request one for the rest of its answer.
@@ -189,6 +192,9 @@ impl<B> Download<B> {
     ) -> Result<Sleep, BoxError> {
         self.spend();
         let kind = outcome.error_kind().unwrap_or(ErrorKind::Other);
+        if kind.is_of_connection() {
+            self.again.get().leave_connection();
+        }
         match &mut self.last_break {
             Some(last) if last.at == self.got => last.kind = kind,
             last => {

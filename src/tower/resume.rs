@@ -3,6 +3,8 @@
 use super::layer::RetryLayer;
 use super::service::{Boxed, Errors, Retry, Unchanged};
 use super::strategy::{CloneBody, ReplayStrategy};
+#[cfg(feature = "hyper")]
+use crate::client::connection::ConnectionUsed;
 use crate::client::{Answer, DownloadOptions, HasHead, Resend};
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
 use http::Method;
@@ -95,6 +97,7 @@ where
         let mut request = self.0.copies().take_in(request, recorded);
         Mark::prepare(request.headers_mut());
         let terms = options.terms(self.0.engine(), &request);
+        let leave = terms.as_ref().and_then(|_| leave::<S::Error>(&mut request));
         let (request, saved) = match terms.is_some() {
             true => request.save(recorded),
             false => (request, None),
@@ -116,9 +119,27 @@ where
             let again = ServiceAgain::<S, Q, C> {
                 service,
                 saved: Some(saved),
+                leave,
             };
             Ok(answer.resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms)))
         })
+    }
+}
+
+/// Lets no later request share the connection of the latest one.
+type Leave = Box<dyn Fn() + Send>;
+
+/// A way to leave the connections of a download, where the client below can tell them.
+fn leave<E: 'static>(request: &mut impl Resend) -> Option<Leave> {
+    #[cfg(feature = "hyper")]
+    {
+        let used = ConnectionUsed::of_download::<E>(request)?;
+        Some(Box::new(move || used.retire()))
+    }
+    #[cfg(not(feature = "hyper"))]
+    {
+        let _ = request;
+        None
     }
 }
 
@@ -126,6 +147,7 @@ where
 struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
     service: Retry<S, Boxed, C>,
     saved: Option<Box<<C::Request as Resend>::Saved>>,
+    leave: Option<Leave>,
 }
 
 impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
@@ -153,5 +175,11 @@ where
             let answer = service.call(C::give_out(request)).await?;
             Ok(answer.into_http())
         }))
+    }
+
+    fn leave_connection(&mut self) {
+        if let Some(leave) = &self.leave {
+            leave();
+        }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn middleware(steered: &Steered) -> RetryMiddleware {
         .runtime(steered.clone())
 }
 
-fn layer(steered: &Steered) -> RetryLayer {
+pub(crate) fn layer(steered: &Steered) -> RetryLayer {
     RetryLayer::new(policy())
         .budget(RetryBudget::unlimited())
         .runtime(steered.clone())

@@ -1,18 +1,25 @@
 //! Resumed downloads on real sockets, on both stacks: each byte at which an answer can be cut, each way to answer the
 //! request for the rest, and what a middleware sees of it.
 
-use super::clients::{Stack, middleware, reqwest_client};
+use super::clients::{Stack, layer, middleware, reqwest_client};
 use super::raw::{Reply, server};
 use super::script::bytes;
 use super::steered::Steered;
 use super::world::{End, File, file_server, proxy};
 use async_trait::async_trait;
-use http::Extensions;
+use bytes::Bytes;
+use http::{Extensions, Request};
+use http_body_util::{BodyExt, Full};
+use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::reqwest::{NoRetryMiddleware, SendResumed};
 use http_retry::resume::ResumeProgress;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tower::{Layer, ServiceExt};
 
 const STACKS: [Stack; 2] = [Stack::Middleware, Stack::Tower];
 const SOON: Duration = Duration::from_millis(5);
@@ -36,6 +43,36 @@ async fn an_answer_can_be_cut_at_each_of_its_bytes() {
             assert!(read == file.bytes(0..file.length), "{at} {stack:?} {end:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_stall_on_http2_is_not_resumed_on_its_connection() {
+    let file = File {
+        start: 77,
+        length: 100_000,
+    };
+    let server = file_server(true).await;
+    let steered = Steered::new(SOON);
+    let proxy = proxy(server.address, vec![(30_000, End::Stall)], &steered).await;
+    let failed = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&failed);
+    let layer = layer(&steered).observe(move |event: &RetryEvent<'_>| match event.kind {
+        RetryEventKind::AttemptEnded(attempt) if attempt.error.is_some() => {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        _ => {}
+    });
+    let mut client = Client::builder(TokioExecutor::new());
+    let client = client.http2_only(true).build_http();
+    let request = Request::get(format!("http://{}{}", proxy.address, file.path()));
+    let request = request.body(Full::<Bytes>::default()).unwrap();
+    let sent = layer.resume_downloads().layer(client).oneshot(request);
+    let response = sent.await.unwrap();
+    let progress: ResumeProgress = response.extensions().get().cloned().unwrap();
+    let read = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(read == file.bytes(0..file.length));
+    let failed = failed.load(Ordering::Relaxed);
+    assert_eq!((progress.resumes(), failed), (1, 0));
 }
 
 fn other(stack: Stack) -> Stack {
