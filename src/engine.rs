@@ -1,5 +1,9 @@
 //! What an adapter is set up with, shared by all of its requests.
 
+mod limits;
+
+pub(crate) use limits::{DownloadLimits, DrainLimit};
+
 use crate::budget::RetryBudget;
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
@@ -13,7 +17,6 @@ use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What says how to retry, and everything it works with.
 #[derive(Clone)]
@@ -53,20 +56,6 @@ pub(crate) struct Engine {
 
 const RECORDED: usize = 64 * 1024;
 
-/// How long the body of a download that is resumed may bring nothing, and may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DownloadLimits {
-    pub(crate) idle_timeout: Duration,
-    pub(crate) deadline: Option<Duration>,
-}
-
-impl DownloadLimits {
-    pub(crate) const DEFAULT: Self = Self {
-        idle_timeout: Duration::from_secs(30),
-        deadline: None,
-    };
-}
-
 /// What says how to retry.
 #[derive(Clone)]
 pub(crate) enum Routes {
@@ -78,21 +67,6 @@ pub(crate) enum Routes {
         expect(dead_code, reason = "documents alone choose")
     )]
     PerRequest(Arc<dyn Choose>),
-}
-
-/// How much of a failed response is read so that its connection can serve again.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DrainLimit {
-    pub(crate) bytes: usize,
-    pub(crate) time: Duration,
-}
-
-impl DrainLimit {
-    /// Enough for any error page that is worth a connection: reading more costs about what a new connection does.
-    const DEFAULT: Self = Self {
-        bytes: 128 * 1024,
-        time: Duration::from_secs(1),
-    };
 }
 
 impl Engine {

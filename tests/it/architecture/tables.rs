@@ -174,7 +174,6 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("resume", "http_body"),
     ("resume", "httpdate"),
     ("resume", "reqwest"),
-    ("tower", "bytes"),
     ("tower", "http"),
     ("tower", "http_body"),
     ("tower", "pin_project_lite"),
