@@ -2,9 +2,13 @@
 
 mod admission;
 mod at_gate;
+mod paying;
 mod progress;
 mod reading;
 mod room;
+#[cfg(test)]
+#[cfg(all(feature = "redis", feature = "testing", feature = "tower"))]
+mod tests;
 mod time_limit;
 mod transport;
 mod whole_answers;
@@ -212,7 +216,10 @@ impl<T: Transport> Call<T> {
             Needs::ErrorBody => progress.read::<T>(result, known.error_kind()).await,
             Needs::Stream(look) => progress.hold::<T>(result, look, limit).await,
         };
-        progress.step(known, seen, saved)
+        match progress.step(known, seen, saved) {
+            Ok(step) => step,
+            Err(unpaid) => Box::pin(progress.ask_for(unpaid)).await,
+        }
     }
 
     /// Lets go of the last attempt, waits, and makes sure that the client can take another request.

@@ -17,11 +17,13 @@ mod totals;
 mod waiting;
 mod words;
 
-pub(crate) use asking::{Ask, Asking};
+pub(crate) use asking::Asking;
 pub(crate) use change::FleetChange;
 pub use change::LeaveReason;
 pub(crate) use link::{BudgetLink, Next};
 pub(super) use member::Member;
 #[cfg(test)]
 pub(crate) use settle::{StoredBucket, StoredRecord, settle};
-pub(crate) use words::{BudgetAnswer, BudgetWords, Flag, FleetTerms};
+pub(crate) use words::{BudgetAnswer, BudgetWords};
+#[cfg(test)]
+pub(crate) use words::{Flag, FleetTerms};

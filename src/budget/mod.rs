@@ -10,15 +10,18 @@
 //! come from simulation.
 
 mod account;
+mod ask;
 mod bucket;
 mod builder;
 #[cfg(feature = "redis")]
-#[expect(dead_code, unused_imports, reason = "the loop does not ask yet")]
 pub(crate) mod fleet;
+#[cfg(not(feature = "redis"))]
+mod local;
 mod paid_retry;
 mod services;
 mod sync;
 
+pub(crate) use ask::Ask;
 pub use builder::RetryBudgetBuilder;
 pub use paid_retry::PaidRetry;
 pub use services::ServiceBudgets;
@@ -98,6 +101,10 @@ impl RetryBudget {
 
     /// Takes a planned retry's price and returns the paid retry with its delay; takes nothing if there are too few
     /// tokens.
+    ///
+    /// A budget that is shared with a fleet asks nobody here: it pays from what this process has in hand, or from its
+    /// part of what the fleet held when last heard of, and the fleet is charged with the next message. The clients of
+    /// this crate ask the fleet instead.
     ///
     /// # Errors
     ///

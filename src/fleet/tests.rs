@@ -3,8 +3,9 @@
 pub(crate) mod server;
 
 use super::*;
+use crate::budget::Ask;
 use crate::budget::fleet::{
-    Ask, BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
+    BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
 };
 use crate::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use crate::report::{RetryEvent, RetryEventKind};

@@ -1,5 +1,6 @@
 //! How far one request has come: what each attempt's end leads to.
 
+use super::paying::Unpaid;
 use super::reading::Found;
 use super::room::with_room;
 use super::{Admission, Repeat, Saved, Transport};
@@ -74,6 +75,13 @@ pub(super) struct Planned {
 }
 
 impl Planned {
+    pub(super) fn new(paid: PaidRetry, outcome: &Outcome<'_>, at: Moment) -> Self {
+        let due = at.now.saturating_add(paid.delay());
+        let kind = outcome.error_kind();
+        let leaves = kind.is_some_and(ErrorKind::is_of_connection);
+        Self { paid, due, leaves }
+    }
+
     pub(super) fn by(&self) -> By {
         self.paid.plan().by
     }
@@ -123,12 +131,17 @@ impl Progress {
         (span, Attempt::new(self.recorder.number(), limit))
     }
 
+    /// What follows from an attempt, unless a fleet must be asked first.
+    ///
+    /// # Errors
+    ///
+    /// What to ask the fleet for.
     pub(super) fn step<T: Transport>(
         &mut self,
         known: Outcome<'static>,
         (result, found): (Result<T::Response, T::Error>, Found),
         saved: Option<Box<Saved<T>>>,
-    ) -> Step<T> {
+    ) -> Result<Step<T>, Box<Unpaid<T>>> {
         let whole = saved
             .as_ref()
             .is_some_and(|saved| T::Request::can_resend(saved, result.is_ok()));
@@ -140,13 +153,46 @@ impl Progress {
         self.look_around();
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
-        let decided = self.decide(&outcome, at);
-        let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
+        let decided = match self.decide(&outcome, at) {
+            Ok(decided) => decided,
+            Err(question) => {
+                return Err(Box::new(Unpaid {
+                    question,
+                    hints,
+                    found,
+                    result,
+                    saved,
+                }));
+            }
+        };
+        let decided = self.ended::<T>(decided, outcome, at, saved.as_deref());
+        Ok(self.follows(decided, result, saved))
+    }
+
+    /// Tells everybody who is to know of an attempt that it has ended.
+    pub(super) fn ended<T: Transport>(
+        &mut self,
+        decided: Result<Planned, Stop>,
+        outcome: Outcome<'_>,
+        at: Moment,
+        saved: Option<&Saved<T>>,
+    ) -> Result<Planned, Stop> {
+        let decided = decided.and_then(|planned| with_room::<T>(planned, saved));
         let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
         self.leave_the_gate(&outcome, at, by);
         let why = decided.as_ref().err().map(|stop| stop.why);
         let outcome = why.map_or(outcome, |why| outcome.refused(why));
         self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
+        decided
+    }
+
+    /// What follows from an attempt that has ended.
+    pub(super) fn follows<T: Transport>(
+        &mut self,
+        decided: Result<Planned, Stop>,
+        result: Result<T::Response, T::Error>,
+        saved: Option<Box<Saved<T>>>,
+    ) -> Step<T> {
         match (decided, saved) {
             (Ok(planned), Some(mut saved)) => match self.rewrite::<T>(&planned, &mut saved) {
                 true => self.retry(planned, Some(result), saved),
@@ -190,28 +236,6 @@ impl Progress {
             last,
             saved,
         }
-    }
-
-    /// What follows from an outcome, paid for by the budget of whoever plans it.
-    pub(super) fn decide(&self, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
-        let plan = self.session.judge(outcome, at)?;
-        let budget = self.budget_for(plan.budget());
-        let refused = |plan: &RetryPlan| plan.refused(StopReason::BudgetExhausted);
-        let stop = refused(&plan);
-        let paid = budget.withdraw(plan, at.now).or_else(|_| {
-            let plan = self.session.instead(stop, outcome, at)?;
-            let stop = refused(&plan);
-            budget.withdraw(plan, at.now).map_err(|_| stop)
-        })?;
-        let due = at.now.saturating_add(paid.delay());
-        let kind = outcome.error_kind();
-        let leaves = kind.is_some_and(ErrorKind::is_of_connection);
-        Ok(Planned { paid, due, leaves })
-    }
-
-    fn budget_for(&self, named: Option<&Arc<str>>) -> RetryBudget {
-        let named = named.and_then(|name| self.route.budgets.get(name));
-        named.unwrap_or(&self.budget).clone()
     }
 
     /// Goes on at another service, if the plan names one; gives the way there, and where it comes from.

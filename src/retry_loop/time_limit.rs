@@ -1,11 +1,12 @@
 //! An attempt that may take no longer than so long.
 
+use super::paying::UnpaidLate;
 use super::progress::{Planned, Progress};
 use super::room::with_room;
 use super::{Repeat, Saved, Transport};
 use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
-use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, Stop};
+use crate::policy::{Attempt, ErrorBody, ErrorKind, Moment, Outcome, Stop};
 use crate::runtime::within;
 use std::future::Future;
 use std::pin::pin;
@@ -46,6 +47,15 @@ pub(super) enum TimeIsUp<T: Transport> {
     Unsaid(Stop, Option<Box<Saved<T>>>),
 }
 
+/// When and how an attempt ran out of time.
+#[derive(Clone, Copy)]
+pub(super) struct Late {
+    error: AttemptTimeout,
+    /// The answer was not whole.
+    answered: bool,
+    at: Moment,
+}
+
 /// How far an attempt got in its time.
 #[derive(Clone, Copy)]
 pub(super) enum Until<'a> {
@@ -72,7 +82,11 @@ impl Progress {
         if let Some(result) = within(timer, sent.as_mut()).await {
             return Sent::Done(result, saved);
         }
-        match self.time_is_up::<T>(limit, Until::NoAnswer(mark), saved) {
+        let time_is_up = match self.time_is_up::<T>(limit, Until::NoAnswer(mark), saved) {
+            Ok(time_is_up) => time_is_up,
+            Err(unpaid) => Box::pin(self.ask_for_late(unpaid)).await,
+        };
+        match time_is_up {
             TimeIsUp::Retry(planned, error, saved) => Sent::CutForRetry(planned, error, saved),
             TimeIsUp::Stop(error, stop) => Sent::Cut(error, stop),
             // What comes of the attempt is judged when it comes.
@@ -80,13 +94,18 @@ impl Progress {
         }
     }
 
-    /// What follows from an attempt whose time is up; it is told unless the attempt goes on.
+    /// What follows from an attempt whose time is up, unless a fleet must be asked first; it is told unless the attempt goes
+    /// on.
+    ///
+    /// # Errors
+    ///
+    /// What to ask the fleet for.
     pub(super) fn time_is_up<T: Transport>(
         &mut self,
         limit: Duration,
         until: Until<'_>,
         saved: Option<Box<Saved<T>>>,
-    ) -> TimeIsUp<T> {
+    ) -> Result<TimeIsUp<T>, Box<UnpaidLate<T>>> {
         let answered = matches!(until, Until::AnAnswer);
         let whole = saved
             .as_ref()
@@ -111,11 +130,39 @@ impl Progress {
         let timeout = self.session.policy().classify(timeout);
         let at = self.engine.runtime.moment();
         self.look_around();
-        let decided = self.decide(&timeout, at);
+        let late = Late {
+            error,
+            answered,
+            at,
+        };
+        match self.decide(&timeout, at) {
+            Ok(decided) => Ok(self.after_its_time(decided, &timeout, late, saved)),
+            Err(question) => Err(Box::new(UnpaidLate {
+                question,
+                words,
+                late,
+                saved,
+            })),
+        }
+    }
+
+    /// What follows once it is decided.
+    pub(super) fn after_its_time<T: Transport>(
+        &mut self,
+        decided: Result<Planned, Stop>,
+        timeout: &Outcome<'_>,
+        late: Late,
+        saved: Option<Box<Saved<T>>>,
+    ) -> TimeIsUp<T> {
+        let Late {
+            error,
+            answered,
+            at,
+        } = late;
         let decided = decided.and_then(|planned| with_room::<T>(planned, saved.as_deref()));
         let (stop, saved) = match (decided, saved) {
             (Ok(planned), Some(saved)) => {
-                self.tell(&timeout, at, planned.by(), false);
+                self.tell(timeout, at, planned.by(), false);
                 return TimeIsUp::Retry(planned, T::cut(error), saved);
             }
             (Ok(planned), None) => (planned.without_a_body(), None),
@@ -123,7 +170,7 @@ impl Progress {
         };
         let error = T::cut(error);
         if error.is_some() || answered {
-            self.tell(&timeout, at, stop.by, false);
+            self.tell(timeout, at, stop.by, false);
         }
         match error {
             Some(error) => TimeIsUp::Stop(error, stop),

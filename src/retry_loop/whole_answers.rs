@@ -59,14 +59,14 @@ impl Progress {
         let (response, filled) = T::fill(response, policy, bytes, time).await;
         match filled {
             Filled::AtTheEnd | Filled::Longer => Ok((Ok(response), saved)),
-            Filled::TimeIsUp => Err(self.late(response, saved, limit)),
-            Filled::Broken(broken) => Err(self.broke(response, saved, &broken)),
+            Filled::TimeIsUp => Err(self.late(response, saved, limit).await),
+            Filled::Broken(broken) => Err(self.broke(response, saved, &broken).await),
         }
     }
 
     /// What follows from an answer that has broken: its error is judged as that of an attempt, and the caller gets what
     /// came before it, if no other attempt follows.
-    fn broke<T: Transport>(
+    async fn broke<T: Transport>(
         &mut self,
         response: T::Response,
         saved: Option<Box<Saved<T>>>,
@@ -79,19 +79,26 @@ impl Progress {
             Needs::ErrorBody => Found::ErrorBody(ErrorBody::of_words(&broken.words)),
             Needs::Nothing | Needs::Stream(_) => Found::Nothing,
         };
-        self.step(known, (Ok(response), found), saved)
+        match self.step(known, (Ok(response), found), saved) {
+            Ok(step) => step,
+            Err(unpaid) => Box::pin(self.ask_for(unpaid)).await,
+        }
     }
 
     /// What follows from an answer that was not whole in its attempt's time. The caller gets it as it is, if no other attempt
     /// follows and nothing can report a timeout.
-    fn late<T: Transport>(
+    async fn late<T: Transport>(
         &mut self,
         response: T::Response,
         saved: Option<Box<Saved<T>>>,
         limit: Option<Limit>,
     ) -> Step<T> {
         let most = limit.map_or(Duration::ZERO, |limit| limit.most);
-        match self.time_is_up::<T>(most, Until::AnAnswer, saved) {
+        let time_is_up = match self.time_is_up::<T>(most, Until::AnAnswer, saved) {
+            Ok(time_is_up) => time_is_up,
+            Err(unpaid) => Box::pin(self.ask_for_late(unpaid)).await,
+        };
+        match time_is_up {
             TimeIsUp::Retry(planned, error, saved) => self.retry(planned, error.map(Err), saved),
             TimeIsUp::Stop(error, stop) => Step::Stop(Err(error), stop),
             TimeIsUp::Unsaid(stop, _) => Step::Stop(Ok(response), stop),

@@ -2,21 +2,12 @@
 
 use super::member::{Asked, Member};
 use crate::budget::account::Account;
-use crate::budget::{PaidRetry, RetryBudget};
+use crate::budget::{Ask, PaidRetry, RetryBudget};
 use crate::policy::RetryPlan;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-
-/// What a budget says to a planned retry.
-#[derive(Debug)]
-pub(crate) enum Ask {
-    Paid(PaidRetry),
-    Refused,
-    /// The fleet decides.
-    Asking(Asking),
-}
 
 /// A planned retry for which a shared budget has asked its fleet: paid, or nothing if it is refused.
 ///
