@@ -1,5 +1,6 @@
 //! The store's arithmetic, and its script on a real server.
 
+mod batch;
 mod join;
 mod processes;
 mod properties;

@@ -185,6 +185,37 @@ fn without_a_subscription_the_own_gate_decides() {
 }
 
 #[test]
+fn without_a_subscription_nobody_asks_for_tickets() {
+    let mut world = World::of(2);
+    world.refuse(0, SEC);
+    world.pass(MILLI * 5);
+    world.subscribe(1, false);
+    let mut waits = newcomers(&mut world, &[1; 5]);
+    let went = world.play(&mut waits, SEC * 30);
+    assert!(went.iter().all(Option::is_some), "{went:?}");
+    let asks = |(process, words): &(usize, GateWords)| *process == 1 && words.tickets > 0;
+    assert!(!world.said.iter().any(asks));
+}
+
+#[test]
+fn a_driver_that_is_gone_holds_nobody_up() {
+    let mut world = World::of(2);
+    for _ in 0..100 {
+        let place = world.go(1);
+        world.end(1, &place, End::Succeeded);
+    }
+    world.refuse(0, SEC);
+    world.pass(MILLI * 5);
+    world.loses_driver(1);
+    let begun = world.clock.now();
+    let mut waits = newcomers(&mut world, &[1; 20]);
+    for went in world.play(&mut waits, SEC * 5) {
+        let after = went.unwrap() - begun;
+        assert!(after <= SEC + WAIT + MILLI * 350, "{after:?}");
+    }
+}
+
+#[test]
 fn no_call_waits_for_a_store_that_hangs_for_longer_than_it_may() {
     for health in [Health::Hangs, Health::Fails] {
         let mut world = World::of(2);

@@ -41,6 +41,8 @@ pub(super) struct Process {
     pub(super) gate: Gate,
     pub(super) joined: Arc<Joined>,
     alive: bool,
+    /// Somebody carries words between it and the store.
+    driven: bool,
     subscribed: bool,
     in_flight: Option<Duration>,
 }
@@ -104,6 +106,7 @@ impl World {
             gate: Gate::new().in_fleet(joined.clone()),
             joined,
             alive: true,
+            driven: true,
             subscribed: true,
             in_flight: None,
         });
@@ -112,6 +115,10 @@ impl World {
 
     pub(super) fn dies(&mut self, process: usize) {
         self.processes[process].alive = false;
+    }
+
+    pub(super) fn loses_driver(&mut self, process: usize) {
+        self.processes[process].driven = false;
     }
 
     pub(super) fn subscribe(&mut self, process: usize, subscribed: bool) {
@@ -212,7 +219,7 @@ impl World {
         let (now, moment) = (self.clock.now(), self.moment());
         for number in 0..self.processes.len() {
             let process = &mut self.processes[number];
-            let Some(link) = process.link().filter(|_| process.alive) else {
+            let Some(link) = process.link().filter(|_| process.alive && process.driven) else {
                 continue;
             };
             if process.in_flight.is_some_and(|sent| now >= sent + WAIT) {
