@@ -195,6 +195,8 @@ pub mod runtime;
     )
 )]
 mod server_hints;
+#[cfg(feature = "serde")]
+pub mod services;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "tower")]

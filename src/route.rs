@@ -1,10 +1,16 @@
 //! What one request goes by: a policy, its budgets, and where a failover leads.
 
 mod failover;
+#[cfg(feature = "serde")]
+pub(crate) mod matching;
+#[cfg(feature = "serde")]
+mod services;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
 pub(crate) use failover::{Rebase, is_same_server};
+#[cfg(feature = "serde")]
+pub(crate) use services::{Service, Services};
 
 use crate::budget::{RetryBudget, ServiceBudgets};
 #[cfg(feature = "redis")]
@@ -68,10 +74,6 @@ pub(crate) trait Choose: Send + Sync {
 
 /// What a route is chosen by.
 #[derive(Debug, Clone, Default)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "documents alone choose")
-)]
 pub(crate) struct Head<'a> {
     /// Nothing for an operation that is not HTTP.
     pub(crate) method: Option<&'a Method>,
@@ -83,10 +85,6 @@ pub(crate) struct Head<'a> {
 
 /// What a request may say for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(
-    not(any(feature = "serde", test)),
-    expect(dead_code, reason = "documents make it")
-)]
 pub(crate) enum Overrides {
     #[default]
     Allow,

@@ -5,13 +5,12 @@ mod builder;
 use super::budget::Budget;
 use super::document::Spec;
 use super::errors::ConfigErrors;
-use super::matching::{Matching, Rank};
 use super::names::Names;
 use super::problems::Problems;
 use super::resolve::Resolver;
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
-use crate::route::{Choose, Head, Route};
+use crate::route::{Choose, Head, Route, Services};
 use builder::Builder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +18,8 @@ use std::sync::Arc;
 /// A document that applies to every request from its load to the next.
 pub(super) struct Live {
     pub(super) document: Arc<Value>,
-    pub(super) services: BTreeMap<Arc<str>, Arc<Service>>,
-    /// Those with a match, the most specific first.
-    matching: Vec<Arc<Service>>,
-    /// For requests that no service matches.
-    pub(super) rest: Arc<Route>,
+    pub(super) services: Services,
     budgets: LiveBudgets,
-}
-
-pub(super) struct Service {
-    name: Arc<str>,
-    matching: Option<Matching>,
-    pub(super) routes: Vec<(Arc<str>, Matching, Arc<Route>)>,
-    pub(super) rest: Arc<Route>,
 }
 
 /// The buckets, by their names in the document.
@@ -65,17 +53,9 @@ impl Live {
         .build();
         problems.into_errors()?;
         let (services, rest, budgets) = built;
-        let mut matching: Vec<Arc<Service>> = services
-            .values()
-            .filter(|service| service.matching.is_some())
-            .cloned()
-            .collect();
-        matching.sort_by_cached_key(|service| service.rank());
         Ok(Self {
             document,
-            services,
-            matching,
-            rest,
+            services: Services::new(services, rest),
             budgets,
         })
     }
@@ -83,35 +63,7 @@ impl Live {
 
 impl Choose for Live {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
-        let named = service.and_then(|name| self.services.get(name));
-        let matched = || self.matching.iter().find(|service| service.holds(head));
-        match named.or_else(matched) {
-            Some(service) => service.choose(head, None),
-            None => Arc::clone(&self.rest),
-        }
-    }
-}
-
-impl Service {
-    fn holds(&self, head: &Head<'_>) -> bool {
-        self.matching
-            .as_ref()
-            .is_some_and(|matching| matching.holds(head))
-    }
-
-    fn rank(&self) -> (Option<Rank>, Arc<str>) {
-        let rank = self.matching.as_ref().map(Matching::rank);
-        (rank, Arc::clone(&self.name))
-    }
-}
-
-impl Choose for Service {
-    fn choose(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
-        let found = self
-            .routes
-            .iter()
-            .find(|(_, matching, _)| matching.holds(head));
-        Arc::clone(found.map_or(&self.rest, |(_, _, route)| route))
+        self.services.choose(head, service)
     }
 }
 

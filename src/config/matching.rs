@@ -5,12 +5,9 @@ use super::fields::{Fields, Type, table};
 use super::problems::Problems;
 use super::schema::{object, one_or_more, text_like};
 use super::types::methods;
-use crate::dialect::{self, without_port};
-use crate::policy::rules::is_like;
-use crate::route::Head;
+use crate::route::matching::{self, Matching};
 use http::Method;
 use serde_json::json;
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -37,15 +34,6 @@ table! {
         /// The method, or a list.
         method: Vec<Method> = methods();
     }
-}
-
-/// What a request must be like; a list means "one of", and what is not given is open.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Matching {
-    hosts: Vec<String>,
-    schemes: Vec<String>,
-    paths: Vec<String>,
-    methods: Vec<Method>,
 }
 
 /// The match of a service.
@@ -94,127 +82,36 @@ impl From<OfRoute> for Matching {
     }
 }
 
-/// The more a match says, the earlier it is asked.
-pub(super) type Rank = (
-    Reverse<bool>,
-    Reverse<usize>,
-    Reverse<usize>,
-    Reverse<usize>,
-);
-
-impl Matching {
-    /// The same for every match that takes the same requests, as far as its words tell.
-    fn in_order(&self) -> Self {
-        fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
-            let mut list = list.to_vec();
-            list.sort_by(|one, other| key(one).cmp(key(other)));
-            list.dedup();
-            list
-        }
-        Self {
-            hosts: sorted(&self.hosts, String::as_str),
-            schemes: sorted(&self.schemes, String::as_str),
-            paths: sorted(&self.paths, String::as_str),
-            methods: sorted(&self.methods, Method::as_str),
-        }
-    }
-
-    pub(super) fn holds(&self, head: &Head<'_>) -> bool {
-        let authority = head.authority.as_deref().unwrap_or_default();
-        one_of(&self.hosts, |pattern| is_at(pattern, authority))
-            && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
-            && one_of(&self.paths, |pattern| {
-                is_like(pattern, head.path)
-                    || pattern
-                        .strip_suffix("/*")
-                        .is_some_and(|whole| whole == head.path)
-            })
-            && one_of(&self.methods, |method| Some(method) == head.method)
-    }
-
-    /// An exact host before a pattern, a longer one before a shorter, and then whatever says more.
-    pub(super) fn rank(&self) -> Rank {
-        let exact = !self.hosts.is_empty() && !self.hosts.iter().any(|host| host.contains('*'));
-        let longest = |patterns: &[String]| patterns.iter().map(String::len).min().unwrap_or(0);
-        let others = usize::from(!self.schemes.is_empty())
-            .saturating_add(usize::from(!self.methods.is_empty()));
-        (
-            Reverse(exact),
-            Reverse(longest(&self.hosts)),
-            Reverse(longest(&self.paths)),
-            Reverse(others),
-        )
-    }
-}
-
-fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
-    wanted.is_empty() || wanted.iter().any(holds)
-}
-
 fn hosts() -> Type<Vec<String>> {
     Type {
-        read: |node| {
-            let wanted = "a host: write api.example.com or *.example.com";
-            let hosts = patterns(node, is_host, wanted).into_iter();
-            Some(hosts.map(|host| host.to_ascii_lowercase()).collect())
-        },
+        read: |node| Some(patterns(node, matching::host, matching::HOST)),
         schema: |_| one_or_more("a host", text_like("^(?:\\*\\.)?[^/@?# *]+$")),
     }
 }
 
 fn schemes() -> Type<Vec<String>> {
     Type {
-        read: |node| {
-            let schemes = patterns(node, is_scheme, "a scheme: write http or https");
-            Some(
-                schemes
-                    .iter()
-                    .map(|scheme| scheme.to_ascii_lowercase())
-                    .collect(),
-            )
-        },
+        read: |node| Some(patterns(node, matching::scheme, matching::SCHEME)),
         schema: |_| one_or_more("a scheme", text_like("^[hH][tT][tT][pP][sS]?$")),
     }
 }
 
 fn paths() -> Type<Vec<String>> {
     Type {
-        read: |node| {
-            let fits = |path: &str| path.starts_with(['/', '*']) && !path.contains(['?', '#']);
-            Some(patterns(node, fits, "a path: write /v1/*"))
-        },
+        read: |node| Some(patterns(node, matching::path, matching::PATH)),
         schema: |_| one_or_more("a path", text_like("^[/*]")),
     }
 }
 
-fn patterns(node: &Node<'_>, fits: fn(&str) -> bool, wanted: &str) -> Vec<String> {
+fn patterns(node: &Node<'_>, kept: fn(&str) -> Option<String>, wanted: &str) -> Vec<String> {
     let read = |node: &Node<'_>| {
-        let text = node.text()?;
-        if !fits(text) {
+        let pattern = kept(node.text()?);
+        if pattern.is_none() {
             node.not(wanted);
-            return None;
         }
-        Some(text.to_owned())
+        pattern
     };
     node.one_or_more().iter().filter_map(read).collect()
-}
-
-fn is_scheme(text: &str) -> bool {
-    matches!(text.to_ascii_lowercase().as_str(), "http" | "https")
-}
-
-/// A host, perhaps with a port, perhaps with a `*` for its first labels.
-fn is_host(text: &str) -> bool {
-    let rest = text.strip_prefix("*.").unwrap_or(text);
-    rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
-        && !rest.contains(['/', '@', '?', '#', ' ', '*'])
-}
-
-/// Whether an authority is what a pattern says; without a port of its own the pattern takes any.
-fn is_at(pattern: &str, authority: &str) -> bool {
-    let authority = authority.to_ascii_lowercase();
-    let hosts = [without_port(&authority), &authority];
-    hosts.iter().any(|host| dialect::is_at(pattern, host))
 }
 
 /// The places of matches, to find those to which no request would come.
@@ -245,6 +142,3 @@ impl Matches {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -60,17 +60,17 @@ mod rule;
 mod schema;
 mod shown;
 mod sizes;
-mod summary;
 mod types;
 mod units;
 mod value;
 mod when;
 
+pub use crate::services::RouteSummary;
 pub use builder::RetryConfigBuilder;
 pub use errors::ConfigErrors;
-pub use summary::RouteSummary;
 
 use crate::route::{Choose, Head, Route};
+use crate::services;
 use arc_swap::ArcSwap;
 use live::Live;
 use names::Names;
@@ -196,7 +196,7 @@ impl RetryConfig {
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        summary::routes(&self.shared.live.load())
+        services::routes(&self.shared.live.load().services)
     }
 
     fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {
@@ -256,7 +256,7 @@ impl fmt::Debug for RetryConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let live = self.shared.live.load();
         f.debug_struct("RetryConfig")
-            .field("services", &live.services.keys())
+            .field("services", &live.services.by_name.keys())
             .finish_non_exhaustive()
     }
 }

@@ -41,7 +41,6 @@ pub use at::At;
 pub use meaning::Meaning;
 pub use row::{Row, RowBuilder, Statuses};
 
-#[cfg(feature = "serde")]
 pub(crate) use hosts::{is_at, without_port};
 #[cfg(feature = "llm")]
 pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};

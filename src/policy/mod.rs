@@ -282,7 +282,6 @@ impl RetryPolicy {
     }
 
     /// The same rules under another name.
-    #[cfg(feature = "serde")]
     pub(crate) fn named(&self, name: String) -> Self {
         let mut settings = Settings::clone(&self.0);
         settings.name = name.into();
@@ -310,7 +309,6 @@ impl RetryPolicy {
         self.0.rules.speak()
     }
 
-    #[cfg(feature = "serde")]
     pub(crate) fn rules(&self) -> &Rules {
         &self.0.rules
     }
@@ -356,6 +354,11 @@ impl RetryPolicy {
     /// Whether the body of an answer may belong to its attempt.
     pub(crate) fn reads_whole_answers(&self) -> bool {
         self.0.whole_answers > 0
+    }
+
+    /// Whether a request has to be answered by some time.
+    pub(crate) fn has_deadline(&self) -> bool {
+        self.0.deadline.is_some()
     }
 
     /// Whether a request needs a clock only for its report: no deadline and no attempt timeout.

@@ -117,7 +117,6 @@ impl WorstCase {
     }
 
     /// The cost where the request goes on by another policy afterwards, by no later than its own deadline.
-    #[cfg(feature = "serde")]
     pub(crate) fn and_then(self, next: Self) -> Self {
         let both = sum(self.time(), next.time());
         let ends_in_time = next.deadline.and(both);
@@ -132,7 +131,6 @@ impl WorstCase {
     }
 
     /// The cost of the dearer of two, part by part.
-    #[cfg(feature = "serde")]
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             attempts: sum_of(self.attempts, other.attempts, u64::max),
@@ -150,7 +148,6 @@ impl WorstCase {
 
 impl AtGate {
     /// What was waited at one gate is not waited at the next.
-    #[cfg(feature = "serde")]
     fn and_then(self, next: Self) -> Self {
         Self {
             attempts: self.attempts.max(next.attempts),
@@ -159,7 +156,6 @@ impl AtGate {
         }
     }
 
-    #[cfg(feature = "serde")]
     fn or(self, other: Self) -> Self {
         Self {
             attempts: self.attempts.max(other.attempts),
@@ -405,7 +401,6 @@ fn sum(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     sum_of(one, other, Duration::saturating_add)
 }
 
-#[cfg(feature = "serde")]
 fn larger(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     sum_of(one, other, Duration::max)
 }

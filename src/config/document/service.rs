@@ -3,11 +3,12 @@
 use super::place::{PlaceSpec, place_keys};
 use crate::config::block::Node;
 use crate::config::fields::{Fields, Type, block, table, told};
-use crate::config::matching::{Matches, Matching, of_route, of_service};
+use crate::config::matching::{Matches, of_route, of_service};
 use crate::config::retry::{Gating, Given};
 use crate::config::schema::{list, object, text_like, word_or_map};
 use crate::config::types::{duration, duration_text, name, read_above_zero, word, words};
 use crate::config::value::Value;
+use crate::route::matching::{self, Matching};
 use http::Uri;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -184,19 +185,13 @@ fn routes(node: &Node<'_>) -> Vec<RouteSpec> {
 fn base_url() -> Type<Uri> {
     Type {
         read: |node| {
-            let text = node.text()?;
-            let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
-            let http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
-            let fits = uri.filter(|uri| {
-                let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
-                http(uri) && !user && uri.query().is_none()
-            });
-            if fits.is_none() {
+            let base = matching::base_url(node.text()?);
+            if base.is_none() {
+                let cause = format!("is no base URL: {}", matching::BASE_URL);
                 // It may hold a password.
-                let cause = "is no base URL: write http:// or https://, a host and perhaps a path, without user info, query and fragment";
                 node.problems.add(&node.path, &"", cause);
             }
-            fits
+            base
         },
         schema: |_| text_like("^[hH][tT][tT][pP][sS]?://[^/?#@\\s]+(?:[/#][^?\\s]*)?$"),
     }

@@ -1,11 +1,11 @@
 //! Builds the services of a document in the order of their dependencies.
 
-use super::{LiveBudgets, Service};
+use super::LiveBudgets;
 use crate::config::block::Path;
 use crate::config::document::{OverridesSpec, ServiceSpec, Spec};
 use crate::config::resolve::{Found, LONGEST_CHAIN, Place, PlaceNames, Resolver};
 use crate::policy::{RetryPolicy, Source};
-use crate::route::{Budgets, Destination, Overrides, Route};
+use crate::route::{Budgets, Destination, Overrides, Route, Service};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ mod holds;
 mod hook;
 
 pub use answer::Value;
-pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
 #[cfg(feature = "serde")]
-pub(crate) use answer::{is_like, plain};
-pub(crate) use answer::{lines, parts};
+pub(crate) use answer::plain;
+pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
+pub(crate) use answer::{is_like, lines, parts};
 pub(crate) use holds::Seen;
 pub(super) use holds::{all, any};
 

@@ -51,12 +51,12 @@ pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
 pub(crate) use condition::Seen;
 pub(crate) use condition::Test;
+#[cfg(feature = "serde")]
+pub(crate) use condition::plain;
 pub use condition::{Condition, ErrorGroup, Value};
 #[cfg(feature = "serde")]
 pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Wanted, XmlTest};
-#[cfg(feature = "serde")]
-pub(crate) use condition::{is_like, plain};
-pub(crate) use condition::{lines, parts};
+pub(crate) use condition::{is_like, lines, parts};
 pub use exhausted::OnExhausted;
 pub use rule::{Rule, RuleBuilder};
 

@@ -1,9 +1,8 @@
-//! The policy, rules and costs at each place of a document.
+//! The policy, rules and costs at each place that a request can match.
 
-use super::live::{Live, Service};
 use crate::budget::BudgetSnapshot;
 use crate::policy::{Action, RetryPolicy, WorstCase};
-use crate::route::{Budgets, Route};
+use crate::route::{Budgets, Route, Service, Services};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,19 +27,19 @@ pub struct RouteSummary {
     pub tokens: Option<BudgetSnapshot>,
 }
 
-pub(super) fn routes(live: &Live) -> Vec<RouteSummary> {
+pub(crate) fn routes(services: &Services) -> Vec<RouteSummary> {
     let mut costs = Costs {
-        live,
+        services,
         known: BTreeMap::new(),
     };
     let mut all = Vec::new();
-    for (name, service) in &live.services {
+    for (name, service) in &services.by_name {
         for (route, _, found) in &service.routes {
             all.push(summary(Some(name), Some(route), found, &mut costs));
         }
         all.push(summary(Some(name), None, &service.rest, &mut costs));
     }
-    all.push(summary(None, None, &live.rest, &mut costs));
+    all.push(summary(None, None, &services.rest, &mut costs));
     all
 }
 
@@ -86,7 +85,7 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
 
 /// The costs of requests at each service, computed once. Failovers have no circle.
 struct Costs<'a> {
-    live: &'a Live,
+    services: &'a Services,
     known: BTreeMap<&'a str, WorstCase>,
 }
 
@@ -106,7 +105,7 @@ impl<'a> Costs<'a> {
         if let Some(known) = self.known.get(name) {
             return Some(*known);
         }
-        let (name, service) = self.live.services.get_key_value(name)?;
+        let (name, service) = self.services.by_name.get_key_value(name)?;
         let service: &'a Service = service;
         let routes = service.routes.iter().map(|(_, _, route)| &**route);
         let mut costs = Vec::new();
@@ -119,10 +118,10 @@ impl<'a> Costs<'a> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "serde"))]
 mod tests {
-    use super::super::RetryConfig;
     use super::*;
+    use crate::config::RetryConfig;
 
     fn routes(document: &str) -> Vec<RouteSummary> {
         serde_json::from_str::<RetryConfig>(document)

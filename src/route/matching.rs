@@ -1,0 +1,118 @@
+//! Which requests belong to a service or a route.
+
+use super::Head;
+use crate::dialect::{self, without_port};
+use crate::policy::rules::is_like;
+use http::{Method, Uri};
+use std::cmp::Reverse;
+
+/// What a request must be like; a list means "one of", and what is not given is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Matching {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) schemes: Vec<String>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// The more a match says, the earlier it is asked.
+pub(super) type Rank = (
+    Reverse<bool>,
+    Reverse<usize>,
+    Reverse<usize>,
+    Reverse<usize>,
+);
+
+impl Matching {
+    /// The same for every match that takes the same requests, as far as its words tell.
+    pub(crate) fn in_order(&self) -> Self {
+        fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
+            let mut list = list.to_vec();
+            list.sort_by(|one, other| key(one).cmp(key(other)));
+            list.dedup();
+            list
+        }
+        Self {
+            hosts: sorted(&self.hosts, String::as_str),
+            schemes: sorted(&self.schemes, String::as_str),
+            paths: sorted(&self.paths, String::as_str),
+            methods: sorted(&self.methods, Method::as_str),
+        }
+    }
+
+    pub(super) fn holds(&self, head: &Head<'_>) -> bool {
+        let authority = head.authority.as_deref().unwrap_or_default();
+        one_of(&self.hosts, |pattern| is_at(pattern, authority))
+            && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
+            && one_of(&self.paths, |pattern| {
+                is_like(pattern, head.path)
+                    || pattern
+                        .strip_suffix("/*")
+                        .is_some_and(|whole| whole == head.path)
+            })
+            && one_of(&self.methods, |method| Some(method) == head.method)
+    }
+
+    /// An exact host before a pattern, a longer one before a shorter, and then whatever says more.
+    pub(super) fn rank(&self) -> Rank {
+        let exact = !self.hosts.is_empty() && !self.hosts.iter().any(|host| host.contains('*'));
+        let longest = |patterns: &[String]| patterns.iter().map(String::len).min().unwrap_or(0);
+        let others = usize::from(!self.schemes.is_empty())
+            .saturating_add(usize::from(!self.methods.is_empty()));
+        (
+            Reverse(exact),
+            Reverse(longest(&self.hosts)),
+            Reverse(longest(&self.paths)),
+            Reverse(others),
+        )
+    }
+}
+
+fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    wanted.is_empty() || wanted.iter().any(holds)
+}
+
+/// What a pattern of a host must be like.
+pub(crate) const HOST: &str = "a host: write api.example.com or *.example.com";
+pub(crate) const SCHEME: &str = "a scheme: write http or https";
+pub(crate) const PATH: &str = "a path: write /v1/*";
+pub(crate) const BASE_URL: &str =
+    "write http:// or https://, a host and perhaps a path, without user info, query and fragment";
+
+/// A host, perhaps with a port, perhaps with a `*` for its first labels, as a match has it.
+pub(crate) fn host(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("*.").unwrap_or(text);
+    let fits = rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
+        && !rest.contains(['/', '@', '?', '#', ' ', '*']);
+    fits.then(|| text.to_ascii_lowercase())
+}
+
+pub(crate) fn scheme(text: &str) -> Option<String> {
+    let scheme = text.to_ascii_lowercase();
+    matches!(scheme.as_str(), "http" | "https").then_some(scheme)
+}
+
+/// A path, in which a `*` stands for anything.
+pub(crate) fn path(text: &str) -> Option<String> {
+    let fits = text.starts_with(['/', '*']) && !text.contains(['?', '#']);
+    fits.then(|| text.to_owned())
+}
+
+/// Where a service is.
+pub(crate) fn base_url(text: &str) -> Option<Uri> {
+    let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
+    uri.filter(|uri| {
+        let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
+        matches!(uri.scheme_str(), Some("http" | "https")) && !user && uri.query().is_none()
+    })
+}
+
+/// Whether an authority is what a pattern says; without a port of its own the pattern takes any.
+fn is_at(pattern: &str, authority: &str) -> bool {
+    let authority = authority.to_ascii_lowercase();
+    let hosts = [without_port(&authority), &authority];
+    hosts.iter().any(|host| dialect::is_at(pattern, host))
+}
+
+#[cfg(test)]
+mod tests;
