@@ -61,11 +61,7 @@ const RECORDED: usize = 64 * 1024;
 pub(crate) enum Routes {
     /// One policy for every request.
     One(Arc<Route>),
-    /// A document that chooses by the request.
-    #[cfg_attr(
-        not(feature = "serde"),
-        expect(dead_code, reason = "documents alone choose")
-    )]
+    /// Services or a document, which choose by the request.
     PerRequest(Arc<dyn Choose>),
 }
 
@@ -74,7 +70,6 @@ impl Engine {
         Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
     }
 
-    #[cfg(feature = "serde")]
     pub(crate) fn choosing(choose: Arc<dyn Choose>, runtime: Arc<dyn Runtime>) -> Self {
         Self::on(Routes::PerRequest(choose), runtime)
     }

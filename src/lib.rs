@@ -195,7 +195,6 @@ pub mod runtime;
     )
 )]
 mod server_hints;
-#[cfg(feature = "serde")]
 pub mod services;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,15 +1,12 @@
 //! What one request goes by: a policy, its budgets, and where a failover leads.
 
 mod failover;
-#[cfg(feature = "serde")]
 pub(crate) mod matching;
-#[cfg(feature = "serde")]
 mod services;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
 pub(crate) use failover::{Rebase, is_same_server};
-#[cfg(feature = "serde")]
 pub(crate) use services::{Service, Services};
 
 use crate::budget::{RetryBudget, ServiceBudgets};

@@ -60,6 +60,20 @@ impl Runner {
         Self::on(crate::runtime::TokioRuntime, policy)
     }
 
+    /// A runner with a policy for each service, on tokio's clock; [`Runner::service`] names the service.
+    /// [`Runner::budget`] pays where that has no budget of its own. An operation does not fail over: it has no URL.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn for_services(services: &crate::services::Services) -> Self {
+        Self::for_services_on(crate::runtime::TokioRuntime, services)
+    }
+
+    /// The same on a runtime of your own.
+    #[must_use]
+    pub fn for_services_on(runtime: impl Runtime, services: &crate::services::Services) -> Self {
+        Self::with_engine(Engine::choosing(services.chooser(), Arc::new(runtime)))
+    }
+
     /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service.
     /// The document decides; [`Runner::budget`] pays where it names no budget.
     #[cfg(feature = "serde")]

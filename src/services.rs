@@ -1,6 +1,151 @@
-//! Services, and what each place of them says.
+//! One policy for each service, in code: which requests belong to it, what pays for its retries, and where they go when it
+//! is down.
+//!
+//! ```
+//! use http_retry::rules::{Failover, OnExhausted};
+//! use http_retry::services::{Route, Service, Services};
+//! use http_retry::{RetryBudget, RetryPolicy};
+//!
+//! let orders = RetryPolicy::builder()
+//!     .max_retries(2)
+//!     .on_exhausted(OnExhausted::failover(Failover::to("backup")))
+//!     .build()?;
+//! let services = Services::builder(RetryPolicy::background()) // for requests of no service
+//!     .service(
+//!         Service::new("orders", orders)
+//!             .host("orders.example.com")
+//!             .budget(RetryBudget::builder().capacity(50).build()?)
+//!             .route(Route::new("search", RetryPolicy::user_facing()).path("/search/*")),
+//!     )
+//!     .service(Service::new("backup", RetryPolicy::never()).base_url("https://backup.example.com"))
+//!     .build()?;
+//! # #[cfg(feature = "tower")]
+//! let layer = http_retry::tower::RetryLayer::for_services(&services);
+//! # #[cfg(feature = "reqwest")]
+//! let middleware = http_retry::reqwest::RetryMiddleware::for_services(&services);
+//! # Ok::<(), http_retry::ConfigError>(())
+//! ```
+//!
+//! A [document](crate::docs::config) says the same in words that an operator edits while the program runs.
+//!
+//! # Which service, which route
+//!
+//! The most specific service wins, wherever it stands: an exact host before a pattern, a longer host before a shorter, a
+//! longer path before a shorter, then the match with more conditions, then alphabetical order. A request can name its
+//! service ([`RetryOverride::service`](crate::RetryOverride::service)), which wins over any match. Of the routes of a
+//! service the first that matches wins.
+//!
+//! # Which budget pays
+//!
+//! That of the service; one of its own where none is given, unless the layer has a budget. Requests of no service have a
+//! budget for each host.
 
+mod build;
+mod service;
 mod summary;
 
+pub use service::{RequestOverrides, Route, Service};
 pub use summary::RouteSummary;
 pub(crate) use summary::routes;
+
+use crate::budget::RetryBudget;
+use crate::error::ConfigError;
+use crate::policy::RetryPolicy;
+use crate::report::DeadLetters;
+use crate::route::{self, Choose};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Services, their routes and their budgets; clones share them.
+#[derive(Clone)]
+pub struct Services(Arc<route::Services>);
+
+impl Services {
+    /// Services beside this policy, which holds for requests that belong to none.
+    pub fn builder(policy: RetryPolicy) -> ServicesBuilder {
+        ServicesBuilder {
+            policy,
+            services: BTreeMap::new(),
+            twice: None,
+            budgets: BTreeMap::new(),
+            dead_letters: BTreeMap::new(),
+        }
+    }
+
+    /// Every place that a request can match, with its policy and rules.
+    #[must_use]
+    pub fn routes(&self) -> Vec<RouteSummary> {
+        routes(&self.0)
+    }
+
+    /// Finds a route for each request.
+    pub(crate) fn chooser(&self) -> Arc<dyn Choose> {
+        Arc::clone(&self.0) as Arc<dyn Choose>
+    }
+}
+
+/// Puts [`Services`] together.
+#[derive(Clone)]
+#[must_use]
+pub struct ServicesBuilder {
+    policy: RetryPolicy,
+    services: BTreeMap<Arc<str>, Service>,
+    /// A name that two services have.
+    twice: Option<Arc<str>>,
+    budgets: BTreeMap<Arc<str>, RetryBudget>,
+    dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+}
+
+impl ServicesBuilder {
+    /// A service more.
+    pub fn service(mut self, service: Service) -> Self {
+        let name = service.name().clone();
+        if self.services.insert(name.clone(), service).is_some() {
+            self.twice.get_or_insert(name);
+        }
+        self
+    }
+
+    /// Gives a name to a budget, for rules that pay from one of their own
+    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)).
+    pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
+        self.budgets.insert(name.into(), budget);
+        self
+    }
+
+    /// Gives a name to an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter).
+    pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
+        self.dead_letters.insert(name.into(), Arc::new(to));
+        self
+    }
+
+    /// The services, if each can do what it says.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first service at fault: a name or a match that is none or is there twice, a failover
+    /// to a service that is not there, has no base URL or leads back, or a budget or an observer without a name here.
+    pub fn build(self) -> Result<Services, ConfigError> {
+        build::services(&self).map(|services| Services(Arc::new(services)))
+    }
+}
+
+/// Shows names, since the rest may hold secrets.
+impl fmt::Debug for Services {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Services")
+            .field("services", &self.0.by_name.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ServicesBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServicesBuilder")
+            .field("services", &self.services.keys())
+            .field("budgets", &self.budgets.keys())
+            .field("dead_letters", &self.dead_letters.keys())
+            .finish_non_exhaustive()
+    }
+}

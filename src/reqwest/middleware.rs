@@ -13,7 +13,9 @@ use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::resume::Resume;
 use crate::retry_loop::{Admission, Transport};
+use crate::route::Choose;
 use crate::runtime::{Sleep, TokioRuntime};
+use crate::services::Services;
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use reqwest_middleware::{Error, Middleware, Next, Result};
@@ -63,13 +65,24 @@ impl RetryMiddleware {
         }
     }
 
+    /// A middleware with a policy for each service, on tokio's clock. [`RetryMiddleware::budget`] pays where a service has
+    /// no budget of its own.
+    #[must_use]
+    pub fn for_services(services: &Services) -> Self {
+        Self::choosing(services.chooser())
+    }
+
     /// A middleware that follows a document and its changes, on tokio's clock. The document decides;
     /// [`RetryMiddleware::budget`] pays where it names no budget.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
+        Self::choosing(config.chooser())
+    }
+
+    fn choosing(chooser: Arc<dyn Choose>) -> Self {
         Self {
-            engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
+            engine: Arc::new(Engine::choosing(chooser, Arc::new(TokioRuntime))),
         }
     }
 

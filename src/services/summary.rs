@@ -118,7 +118,8 @@ impl<'a> Costs<'a> {
     }
 }
 
-#[cfg(all(test, feature = "serde"))]
+#[cfg(test)]
+#[cfg(feature = "serde")]
 mod tests {
     use super::*;
     use crate::config::RetryConfig;

@@ -9,7 +9,9 @@ use crate::client::ReplayBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;
+use crate::route::Choose;
 use crate::runtime::TokioRuntime;
+use crate::services::Services;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use tower_layer::Layer;
@@ -57,6 +59,22 @@ impl RetryLayer {
             answers: Wrapped,
         }
     }
+
+    /// A layer with a policy for each service, on tokio's clock; errors stay as they are. [`RetryLayer::budget`] pays
+    /// where a service has no budget of its own.
+    #[must_use]
+    pub fn for_services(services: &Services) -> Self {
+        Self::choosing(services.chooser())
+    }
+
+    fn choosing(chooser: Arc<dyn Choose>) -> Self {
+        Self {
+            engine: Arc::new(Engine::choosing(chooser, Arc::new(TokioRuntime))),
+            errors: PhantomData,
+            copies: CloneBody,
+            answers: Wrapped,
+        }
+    }
 }
 
 #[cfg(feature = "serde")]
@@ -65,12 +83,7 @@ impl RetryLayer {
     /// decides; [`RetryLayer::budget`] pays where it names no budget.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
-        Self {
-            engine: Arc::new(Engine::choosing(config.chooser(), Arc::new(TokioRuntime))),
-            errors: PhantomData,
-            copies: CloneBody,
-            answers: Wrapped,
-        }
+        Self::choosing(config.chooser())
     }
 }
 

@@ -22,6 +22,7 @@ mod operation;
 mod properties;
 mod reqwest_stack;
 mod resume;
+mod services;
 mod storm;
 mod tower_stack;
 mod waiting;

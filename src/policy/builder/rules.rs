@@ -4,6 +4,7 @@ use super::RetryPolicyBuilder;
 use crate::error::ConfigError;
 use crate::policy::Settings;
 use crate::policy::rules::{Action, Condition, Counter, OnExhausted, Rule, ServerDelays, Wait};
+use http::HeaderName;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +64,20 @@ impl RetryPolicyBuilder {
     /// What becomes of a request that was worth another attempt, and has none left. Default [`OnExhausted::Last`].
     pub fn on_exhausted(self, then: OnExhausted) -> Self {
         self.with(|settings| settings.rules.on_exhausted = then)
+    }
+
+    /// The name of the budget that pays for the retries of this policy, where a rule retries by it: one of
+    /// [`ServicesBuilder::budget`](crate::services::ServicesBuilder::budget). Default the budget of the request's
+    /// service, which also pays where there is none of this name.
+    pub fn budget_named(self, name: impl Into<Arc<str>>) -> Self {
+        self.with(|settings| settings.rules.budget = Some(name.into()))
+    }
+
+    /// Request headers that a failover to another server leaves out, besides those that it always does (`authorization`,
+    /// `cookie`, `x-api-key` and the like, and those marked sensitive). Default none.
+    pub fn credentials(self, names: impl IntoIterator<Item = HeaderName>) -> Self {
+        let names: Arc<[HeaderName]> = names.into_iter().collect();
+        self.with(|settings| settings.rules.credentials = names)
     }
 
     /// What the limit of retries counts, where a rule retries by this policy. Default [`Counter::Request`].

@@ -26,7 +26,8 @@ pub enum Action {
     Retry(RetryPolicy),
     /// Another attempt that counts as no retry and costs no token: polling.
     Wait(Wait),
-    /// The next attempt goes to another service. A document alone says so, since it alone knows services.
+    /// The next attempt goes to another service. Where requests have no services, or not this one, the caller gets the
+    /// outcome.
     Failover(Failover),
 }
 
@@ -90,7 +91,23 @@ impl Wait {
     }
 }
 
-/// Another service that a request goes on at.
+/// Another service that a request goes on at: to the same path below its base URL, by its policy, rules and budget, with
+/// retries counted from 0. The deadline stays.
+///
+/// ```
+/// use http_retry::rules::{Failover, OnExhausted};
+/// use http_retry::RetryPolicy;
+///
+/// // Once retries are used up, the request goes to the service "backup".
+/// let policy = RetryPolicy::builder()
+///     .on_exhausted(OnExhausted::failover(Failover::to("backup")))
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// Another server gets no credentials of the first and does not know its idempotency keys: a request that may have been
+/// processed fails over only by its method or [`Methods::All`](crate::Methods), unless
+/// [`same_keys`](Self::same_keys) is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failover {
     pub(crate) service: Arc<str>,
@@ -99,7 +116,26 @@ pub struct Failover {
 }
 
 impl Failover {
-    /// The service's name in the document.
+    /// To the service of this name, of the same [`Services`](crate::services::Services) or of the same document.
+    #[must_use]
+    pub fn to(service: impl Into<Arc<str>>) -> Self {
+        Self {
+            service: service.into(),
+            same_keys: false,
+        }
+    }
+
+    /// Both services tell a repeated request from a new one together, so that an idempotency key (or
+    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) that the first knows holds at the second.
+    #[must_use]
+    pub fn same_keys(self) -> Self {
+        Self {
+            same_keys: true,
+            ..self
+        }
+    }
+
+    /// The service's name.
     #[must_use]
     pub fn service(&self) -> &str {
         &self.service

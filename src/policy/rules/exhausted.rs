@@ -17,7 +17,7 @@ pub enum OnExhausted {
     Fail,
     /// The caller gets this response.
     Respond(CannedResponse),
-    /// The request goes to another service, with these headers there. A document alone says so.
+    /// The request goes to another service, with these headers there.
     #[non_exhaustive]
     Failover {
         /// Where it goes.
@@ -25,10 +25,34 @@ pub enum OnExhausted {
         /// The headers that it has there.
         set: Option<Arc<HeaderMap>>,
     },
-    /// An observer gets the request's head and the report, and the caller the last outcome. A document alone says so.
+    /// An observer gets the request's head and the report, and the caller the last outcome.
     #[non_exhaustive]
     DeadLetter {
         /// The observer's name.
         name: Arc<str>,
     },
+}
+
+impl OnExhausted {
+    /// The request goes to another service.
+    #[must_use]
+    pub fn failover(to: Failover) -> Self {
+        Self::Failover { to, set: None }
+    }
+
+    /// The request goes to another service, where it has these headers in the place of its own of the same names: another
+    /// server's credentials, for example. They are never shown.
+    #[must_use]
+    pub fn failover_with(to: Failover, headers: HeaderMap) -> Self {
+        let set = (!headers.is_empty()).then(|| Arc::new(headers));
+        Self::Failover { to, set }
+    }
+
+    /// The observer of this name gets the request's head and the report. Without such an observer
+    /// ([`ServicesBuilder::dead_letters`](crate::services::ServicesBuilder::dead_letters)) it is
+    /// [`Last`](Self::Last).
+    #[must_use]
+    pub fn dead_letter(name: impl Into<Arc<str>>) -> Self {
+        Self::DeadLetter { name: name.into() }
+    }
 }

@@ -37,8 +37,8 @@
 //! # }
 //! ```
 //!
-//! What needs a name for another service, a budget or an observer, a document alone says: failover, a budget of a rule's
-//! own, dead letters.
+//! What has the name of another service, a budget or an observer (failover, a budget of a rule's own, dead letters) finds it
+//! among [`Services`](crate::services::Services) or in a document.
 //!
 //! [`RetryPolicyBuilder::otherwise`]: crate::RetryPolicyBuilder::otherwise
 
@@ -186,7 +186,34 @@ impl<'a> ChosenAction<'a> {
     }
 }
 
+/// What the rules of a policy have names for.
+#[derive(Debug, Default)]
+pub(crate) struct NamesUsed<'a> {
+    pub(crate) failovers: Vec<&'a Arc<str>>,
+    pub(crate) budgets: Vec<&'a Arc<str>>,
+    pub(crate) dead_letters: Vec<&'a Arc<str>>,
+}
+
 impl Rules {
+    /// What these rules and the policies that they retry by name.
+    pub(crate) fn names<'a>(&'a self, names: &mut NamesUsed<'a>) {
+        names.budgets.extend(&self.budget);
+        match &self.on_exhausted {
+            OnExhausted::Failover { to, .. } => names.failovers.push(&to.service),
+            OnExhausted::DeadLetter { name } => names.dead_letters.push(name),
+            _ => {}
+        }
+        let actions = self.list.iter().map(|rule| &rule.action);
+        for action in actions.chain([&self.otherwise]) {
+            match action {
+                Action::Failover(to) => names.failovers.push(&to.service),
+                // It has no rules of its own.
+                Action::Retry(policy) => policy.rules().names(names),
+                _ => {}
+            }
+        }
+    }
+
     /// Whether anything but the class of an outcome and the lists decides.
     pub(in crate::policy) fn speak(&self) -> bool {
         !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)

@@ -1,6 +1,6 @@
 //! One rule: a condition, and what follows from it.
 
-use super::action::{Action, Wait};
+use super::action::{Action, Failover, Wait};
 use super::condition::Condition;
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
@@ -149,6 +149,11 @@ impl RuleBuilder {
     /// Another attempt that counts as no retry and costs no token.
     pub fn wait(self, wait: Wait) -> Rule {
         self.then(Action::Wait(wait))
+    }
+
+    /// The next attempt goes to another service.
+    pub fn failover(self, to: Failover) -> Rule {
+        self.then(Action::Failover(to))
     }
 
     /// The action as a value: [`Action::Classify`] leaves the outcome to its class and takes it from the rules below.

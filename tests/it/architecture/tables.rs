@@ -1,7 +1,7 @@
 //! The layers, and every edge between modules and to other crates.
 
 /// The top-level modules and their rings: 0 and 1 decide, 2 and 3 run, 4 adapts. None names one of a higher ring.
-pub(super) const LAYERS: [(&str, u8); 24] = [
+pub(super) const LAYERS: [(&str, u8); 25] = [
     ("error", 0),
     ("server_hints", 1),
     ("error_body", 1),
@@ -128,8 +128,15 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("run", "config"),
     ("route", "dialect"),
     ("services", "budget"),
+    ("services", "error"),
     ("services", "policy"),
+    ("services", "report"),
     ("services", "route"),
+    ("tower", "services"),
+    ("tower", "route"),
+    ("reqwest", "services"),
+    ("reqwest", "route"),
+    ("run", "services"),
     ("config", "services"),
     ("config", "error"),
     ("config", "policy"),
@@ -192,6 +199,7 @@ pub(super) const OUTSIDE: &[(&str, &str)] = &[
     ("run", "http"),
     ("config", "arc_swap"),
     ("config", "http"),
+    ("services", "http"),
     ("config", "humantime"),
     ("config", "serde"),
     ("config", "serde_json"),

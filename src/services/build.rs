@@ -1,0 +1,189 @@
+//! From what code says of services to the routes that requests go by, in the order of their failovers.
+
+use super::ServicesBuilder;
+use super::service::{Place, Service};
+use crate::budget::ServiceBudgets;
+use crate::error::ConfigError;
+use crate::policy::rules::NamesUsed;
+use crate::route::{self, Budgets, Destination, Overrides, Route};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The longest chain of services that fail over to each other.
+const LONGEST_CHAIN: usize = 16;
+
+/// The services that are made, each with the length of its chain, and the way to the one in the making.
+struct Chains<'a> {
+    given: &'a ServicesBuilder,
+    made: BTreeMap<Arc<str>, (Arc<route::Service>, usize)>,
+    trail: Vec<Arc<str>>,
+}
+
+pub(super) fn services(given: &ServicesBuilder) -> Result<route::Services, ConfigError> {
+    check(given)?;
+    let mut chains = Chains {
+        given,
+        made: BTreeMap::new(),
+        trail: Vec::new(),
+    };
+    for service in given.services.values() {
+        chains.service(service)?;
+    }
+    let rest = Route::new(given.policy.clone());
+    let budget = Budgets::PerService(ServiceBudgets::default());
+    let rest = chains.route("services", Route { budget, ..rest })?;
+    let made = chains.made.into_iter();
+    let by_name = made.map(|(name, (service, _))| (name, service)).collect();
+    Ok(route::Services::new(by_name, Arc::new(rest)))
+}
+
+fn check(given: &ServicesBuilder) -> Result<(), ConfigError> {
+    if let Some(name) = &given.twice {
+        return Err(ConfigError::new("services", name, "is there twice"));
+    }
+    let mut matches = HashMap::new();
+    for (name, service) in &given.services {
+        service.check()?;
+        let matching = service.place.matching.in_order();
+        let is_open = matching == Default::default();
+        let same = (!is_open).then(|| matches.insert(matching, name)).flatten();
+        if let Some(other) = same {
+            let allowed = format!("no request would match it: {other} has the same match");
+            return Err(ConfigError::new(format!("services.{name}"), name, allowed));
+        }
+    }
+    Ok(())
+}
+
+impl Chains<'_> {
+    /// A service and all that it leads to; gives the length of its chain.
+    fn service(&mut self, service: &Service) -> Result<(Arc<route::Service>, usize), ConfigError> {
+        let name = service.name();
+        if let Some(made) = self.made.get(name) {
+            return Ok(made.clone());
+        }
+        self.trail.push(Arc::clone(name));
+        let mut routes = Vec::with_capacity(service.routes.len());
+        for own in &service.routes {
+            let label = format!("{name}/{}", own.place.name);
+            let found = self.route_of(service, &own.place, label)?;
+            let matching = own.place.matching.clone();
+            routes.push((Arc::clone(&own.place.name), matching, found));
+        }
+        let rest = self.route_of(service, &service.place, name.to_string())?;
+        self.trail.pop();
+        let all = routes.iter().map(|(_, _, route)| route).chain([&rest]);
+        let next = all.flat_map(|route| route.destinations.keys());
+        let lengths = next.filter_map(|name| Some(self.made.get(name)?.1));
+        let length = lengths.max().unwrap_or_default().saturating_add(1);
+        let matching = service.place.matching.clone();
+        let made = Arc::new(route::Service {
+            name: Arc::clone(name),
+            matching: (matching != Default::default()).then_some(matching),
+            routes,
+            rest,
+        });
+        let made = (made, length);
+        self.made.insert(Arc::clone(name), made.clone());
+        Ok(made)
+    }
+
+    fn route_of(
+        &mut self,
+        service: &Service,
+        place: &Place,
+        label: String,
+    ) -> Result<Arc<Route>, ConfigError> {
+        let field = format!("services.{label}");
+        let budget = service.budget.clone().unwrap_or_default();
+        let overrides: Overrides = service.overrides.by(&place.policy);
+        let route = Route {
+            budget: Budgets::One(budget),
+            names_budget: service.budget.is_some(),
+            service: Some(Arc::clone(service.name())),
+            overrides,
+            base: service.base_url.clone(),
+            ..Route::new(place.policy.named(label))
+        };
+        self.route(&field, route).map(Arc::new)
+    }
+
+    /// The route with what its policy has names for.
+    fn route(&mut self, field: &str, mut route: Route) -> Result<Route, ConfigError> {
+        let policy = route.policy.clone();
+        let mut names = NamesUsed::default();
+        policy.rules().names(&mut names);
+        let mut destinations = BTreeMap::new();
+        for name in names.failovers {
+            destinations.insert(Arc::clone(name), self.destination(field, name)?);
+        }
+        route.budgets = Arc::new(named(field, "budget", &names.budgets, &self.given.budgets)?);
+        let dead_letters = named(
+            field,
+            "dead_letter",
+            &names.dead_letters,
+            &self.given.dead_letters,
+        )?;
+        route.keeps_head |= !destinations.is_empty() || !dead_letters.is_empty();
+        route.destinations = Arc::new(destinations);
+        route.dead_letters = Arc::new(dead_letters);
+        Ok(route)
+    }
+
+    fn destination(&mut self, field: &str, name: &Arc<str>) -> Result<Destination, ConfigError> {
+        let wrong = |allowed| ConfigError::new(format!("{field}.failover"), name, allowed);
+        let given = self.given;
+        let Some(service) = given.services.get(name) else {
+            let known: Vec<&str> = given.services.keys().map(|name| &**name).collect();
+            return Err(wrong(format!(
+                "is no service: there are {}",
+                known.join(", ")
+            )));
+        };
+        let Some(base) = service.base_url.clone() else {
+            return Err(wrong(
+                "has no base_url, where a failover would go".to_owned(),
+            ));
+        };
+        if self.trail.contains(name) {
+            let way = [self.trail.as_slice(), &[Arc::clone(name)]]
+                .concat()
+                .join(" -> ");
+            return Err(wrong(format!("failover goes round in a circle: {way}")));
+        }
+        let too_long = || {
+            wrong(format!(
+                "failover goes through more than {LONGEST_CHAIN} services"
+            ))
+        };
+        if self.trail.len() >= LONGEST_CHAIN {
+            return Err(too_long());
+        }
+        let (service, length) = self.service(service)?;
+        if length >= LONGEST_CHAIN {
+            return Err(too_long());
+        }
+        Ok(Destination { base, service })
+    }
+}
+
+/// What these names stand for.
+fn named<T: Clone>(
+    field: &str,
+    what: &str,
+    names: &[&Arc<str>],
+    known: &BTreeMap<Arc<str>, T>,
+) -> Result<BTreeMap<Arc<str>, T>, ConfigError> {
+    let found = names.iter().map(|name| match known.get(*name) {
+        Some(found) => Ok((Arc::clone(name), found.clone())),
+        None => {
+            let all: Vec<&str> = known.keys().map(|name| &**name).collect();
+            let allowed = format!(
+                "has no such name among the services: there are [{}]",
+                all.join(", ")
+            );
+            Err(ConfigError::new(format!("{field}.{what}"), name, allowed))
+        }
+    });
+    found.collect()
+}

@@ -1,0 +1,264 @@
+//! One service and its routes, as code says them.
+
+use crate::budget::RetryBudget;
+use crate::error::ConfigError;
+use crate::policy::RetryPolicy;
+use crate::route::Overrides;
+use crate::route::matching::{self, Matching};
+use http::{Method, Uri};
+use std::sync::Arc;
+
+/// The most bytes of a name.
+const LONGEST_NAME: usize = 128;
+
+/// What is called, and how. Without a match, only requests that name it belong to it, and those that fail over to it.
+///
+/// What a setter cannot take is what [`ServicesBuilder::build`](super::ServicesBuilder::build) tells.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Service {
+    pub(super) place: Place,
+    pub(super) base_url: Option<Uri>,
+    pub(super) budget: Option<RetryBudget>,
+    pub(super) overrides: RequestOverrides,
+    pub(super) routes: Vec<Route>,
+}
+
+/// Requests of a service that have a policy of their own. The first route that matches wins.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Route {
+    pub(super) place: Place,
+}
+
+/// What a request may set for itself by a [`RetryOverride`](crate::RetryOverride).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestOverrides {
+    /// All of it. The default.
+    #[default]
+    Allow,
+    /// Only what the policy leaves open: a deadline where it has none, whole answers where it reads none, and whether the
+    /// request is idempotent.
+    FillOnly,
+    /// Nothing but the service's name.
+    Deny,
+}
+
+/// What a service and a route have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) name: Arc<str>,
+    pub(super) policy: RetryPolicy,
+    pub(super) matching: Matching,
+    /// The first thing that a setter could not take: which, what was given, and what is allowed.
+    refused: Option<(&'static str, String, &'static str)>,
+}
+
+impl Service {
+    /// A service of this name, 1 to 128 bytes, by this policy.
+    pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
+        Self {
+            place: Place::new(name.into(), policy),
+            base_url: None,
+            budget: None,
+            overrides: RequestOverrides::Allow,
+            routes: Vec::new(),
+        }
+    }
+
+    /// Takes requests to this host, `api.example.com`, or to the hosts below it, `*.example.com`; without a port, at any.
+    /// Called again, one of the hosts is enough.
+    pub fn host(mut self, host: &str) -> Self {
+        let host = self
+            .place
+            .take("host", host, matching::host, matching::HOST);
+        self.place.matching.hosts.extend(host);
+        self
+    }
+
+    /// Takes requests of this scheme, `http` or `https`.
+    pub fn scheme(mut self, scheme: &str) -> Self {
+        let scheme = self
+            .place
+            .take("scheme", scheme, matching::scheme, matching::SCHEME);
+        self.place.matching.schemes.extend(scheme);
+        self
+    }
+
+    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. Called again, one of the
+    /// paths is enough.
+    pub fn path(mut self, path: &str) -> Self {
+        self.place.add_path(path);
+        self
+    }
+
+    /// Takes requests with this method. Called again, one of the methods is enough.
+    pub fn method(mut self, method: Method) -> Self {
+        self.place.matching.methods.push(method);
+        self
+    }
+
+    /// Where the service is: `http` or `https`, a host and perhaps a path, without user info, query and fragment. A failover
+    /// goes there.
+    pub fn base_url(mut self, url: &str) -> Self {
+        // It may hold a password.
+        self.base_url = matching::base_url(url);
+        if self.base_url.is_none() {
+            self.place
+                .refuse("base_url", "this URL".to_owned(), matching::BASE_URL);
+        }
+        self
+    }
+
+    /// The budget that pays for its retries; clone it into every service that shares it. Default one of its own.
+    pub fn budget(self, budget: RetryBudget) -> Self {
+        Self {
+            budget: Some(budget),
+            ..self
+        }
+    }
+
+    /// What a request may set for itself. Default [`RequestOverrides::Allow`].
+    pub fn request_overrides(self, overrides: RequestOverrides) -> Self {
+        Self { overrides, ..self }
+    }
+
+    /// A part of the service with a policy of its own, after those that it has already.
+    pub fn route(mut self, route: Route) -> Self {
+        self.routes.push(route);
+        self
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.place.name
+    }
+
+    /// Whether names and matches are such.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let field = format!("services.{}", shown(&self.place.name));
+        self.place.check(&field)?;
+        for (index, route) in self.routes.iter().enumerate() {
+            let (name, matching) = (&route.place.name, &route.place.matching);
+            let at = format!("{field}.routes.{}", shown(name));
+            route.place.check(&at)?;
+            if *matching == Matching::default() {
+                let allowed = "matches nothing in particular: give it a path or a method";
+                return Err(ConfigError::new(at, name, allowed));
+            }
+            let before = self.routes.iter().take(index).map(|route| &route.place);
+            for other in before {
+                if other.name == *name {
+                    return Err(ConfigError::new(at, name, "is there twice"));
+                }
+                if other.matching.in_order() == matching.in_order() {
+                    let allowed = format!(
+                        "no request would match it: {} has the same match",
+                        other.name
+                    );
+                    return Err(ConfigError::new(at, name, allowed));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Route {
+    /// A route of this name, 1 to 128 bytes and once in its service, by this policy. Give it a path or a method.
+    pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
+        Self {
+            place: Place::new(name.into(), policy),
+        }
+    }
+
+    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. Called again, one of the
+    /// paths is enough.
+    pub fn path(mut self, path: &str) -> Self {
+        self.place.add_path(path);
+        self
+    }
+
+    /// Takes requests with this method. Called again, one of the methods is enough.
+    pub fn method(mut self, method: Method) -> Self {
+        self.place.matching.methods.push(method);
+        self
+    }
+}
+
+impl RequestOverrides {
+    pub(super) fn by(self, policy: &RetryPolicy) -> Overrides {
+        match self {
+            Self::Allow => Overrides::Allow,
+            Self::FillOnly => Overrides::FillOnly {
+                limit: false,
+                deadline: !policy.has_deadline(),
+                whole_answers: !policy.reads_whole_answers(),
+            },
+            Self::Deny => Overrides::Deny,
+        }
+    }
+}
+
+impl Place {
+    fn new(name: Arc<str>, policy: RetryPolicy) -> Self {
+        Self {
+            name,
+            policy,
+            matching: Matching::default(),
+            refused: None,
+        }
+    }
+
+    fn add_path(&mut self, path: &str) {
+        let path = self.take("path", path, matching::path, matching::PATH);
+        self.matching.paths.extend(path);
+    }
+
+    fn take(
+        &mut self,
+        field: &'static str,
+        given: &str,
+        kept: fn(&str) -> Option<String>,
+        allowed: &'static str,
+    ) -> Option<String> {
+        let kept = kept(given);
+        if kept.is_none() {
+            self.refuse(field, shown(given), allowed);
+        }
+        kept
+    }
+
+    fn refuse(&mut self, field: &'static str, given: String, allowed: &'static str) {
+        self.refused.get_or_insert((field, given, allowed));
+    }
+
+    fn check(&self, field: &str) -> Result<(), ConfigError> {
+        let name = &self.name;
+        let is_name = !name.is_empty() && name.len() <= LONGEST_NAME;
+        if !is_name || name.contains(char::is_control) {
+            let allowed = "must have 1 to 128 bytes and no control character";
+            return Err(ConfigError::new(
+                format!("{field}.name"),
+                shown(name),
+                allowed,
+            ));
+        }
+        match &self.refused {
+            Some((what, given, allowed)) => {
+                Err(ConfigError::new(format!("{field}.{what}"), given, *allowed))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text as an error shows it: not all of a long one, and without user info.
+fn shown(text: &str) -> String {
+    const MOST: usize = 64;
+    match text.char_indices().nth(MOST) {
+        _ if text.contains('@') => "a text with an @".to_owned(),
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Services that cannot do what they say.
+
+use super::{Route, Service, Services, retries};
+use http::Method;
+use http_retry::RetryPolicy;
+use http_retry::rules::{Failover, OnExhausted};
+use http_retry::services::ServicesBuilder;
+
+fn failing_over(to: &str) -> RetryPolicy {
+    let to = OnExhausted::failover(Failover::to(to));
+    RetryPolicy::builder().on_exhausted(to).build().unwrap()
+}
+
+fn at(name: &str, policy: RetryPolicy) -> Service {
+    Service::new(name, policy).base_url(&format!("http://{name}.test"))
+}
+
+/// What `build` says of these services.
+fn refused(services: impl IntoIterator<Item = Service>) -> String {
+    let builder = Services::builder(retries(0));
+    let all = services.into_iter().fold(builder, ServicesBuilder::service);
+    all.build().unwrap_err().to_string()
+}
+
+#[test]
+fn each_mistake_is_named_with_its_service() {
+    let one = |name: &str| Service::new(name, retries(1));
+    let twice = || Route::new("r", retries(1)).path("/a");
+    let cases: [(Vec<Service>, &str); 12] = [
+        (
+            vec![one("a"), one("a")],
+            "services: a is not allowed: is there twice",
+        ),
+        (vec![one("")], "services..name"),
+        (vec![one(&"x".repeat(129))], "must have 1 to 128 bytes"),
+        (
+            vec![one("a").host("https://x.test/")],
+            "services.a.host: https://x.test/ is not allowed: a host",
+        ),
+        (
+            vec![one("a").scheme("ftp")],
+            "services.a.scheme: ftp is not allowed",
+        ),
+        (
+            vec![one("a").path("x?y")],
+            "services.a.path: x?y is not allowed",
+        ),
+        (
+            vec![one("a").base_url("http://u:hunter2@x.test")],
+            "services.a.base_url: this URL is not allowed",
+        ),
+        (
+            vec![one("a").host("x.test"), one("b").host("X.test")],
+            "no request would match it: a has the same match",
+        ),
+        (
+            vec![one("a").route(Route::new("r", retries(1)))],
+            "matches nothing in particular",
+        ),
+        (
+            vec![one("a").route(twice()).route(twice())],
+            "services.a.routes.r: r is not allowed: is there twice",
+        ),
+        (
+            vec![
+                one("a")
+                    .route(twice())
+                    .route(Route::new("s", retries(1)).path("/a")),
+            ],
+            "no request would match it: r has the same match",
+        ),
+        (
+            vec![one("a").route(Route::new("r", retries(1)).method(Method::GET).path("b"))],
+            "services.a.routes.r.path",
+        ),
+    ];
+    for (services, wanted) in cases {
+        let said = refused(services);
+        assert!(said.contains(wanted), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn a_failover_must_lead_somewhere_and_not_back() {
+    let nowhere = refused([at("a", failing_over("c"))]);
+    assert_eq!(
+        nowhere,
+        "services.a.failover: c is not allowed: is no service: there are a"
+    );
+    let no_url = refused([at("a", failing_over("b")), Service::new("b", retries(1))]);
+    assert!(no_url.contains("has no base_url"), "{no_url}");
+    let circle = refused([at("a", failing_over("b")), at("b", failing_over("a"))]);
+    assert!(
+        circle.contains("round in a circle: a -> b -> a"),
+        "{circle}"
+    );
+    let chain = |length: usize| {
+        let links = (1..=length).map(|n| match n == length {
+            true => at(&format!("s{n:02}"), retries(0)),
+            false => at(&format!("s{n:02}"), failing_over(&format!("s{:02}", n + 1))),
+        });
+        links.fold(Services::builder(retries(0)), ServicesBuilder::service)
+    };
+    assert!(chain(16).build().is_ok());
+    let long = chain(17).build().unwrap_err().to_string();
+    assert!(long.contains("more than 16 services"), "{long}");
+}
+
+#[test]
+fn a_name_must_stand_for_something() {
+    let again = RetryPolicy::builder()
+        .budget_named("polls")
+        .build()
+        .unwrap();
+    let lost = OnExhausted::dead_letter("lost");
+    let lost = RetryPolicy::builder().on_exhausted(lost).build().unwrap();
+    for (policy, wanted) in [
+        (again, "services.a.budget: polls"),
+        (lost, "services.a.dead_letter: lost"),
+    ] {
+        let said = refused([Service::new("a", policy)]);
+        assert!(said.starts_with(wanted), "{said}");
+    }
+}
+
+#[test]
+fn services_show_names_and_no_secret() {
+    let mut headers = http::HeaderMap::new();
+    headers.insert("x-api-key", http::HeaderValue::from_static("hunter2"));
+    let to = OnExhausted::failover_with(Failover::to("b"), headers);
+    let policy = RetryPolicy::builder().on_exhausted(to).build().unwrap();
+    let builder = Services::builder(retries(0))
+        .service(at("a", policy.clone()))
+        .service(at("b", retries(1)));
+    let shown = format!(
+        "{builder:?} {:?} {policy:?}",
+        builder.clone().build().unwrap()
+    );
+    assert!(shown.contains("\"a\", \"b\""), "{shown}");
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
