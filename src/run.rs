@@ -1,19 +1,16 @@
 //! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
 
-use crate::client::error_chain::{outcome_of, trail_of};
+mod operation;
+
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::gate::GateKey;
 use crate::nested::AttemptMark;
-use crate::policy::{
-    Attempt, ErrorKind, Outcome, RequestFacts, RetryPolicy, RewriteWith, StopReason, Verdict,
-};
-use crate::redirects::Trail;
+use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
 use crate::report::{ReportRecorder, ReportSlot, Subject};
-use crate::retry_loop::{Call, Progress, Repeat, Transport};
-use crate::route::{Head, Rebase, Route};
+use crate::retry_loop::{Call, Progress, Transport};
+use crate::route::{Head, Route};
 use crate::runtime::Runtime;
-use http::{Extensions, HeaderMap};
-use std::borrow::Cow;
+use operation::{ByFunction, ByPolicy, Operation};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -244,105 +241,5 @@ impl Runner {
             progress,
         };
         call.run(()).await
-    }
-}
-
-/// Says what an error means.
-trait Judge<E> {
-    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static>;
-
-    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a>;
-}
-
-/// A function of the caller's, which knows the operation.
-struct ByFunction<J>(J);
-
-impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
-    fn judge(&self, _: &RetryPolicy, error: &E) -> Outcome<'static> {
-        Outcome::error(ErrorKind::Other).judged(self.0(error).into())
-    }
-
-    fn trail<'a>(_: &RetryPolicy, _: &'a E) -> Trail<'a> {
-        Trail::default()
-    }
-}
-
-/// The policy; an error of reqwest may follow a redirect.
-struct ByPolicy;
-
-impl<E: 'static> Judge<E> for ByPolicy {
-    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static> {
-        outcome_of(policy, error)
-    }
-
-    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a> {
-        trail_of(policy, error)
-    }
-}
-
-/// The request of an operation is `()`, which can always be sent twice.
-impl Repeat for () {
-    type Saved = ();
-
-    fn save(self, _: usize) -> ((), Option<Box<()>>) {
-        ((), Some(Box::new(())))
-    }
-
-    fn again(saved: Box<()>, _: bool) -> ((), Option<Box<()>>) {
-        ((), Some(saved))
-    }
-
-    fn can_resend((): &(), _: bool) -> bool {
-        true
-    }
-
-    fn next_in_turn((): &mut ()) {}
-
-    fn head((): &()) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
-        None
-    }
-
-    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Rebase>) {}
-
-    fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
-        false
-    }
-}
-
-/// An operation as the loop sees it.
-struct Operation<J, O, T, E> {
-    judge: J,
-    operation: O,
-    types: PhantomData<fn() -> Result<T, E>>,
-}
-
-impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
-where
-    J: Judge<E>,
-    O: FnMut(Attempt) -> F,
-    F: Future<Output = Result<T, E>>,
-{
-    type Request = ();
-    type Response = T;
-    type Error = E;
-
-    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> {
-        (self.operation)(attempt)
-    }
-
-    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<T, E>) -> Outcome<'a> {
-        match result {
-            Ok(_) => Outcome::success(),
-            Err(error) => self.judge.judge(policy, error),
-        }
-    }
-
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        _: Option<&'a ()>,
-        result: Option<&'a Result<T, E>>,
-    ) -> Trail<'a> {
-        let error = result.and_then(|result| result.as_ref().err());
-        error.map_or(Trail::default(), |error| J::trail(policy, error))
     }
 }

@@ -4,18 +4,18 @@
 //! `std::io::Error`, whose `source()` skips its own payload.
 
 mod io_errors;
+mod link;
 mod links;
 
 use crate::error::AttemptTimeout;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use crate::redirects::Trail;
 use crate::report::RequestFailed;
-use http::StatusCode;
-use io_errors::{read_io, while_connecting};
+use io_errors::while_connecting;
+use link::{Link, read, said_by_connector, said_within_a_body};
 use links::{known, links};
 use std::any::Any;
 use std::error::Error;
-use std::io;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -201,194 +201,6 @@ impl Walk {
             (false, false) => outcome,
         }
     }
-}
-
-/// What one link of the chain says by itself.
-#[cfg_attr(
-    not(feature = "reqwest"),
-    expect(dead_code, reason = "some links only reqwest or hyper makes")
-)]
-enum Link {
-    Silent,
-    Connecting,
-    /// It comes from a connection that was made, unless something further out says "while connecting".
-    Connected,
-    /// It comes from the body of an answer, perhaps from what decodes it, and may say what happened.
-    InAnswer {
-        decoded: bool,
-        says: Option<ErrorKind>,
-    },
-    /// What follows kept the request from being sent.
-    Unsent,
-    /// It was made of an answer with this status.
-    Status(StatusCode),
-    Says(ErrorKind),
-}
-
-impl Link {
-    #[cfg(feature = "hyper")]
-    fn says_if(condition: bool, kind: ErrorKind) -> Self {
-        if condition {
-            Self::Says(kind)
-        } else {
-            Self::Silent
-        }
-    }
-}
-
-fn read(link: &(dyn Error + 'static)) -> Link {
-    if link.is::<AttemptTimeout>() {
-        return Link::Says(ErrorKind::Timeout);
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
-        return read_reqwest(error);
-    }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = link.downcast_ref::<hyper_util::client::legacy::Error>() {
-        return if error.is_connect() {
-            Link::Connecting
-        } else {
-            Link::Connected
-        };
-    }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = link.downcast_ref::<hyper::Error>() {
-        return read_hyper(error);
-    }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = link.downcast_ref::<h2::Error>() {
-        return read_h2(error);
-    }
-    #[cfg(feature = "tokio")]
-    if link.is::<tokio::time::error::Elapsed>() {
-        return Link::Says(ErrorKind::Timeout);
-    }
-    link.downcast_ref::<io::Error>()
-        .map_or_else(|| read_words(link), read_io)
-}
-
-/// What a link of no known type says in words: tower's layers, hyper of a request that its connection left behind, h2 of
-/// a connection that closed within a frame, and hyper-util's connector where no client of its own is around it.
-fn read_words(link: &(dyn Error + 'static)) -> Link {
-    match link.to_string().as_str() {
-        "request timed out" => Link::Says(ErrorKind::Timeout),
-        "runtime dropped the dispatch task" | "bytes remaining on stream" => {
-            Link::Says(ErrorKind::Reset)
-        }
-        "service overloaded" | "buffer's worker closed unexpectedly" => {
-            Link::Says(ErrorKind::NotProcessed)
-        }
-        "tcp connect error" => Link::Connecting,
-        // A buffer hands on why the service behind it was not ready for the request.
-        words if words.starts_with("buffered service failed: ") => Link::Unsent,
-        _ => Link::Silent,
-    }
-}
-
-/// What hyper says of a body in words alone: that its connection failed, or that its chunks are none.
-fn said_within_a_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    let no_chunk = link
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
-    match link.to_string().as_str() {
-        _ if no_chunk => Some(ErrorKind::Protocol),
-        "connection error" => Some(ErrorKind::Reset),
-        _ => None,
-    }
-}
-
-/// The connectors of hyper-util and hyper-rustls say in words alone why they did not even try.
-fn said_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    let words = link.to_string();
-    if words == "dns error" {
-        return Some(ErrorKind::Dns);
-    }
-    let useless = ["invalid URL", "unsupported scheme", "invalid dns name"];
-    let useless = useless.iter().any(|start| words.starts_with(start));
-    useless.then_some(ErrorKind::Request)
-}
-
-/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, and every failure of an answer's body
-/// is a decode error too; so their order counts.
-#[cfg(feature = "reqwest")]
-fn read_reqwest(error: &::reqwest::Error) -> Link {
-    if error.is_builder() {
-        return Link::Says(ErrorKind::Request);
-    }
-    if error.is_redirect() {
-        return Link::Says(ErrorKind::Redirect);
-    }
-    if let Some(status) = error.status() {
-        return Link::Status(status);
-    }
-    if error.is_decode() || error.is_body() {
-        return Link::InAnswer {
-            decoded: true,
-            says: error.is_timeout().then_some(ErrorKind::Timeout),
-        };
-    }
-    if error.is_timeout() {
-        return Link::Says(match error.is_connect() {
-            true => ErrorKind::ConnectTimeout,
-            false => ErrorKind::Timeout,
-        });
-    }
-    if error.is_dns() {
-        return Link::Says(ErrorKind::Dns);
-    }
-    match error.is_connect() {
-        true => Link::Connecting,
-        false => Link::Silent,
-    }
-}
-
-#[cfg(feature = "hyper")]
-fn read_hyper(error: &hyper::Error) -> Link {
-    if error.is_canceled() || error.is_closed() {
-        return Link::Says(ErrorKind::NotProcessed);
-    }
-    if error.is_incomplete_message() {
-        return Link::Says(ErrorKind::Incomplete);
-    }
-    if error.is_user() {
-        // That the connection's task is gone is no fault of the user's; the next link says why it is.
-        let gone = error.to_string() == "dispatch task is gone";
-        return Link::says_if(!gone, ErrorKind::Body);
-    }
-    if error.is_timeout() {
-        return Link::Says(ErrorKind::Timeout);
-    }
-    if error.is_parse() {
-        return Link::Says(ErrorKind::Protocol);
-    }
-    // It has no predicate for that.
-    if error.to_string() == "error reading a body from connection" {
-        return Link::InAnswer {
-            decoded: false,
-            says: None,
-        };
-    }
-    Link::Connected
-}
-
-#[cfg(feature = "hyper")]
-fn read_h2(error: &h2::Error) -> Link {
-    let reason = error.reason();
-    let closing = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
-    let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
-    if error.is_remote() && (closing || refused) {
-        return Link::Says(ErrorKind::NotProcessed);
-    }
-    let not_http2 = [h2::Reason::PROTOCOL_ERROR, h2::Reason::FRAME_SIZE_ERROR].map(Some);
-    if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
-        return Link::Says(ErrorKind::Protocol);
-    }
-    // A stream that this side has reset: only because its own body failed, while somebody waits for the answer.
-    if error.is_reset() && !error.is_remote() && !error.is_library() {
-        return Link::Says(ErrorKind::Body);
-    }
-    Link::says_if(!error.is_io(), ErrorKind::Http2)
 }
 
 impl AttemptTimeout {

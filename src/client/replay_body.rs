@@ -1,16 +1,15 @@
 //! A body that records itself while it is sent, so that it can be sent again.
 
+mod tape;
+
 use super::record::Record;
-use bytes::{Buf, Bytes};
-use http::HeaderMap;
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-
-type BoxError = Box<dyn Error + Send + Sync>;
+use tape::{BoxError, Place, State, Tape};
 
 /// Records a body that is not `Clone`, such as a stream, while it is sent, and sends it again whole.
 ///
@@ -38,42 +37,6 @@ pub struct ReplayBody<B> {
 }
 
 const DEFAULT_LIMIT: usize = 64 * 1024;
-
-struct Tape<B> {
-    body: Pin<Box<B>>,
-    /// Whether the body was empty from the start.
-    empty: bool,
-    /// The data read so far, while all of it is recorded.
-    record: Option<Record>,
-    trailers: Option<HeaderMap>,
-    /// How far the body was read, recorded or not.
-    read: Place,
-    limit: usize,
-    state: State,
-    /// The attempt that reads; earlier ones are over.
-    reading: u64,
-    attempts: u64,
-    waiting: Option<Waker>,
-}
-
-/// How much of a body was read: a number of bytes, and perhaps its trailers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
-    bytes: usize,
-    trailers: bool,
-}
-
-enum Piece {
-    Data(Bytes),
-    Trailers(HeaderMap),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    Ended,
-    Failed,
-}
 
 impl<B: Body> ReplayBody<B> {
     /// Wraps a body and records at most 64 KiB of it.
@@ -167,127 +130,6 @@ impl<B> ReplayBody<B> {
     }
 }
 
-impl<B: Body> Tape<B> {
-    fn is_at_end(&self) -> bool {
-        match self.state {
-            State::Open => self.body.is_end_stream(),
-            State::Ended => true,
-            State::Failed => false,
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.is_at_end() || self.body.size_hint().exact() == Some(0)
-    }
-
-    /// The next piece that a later attempt sends of what earlier ones have read.
-    fn recorded(&mut self, from: Place) -> Result<Piece, Unreadable> {
-        let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
-        let data = record.after(from.bytes).map(Piece::Data);
-        let next = data.or_else(|| self.trailers.clone().map(Piece::Trailers));
-        next.ok_or(Unreadable::Lost)
-    }
-
-    /// Makes an attempt the reading one, unless a later one reads.
-    fn take_over(&mut self, attempt: u64) -> Result<(), Unreadable> {
-        if attempt < self.reading {
-            return Err(Unreadable::Superseded);
-        }
-        if attempt > self.reading {
-            self.reading = attempt;
-            if let Some(earlier) = self.waiting.take() {
-                earlier.wake();
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts a piece, and records it if a later attempt may need it; ignores an empty one.
-    fn count(&mut self, piece: &Piece, kept: bool) {
-        if piece.is_empty() {
-            return;
-        }
-        self.read.pass(piece);
-        let kept = kept && self.read.bytes <= self.limit;
-        match (&mut self.record, piece) {
-            (Some(record), Piece::Data(data)) if kept => record.push(data),
-            (Some(_), Piece::Trailers(trailers)) if kept => self.trailers = Some(trailers.clone()),
-            _ => self.record = None,
-        }
-    }
-
-    fn poll_next(
-        &mut self,
-        cx: &mut Context<'_>,
-        kept: bool,
-    ) -> Poll<Option<Result<Piece, BoxError>>>
-    where
-        B::Error: Into<BoxError>,
-    {
-        match self.state {
-            State::Open => {}
-            State::Ended => return Poll::Ready(None),
-            State::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
-        }
-        let Poll::Ready(frame) = self.body.as_mut().poll_frame(cx) else {
-            self.waiting = Some(cx.waker().clone());
-            return Poll::Pending;
-        };
-        Poll::Ready(match frame {
-            None => {
-                self.state = State::Ended;
-                None
-            }
-            Some(Err(error)) => {
-                self.state = State::Failed;
-                Some(Err(error.into()))
-            }
-            Some(Ok(frame)) => {
-                let piece = Piece::from(frame);
-                if let Piece::Trailers(_) = piece {
-                    // Nothing may follow, and a client does not ask whether anything does.
-                    self.state = State::Ended;
-                }
-                self.count(&piece, kept);
-                Some(Ok(piece))
-            }
-        })
-    }
-}
-
-impl Place {
-    fn pass(&mut self, piece: &Piece) {
-        match piece {
-            Piece::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
-            Piece::Trailers(_) => self.trailers = true,
-        }
-    }
-}
-
-impl Piece {
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Data(data) if data.is_empty())
-    }
-}
-
-impl<D: Buf> From<Frame<D>> for Piece {
-    fn from(frame: Frame<D>) -> Self {
-        match frame.into_data() {
-            Ok(mut data) => Self::Data(data.copy_to_bytes(data.remaining())),
-            Err(frame) => Self::Trailers(frame.into_trailers().unwrap_or_default()),
-        }
-    }
-}
-
-impl From<Piece> for Frame<Bytes> {
-    fn from(piece: Piece) -> Self {
-        match piece {
-            Piece::Data(data) => Self::data(data),
-            Piece::Trailers(trailers) => Self::trailers(trailers),
-        }
-    }
-}
-
 impl<B> Body for ReplayBody<B>
 where
     B: Body,
@@ -357,24 +199,6 @@ impl<B> fmt::Debug for ReplayBody<B> {
             .finish_non_exhaustive()
     }
 }
-
-/// Why an attempt cannot send the body.
-#[derive(Debug)]
-enum Unreadable {
-    Superseded,
-    Lost,
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Superseded => "a later attempt sends this body now",
-            Self::Lost => "what earlier attempts read of this body is not there any more",
-        })
-    }
-}
-
-impl Error for Unreadable {}
 
 #[cfg(test)]
 mod tests;

@@ -33,12 +33,14 @@
 mod at;
 mod hosts;
 mod meaning;
+mod of_policy;
 mod row;
 mod say;
 mod tables;
 
 pub use at::At;
 pub use meaning::Meaning;
+pub use of_policy::Dialects;
 pub use row::{Row, RowBuilder, Statuses};
 
 pub(crate) use hosts::{is_at, without_port};
@@ -46,9 +48,7 @@ pub(crate) use hosts::{is_at, without_port};
 pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};
 
 use crate::error::ConfigError;
-use crate::policy::RetryPolicyBuilder;
 use http::HeaderName;
-use say::Tables;
 use std::fmt;
 use std::sync::Arc;
 
@@ -209,7 +209,7 @@ impl Dialect {
     /// What is wrong with its rows, if anything.
     #[cfg(feature = "serde")]
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        Tables::one(self).map(drop)
+        say::Tables::one(self).map(drop)
     }
 
     fn built_in(name: &'static str, source: &'static str) -> Self {
@@ -263,72 +263,4 @@ fn nearest(name: &str) -> &'static str {
     };
     let names = tables::ALL.iter().map(|(known, _)| *known);
     names.max_by_key(|known| shared(known)).unwrap_or_default()
-}
-
-/// Dialects by host: `api.github.com` speaks `github`, and so on.
-///
-/// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
-/// only if it says so.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Dialects {
-    hosts: Vec<(String, Dialect)>,
-    inspect_success: bool,
-}
-
-impl Dialects {
-    /// The built-in dialects, each for its hosts.
-    pub fn by_host() -> Self {
-        Self {
-            hosts: hosts::all(),
-            inspect_success: false,
-        }
-    }
-
-    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others.
-    pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
-        let host = host.into().to_ascii_lowercase();
-        self.hosts.insert(0, (host, dialect));
-        self
-    }
-
-    /// Whether the bodies of successes are read where a table asks for it. Default no: such an answer would wait for its
-    /// body on the strength of a name.
-    pub fn inspect_success(self, inspect_success: bool) -> Self {
-        Self {
-            inspect_success,
-            ..self
-        }
-    }
-}
-
-impl RetryPolicyBuilder {
-    /// What the service means by its answers: its rows go before the status table, and a classifier before them.
-    /// Default none.
-    ///
-    /// `build` refuses a dialect with a row that cannot work, with more than 64 rows of its own, or with more than 16
-    /// places of a JSON body.
-    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
-    pub fn dialect(self, dialect: Dialect) -> Self {
-        match Tables::one(&dialect) {
-            Ok(tables) => self.meanings(Some(Arc::new(tables))),
-            Err(error) => self.refuse(error),
-        }
-    }
-
-    /// What rules say that answers mean, each by its own name: they go before a classifier.
-    #[cfg(feature = "serde")]
-    pub(crate) fn judged_by(self, rules: Vec<(Arc<str>, Row)>) -> Self {
-        let tables = Tables::of_rules(rules);
-        self.judged(Some(Arc::new(tables)))
-    }
-
-    /// A dialect for each host, in the place of one for all.
-    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
-    pub fn dialects(self, dialects: Dialects) -> Self {
-        match Tables::by_host(&dialects.hosts, dialects.inspect_success) {
-            Ok(tables) => self.meanings(Some(Arc::new(tables))),
-            Err(error) => self.refuse(error),
-        }
-    }
 }

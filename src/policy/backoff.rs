@@ -1,9 +1,10 @@
 //! The policy's own delay before a retry: growth x jitter x cap.
 
+mod checks;
+
 use super::decimal::Decimal;
 use super::jitter::{Cap, Jitter};
 use super::moment::{nanos, uniform};
-use crate::error::ConfigError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -240,50 +241,6 @@ impl Backoff {
             (MaxDelay::Default, _) => Duration::MAX,
         }
     }
-
-    /// Refuses a value that cannot work, by the field's name under `backoff`.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        self.check_growth()?;
-        self.jitter.check()?;
-        let most = Decimal::from(MAX_FACTOR);
-        self.factor.within("backoff.factor", Decimal::ONE, most)?;
-        if self.first_step > 1 {
-            return Err(ConfigError::new(
-                "backoff.first_step",
-                self.first_step,
-                "must be 0 or 1",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_growth(&self) -> Result<(), ConfigError> {
-        match &self.growth {
-            Growth::Schedule(ceilings) if ceilings.is_empty() => Err(ConfigError::new(
-                "backoff.schedule",
-                "an empty list",
-                "must hold at least one delay",
-            )),
-            Growth::Linear(base) | Growth::Exponential(base) if base.is_zero() => {
-                Err(ConfigError::new(
-                    "backoff.base",
-                    "0ns",
-                    "must be above 0; for no delay use Backoff::none()",
-                ))
-            }
-            Growth::Fixed(base) | Growth::Linear(base) | Growth::Exponential(base)
-                if *base > self.limit() =>
-            {
-                let allowed = format!("must be at most max_delay, which is {:?}", self.limit());
-                Err(ConfigError::new(
-                    "backoff.base",
-                    format!("{base:?}"),
-                    allowed,
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl fmt::Display for Backoff {
@@ -320,83 +277,4 @@ impl fmt::Debug for Growth {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn field_at_fault(backoff: &Backoff) -> String {
-        backoff.check().unwrap_err().field().to_owned()
-    }
-
-    #[test]
-    fn what_cannot_work_is_refused_by_name() {
-        let exponential = || Backoff::exponential(SECOND);
-        assert_eq!(field_at_fault(&exponential().factor(0.5)), "backoff.factor");
-        assert_eq!(
-            field_at_fault(&exponential().factor(f64::NAN)),
-            "backoff.factor"
-        );
-        assert_eq!(
-            field_at_fault(&exponential().first_step(2)),
-            "backoff.first_step"
-        );
-        assert_eq!(
-            field_at_fault(&exponential().max_delay(SECOND / 2)),
-            "backoff.base"
-        );
-        assert_eq!(
-            field_at_fault(&Backoff::linear(Duration::ZERO)),
-            "backoff.base"
-        );
-        assert_eq!(field_at_fault(&Backoff::schedule([])), "backoff.schedule");
-        let jitter = |min, max| exponential().jitter(Jitter::between(min, max));
-        assert_eq!(field_at_fault(&jitter(0.9, 0.8)), "backoff.jitter.min");
-        assert_eq!(field_at_fault(&jitter(0.0, -1.0)), "backoff.jitter.max");
-    }
-
-    #[test]
-    fn the_base_raises_the_default_cap_but_not_a_given_one() {
-        let long = Backoff::exponential(SECOND * 90);
-        assert_eq!(long.ceiling(5), SECOND * 90);
-        assert_eq!(long.check(), Ok(()));
-        assert_eq!(Backoff::exponential(SECOND).ceiling(9), SECOND * 60);
-        assert_eq!(Backoff::fixed(SECOND * 90).ceiling(1), SECOND * 90);
-    }
-
-    #[test]
-    fn a_cap_after_the_jitter_cuts_the_interval() {
-        let backoff = Backoff::fixed(SECOND * 4)
-            .max_delay(SECOND * 2)
-            .cap(Cap::After);
-        assert_eq!(backoff.delay(1, 1 << 63), SECOND);
-        assert_eq!(backoff.delay(1, u64::MAX), SECOND * 2);
-    }
-
-    #[test]
-    fn a_cap_before_the_jitter_lets_a_jitter_above_one_exceed_it() {
-        let backoff = Backoff::fixed(SECOND)
-            .max_delay(SECOND)
-            .jitter(Jitter::between(1, 2));
-        assert_eq!(
-            backoff.clone().cap(Cap::Before).delay(1, u64::MAX),
-            SECOND * 2
-        );
-        assert_eq!(backoff.delay(1, u64::MAX), SECOND);
-    }
-
-    #[test]
-    fn decorrelated_jitter_builds_on_the_delay_before() {
-        let backoff = Backoff::exponential(SECOND)
-            .jitter(Jitter::Decorrelated)
-            .max_delay(SECOND * 20);
-        assert_eq!(backoff.delay(1, u64::MAX), SECOND * 3);
-        assert_eq!(backoff.delay_after(SECOND * 3, 2, u64::MAX), SECOND * 9);
-        assert_eq!(backoff.delay_after(SECOND * 9, 3, u64::MAX), SECOND * 20);
-        assert_eq!(backoff.delay_after(SECOND * 9, 3, 0), SECOND);
-        assert_eq!(
-            [1, 2, 3].map(|n| backoff.longest(n)),
-            [SECOND * 3, SECOND * 9, SECOND * 20]
-        );
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! Builds a policy from settings, and refuses settings that cannot work.
 
+mod checks;
+mod inside;
 mod rules;
 mod whole_answers;
 
@@ -168,10 +170,6 @@ impl RetryPolicyBuilder {
         self.own_error(OwnError::new(judge))
     }
 
-    pub(crate) fn own_error(self, own: OwnError) -> Self {
-        self.with(|settings| settings.own_errors.push(own))
-    }
-
     /// Whether a few headers that every server may send say more than its status. Default yes; no is plain HTTP.
     ///
     /// Each wrong guess costs one retry, at a time that the server named itself:
@@ -183,55 +181,6 @@ impl RetryPolicyBuilder {
     ///   would not be repeated worth another attempt, as one that may have been processed.
     pub fn header_rules(self, header_rules: bool) -> Self {
         self.with(|settings| settings.header_rules = header_rules)
-    }
-
-    /// What services mean by their answers.
-    pub(crate) fn meanings(self, meanings: Option<Arc<dyn super::Meanings>>) -> Self {
-        self.with(|settings| settings.meanings = meanings)
-    }
-
-    /// What rules say that answers mean.
-    #[cfg(feature = "serde")]
-    pub(crate) fn judged(self, judged: Option<Arc<dyn super::Meanings>>) -> Self {
-        self.with(|settings| settings.judged = judged)
-    }
-
-    #[cfg(feature = "llm")]
-    pub(crate) fn rewrite(self, rewrite: impl super::Rewrite + 'static) -> Self {
-        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
-    }
-
-    #[cfg(feature = "llm")]
-    pub(crate) fn streams(self, streams: impl super::HoldStreams + 'static) -> Self {
-        self.with(|settings| settings.streams = Some(Arc::new(streams)))
-    }
-
-    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
-    #[cfg(feature = "serde")]
-    pub(crate) fn quotas_at_once(self, at_once: bool) -> Self {
-        self.with(|settings| settings.quotas_at_once = at_once)
-    }
-
-    /// Whether this is the preset without retries.
-    #[cfg(feature = "serde")]
-    pub(crate) fn never(self, never: bool) -> Self {
-        self.with(|settings| settings.never = never)
-    }
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn of_document(
-        self,
-        name: impl Into<std::borrow::Cow<'static, str>>,
-        rules: super::Rules,
-    ) -> Self {
-        let builder = self.with(|settings| {
-            settings.name = name.into();
-            settings.rules = rules;
-        });
-        Self {
-            is_of_document: true,
-            ..builder
-        }
     }
 
     /// Builds the policy.
@@ -295,98 +244,7 @@ impl Settings {
         let mut tables = [&self.judged, &self.meanings].into_iter().flatten();
         self.classify.is_some() || tables.any(|table| table.judge_successes())
     }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        self.backoff.check()?;
-        above_zero("deadline", self.deadline)?;
-        above_zero("attempt_timeout", self.attempt_timeout)?;
-        above_zero("max_gate_wait", self.max_gate_wait)?;
-        let held = self.streams.as_ref();
-        let held = held.and_then(|streams| streams.first_event_timeout());
-        above_zero("first_event_timeout", held)?;
-        super::whole_answers::check(self.whole_answers)?;
-        match (self.attempt_timeout, self.deadline) {
-            (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
-                "attempt_timeout",
-                format!("{timeout:?}"),
-                format!("must be at most the deadline, which is {deadline:?}"),
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn above_zero(field: &'static str, duration: Option<Duration>) -> Result<(), ConfigError> {
-    match duration {
-        Some(Duration::ZERO) => Err(ConfigError::new(field, "0ns", "must be above 0")),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn refused(builder: RetryPolicyBuilder) -> (String, String, String) {
-        let error = builder.build().unwrap_err();
-        (
-            error.field().into(),
-            error.given().into(),
-            error.allowed().into(),
-        )
-    }
-
-    #[test]
-    fn limits_are_given_one_way() {
-        let both = RetryPolicy::builder().max_retries(2).max_attempts(3);
-        assert_eq!(refused(both).0, "max_attempts");
-        assert_eq!(
-            refused(RetryPolicy::builder().max_attempts(0)).0,
-            "max_attempts"
-        );
-        let policy = RetryPolicy::builder().max_attempts(3).build().unwrap();
-        assert_eq!(policy.max_retries(), 2);
-        let adjusted = policy.to_builder().max_retries(7).build().unwrap();
-        assert_eq!(adjusted.max_retries(), 7);
-    }
-
-    #[test]
-    fn times_must_fit_each_other() {
-        let builder = RetryPolicy::builder;
-        assert_eq!(refused(builder().deadline(Duration::ZERO)).0, "deadline");
-        assert_eq!(
-            refused(builder().attempt_timeout(Duration::ZERO)).0,
-            "attempt_timeout"
-        );
-        assert_eq!(
-            refused(builder().attempt_timeout(SECOND * 3).deadline(SECOND * 2)),
-            (
-                "attempt_timeout".into(),
-                "3s".into(),
-                "must be at most the deadline, which is 2s".into()
-            )
-        );
-        assert!(
-            builder()
-                .attempt_timeout(SECOND)
-                .deadline(SECOND)
-                .build()
-                .is_ok()
-        );
-    }
-
-    #[test]
-    fn a_backoff_that_cannot_work_is_found_by_the_policy() {
-        let backoff = Backoff::exponential(SECOND).max_delay(SECOND / 2);
-        assert_eq!(
-            refused(RetryPolicy::builder().backoff(backoff)),
-            (
-                "backoff.base".into(),
-                "1s".into(),
-                "must be at most max_delay, which is 500ms".into()
-            )
-        );
-    }
-}
+mod tests;

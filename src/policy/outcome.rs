@@ -1,5 +1,8 @@
 //! What one attempt produced.
 
+mod coming_back;
+mod doubt;
+
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::meanings::RowId;
 use super::reason::Reason;
@@ -8,10 +11,9 @@ use super::scope::Scope;
 use super::stop_reason::StopReason;
 use super::verdict::Verdict;
 use crate::error_body::ErrorBody;
-use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders, time_of};
+use crate::server_hints::{ServerDelay, ServerHints};
 use http::{HeaderMap, StatusCode};
 use std::fmt;
-use std::time::Duration;
 
 /// What one attempt produced: a response head, an error, or a plain success.
 ///
@@ -138,43 +140,6 @@ impl<'a> Outcome<'a> {
         self.request
     }
 
-    /// The same outcome after redirects, if there were any; who judges it later does not take that back.
-    pub(crate) fn redirected(self, redirected: Redirected) -> Self {
-        Self { redirected, ..self }
-    }
-
-    /// Whether the server may have processed the request, in the view of a server that has not.
-    pub(super) fn is_in_doubt(&self) -> bool {
-        self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
-    }
-
-    /// Why a request is not sent again that may have been processed.
-    pub(super) fn why_in_doubt(&self) -> StopReason {
-        match self.redirected {
-            Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
-                StopReason::RedirectsUnknown
-            }
-            _ => StopReason::NotIdempotent,
-        }
-    }
-
-    /// Whether a classifier or a table says when to come back.
-    pub(super) fn is_told_a_time(&self) -> bool {
-        let Verdict {
-            asked,
-            until,
-            at_least,
-            ..
-        } = self.verdict;
-        asked.or(until).or(at_least).is_some()
-    }
-
-    /// The shortest wait, whatever the server asks for, if a classifier or a table names one.
-    #[must_use]
-    pub fn at_least(&self) -> Option<Duration> {
-        self.verdict.at_least
-    }
-
     /// Whom a limit stops, if a classifier or a table says so.
     #[must_use]
     pub fn scope(&self) -> Option<Scope> {
@@ -254,34 +219,10 @@ impl<'a> Outcome<'a> {
         self.error_body
     }
 
-    /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.
-    pub(crate) fn after_an_answer(self) -> Self {
-        let answered = self.with(self.verdict.class, Reach::Answered);
-        Self {
-            answered: true,
-            ..answered
-        }
-    }
-
     /// What the outcome means for a retry.
     #[must_use]
     pub fn class(&self) -> Class {
         self.verdict.class
-    }
-
-    /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
-    /// answered.
-    #[must_use]
-    pub fn reach(&self) -> Reach {
-        let known = [Redirected::No, Redirected::Unknown { harmless: true }];
-        let reach = self.verdict.reach;
-        match self.what {
-            _ if !reach.is_unprocessed() => reach,
-            _ if self.answered => Reach::Answered,
-            _ if known.contains(&self.redirected) => reach,
-            What::Error(_) => Reach::Ambiguous,
-            What::Done | What::Response(..) | What::Status(_) => Reach::Answered,
-        }
     }
 
     /// The response's status, if there was a response or the error was made from one.
@@ -311,25 +252,6 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The same outcome, with what its head says, so that nobody reads that again.
-    pub(crate) fn with_hints(self, hints: &'a ServerHints) -> Self {
-        Self {
-            hints: Some(hints),
-            ..self
-        }
-    }
-
-    /// What the response's head says about coming back, success or not; a date counts from the wall clock if the
-    /// response has no valid `date`. Empty without a response.
-    #[must_use]
-    pub fn server_hints(&self, wall: Duration) -> ServerHints {
-        match (self.hints, self.what) {
-            (Some(hints), _) => *hints,
-            (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
-            (None, What::Done | What::Error(_) | What::Status(_)) => ServerHints::default(),
-        }
-    }
-
     /// Whether there is nothing to hand over but an error.
     pub(super) fn is_error(&self) -> bool {
         matches!(self.what, What::Error(_) | What::Status(_))
@@ -341,64 +263,6 @@ impl<'a> Outcome<'a> {
         let begun = self.status().is_some_and(|status| status.is_success());
         let silent = begun && self.reason() == Some(Reason::Timeout);
         silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
-    }
-
-    /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
-    #[must_use]
-    pub fn server_delay(&self, wall: Duration) -> ServerDelay {
-        let named = self.named_delay(wall);
-        let ignores_resets = self.verdict.ignores_resets;
-        let of_head = self.of_failed_head(wall, |hints| match ignores_resets {
-            true => hints.delay_or(named),
-            false => hints.delay_with(named),
-        });
-        of_head.unwrap_or_else(|| named.map_or(ServerDelay::None, ServerDelay::Asked))
-    }
-
-    /// The same without a word on what cannot be read.
-    pub(crate) fn asked(&self, wall: Duration) -> Option<Duration> {
-        let named = self.named_delay(wall);
-        let ignores_resets = self.verdict.ignores_resets;
-        let of_head = self.of_failed_head(wall, |hints| {
-            let reset = hints.reset().filter(|_| !ignores_resets);
-            hints.asked().or(named).or(reset)
-        });
-        of_head.unwrap_or(named)
-    }
-
-    fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
-        match (self.what, self.hints) {
-            _ if self.class() == Class::Success => None,
-            (What::Response(..), Some(hints)) => Some(read(hints)),
-            (What::Response(status, headers), None) => {
-                Some(read(&ServerHints::read(status, headers, wall)))
-            }
-            (What::Done | What::Error(_) | What::Status(_), _) => None,
-        }
-    }
-
-    /// What a classifier or a table says that the server asks for; what is past is no wish.
-    fn named_delay(&self, wall: Duration) -> Option<Duration> {
-        let until = self.verdict.until.and_then(|until| {
-            let now = self.headers().map_or(wall, |head| time_of(head, wall));
-            until.checked_sub(now)
-        });
-        self.verdict.asked.max(until)
-    }
-
-    /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
-    pub(crate) fn quota(&self, wall: Duration) -> Option<Quota> {
-        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
-        let by_head = self.server_hints(wall).asked();
-        Some(quota.after(status, by_head.or(self.named_delay(wall))))
-    }
-
-    /// Which headers of a failure ask for something that cannot be read.
-    pub(crate) fn unreadable(&self, wall: Duration) -> UnreadableHeaders {
-        match self.class() {
-            Class::Success => UnreadableHeaders::default(),
-            _ => self.server_hints(wall).unreadable(),
-        }
     }
 }
 

@@ -1,13 +1,19 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
+mod by_rules;
+mod delays;
 mod failover;
+mod gated;
+mod limits;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub(super) use delays::longest_spread;
 pub(crate) use failover::Server;
-pub(super) use plan::{GATED_LEAST, longest_spread};
+pub(super) use gated::GATED_LEAST;
 
+use super::RetryPolicy;
 use super::counts::{Counts, Tally};
 use super::decision::{RetryPlan, Stop};
 use super::moment::Moment;
@@ -15,9 +21,8 @@ use super::outcome::Outcome;
 use super::request_facts::RequestFacts;
 use super::request_line::RequestLine;
 use super::request_override::RetryOverride;
-use super::rules::{Action, By, Listed, OnExhausted, Rule, Seen};
+use super::rules::By;
 use super::stop_reason::StopReason;
-use super::{Methods, RetryPolicy};
 use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
@@ -196,44 +201,6 @@ impl RetrySession {
         self.counts.retries
     }
 
-    /// The time at which the whole request must be over, on the clock of [`Moment::now`], if there is a deadline.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Duration> {
-        self.deadline_by(self.policy_by(self.by))
-    }
-
-    /// How long the request may take where it is now, if there is a limit.
-    pub(crate) fn allowed(&self) -> Option<Duration> {
-        self.deadline()
-            .map(|deadline| deadline.saturating_sub(self.started))
-    }
-
-    /// How long the request may still wait at the gate; none where there is no gate for it. The gate is the service's,
-    /// whatever policy a rule retries by.
-    pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
-        let most = self.policy.0.max_gate_wait?;
-        let gated = self.standing_aside.is_none();
-        gated.then(|| most.saturating_sub(self.counts.gate_waited))
-    }
-
-    pub(crate) fn has_waited_at_the_gate(&mut self, waited: Duration) {
-        self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
-    }
-
-    /// The name of the rule that judged an outcome, if one did.
-    pub(crate) fn rule(&self, by: By) -> Option<&Arc<str>> {
-        self.matched_rule(by)?.name.as_ref()
-    }
-
-    /// What becomes of the request at its end.
-    pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
-        match stop.worth_another && stop.why.is_exhausted() {
-            true => &self.policy_by(stop.by).0.rules.on_exhausted,
-            // An answer that no retry would have changed is the caller's.
-            false => &OnExhausted::Last,
-        }
-    }
-
     /// The end of the request before an attempt that is not made, although nothing forbade it when it was planned.
     pub(crate) fn stop(&self, why: StopReason) -> Stop {
         Stop {
@@ -248,26 +215,6 @@ impl RetrySession {
     pub(crate) fn repeats(&self) -> bool {
         let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
         self.standing_aside.is_none() && ever
-    }
-
-    /// The time limit of an attempt that starts at `now`: the attempt timeout, or what is left of the deadline.
-    #[must_use]
-    pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
-        let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        let timeout = self.policy_by(self.by).0.attempt_timeout;
-        let timeout = timeout.or(self.own.attempt_timeout);
-        timeout.into_iter().chain(left).min()
-    }
-
-    /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
-    /// another layer, or to the caller.
-    pub(crate) fn whole_answers(&self) -> u64 {
-        let by_policy = || self.policy_by(self.by).0.whole_answers;
-        match (self.standing_aside, self.own.whole_answers) {
-            (Some(_), _) => 0,
-            (None, Some(own)) => own.into(),
-            (None, None) => by_policy(),
-        }
     }
 
     /// What is known of the request as it goes on now.
@@ -286,23 +233,6 @@ impl RetrySession {
     /// Says whether the body of the attempt that ended can be sent again.
     pub fn set_replayable(&mut self, replayable: bool) {
         self.facts = self.facts.replayable(replayable);
-    }
-
-    /// Whether a rule must look into the outcome before it can decide.
-    pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
-        if outcome.error_body().is_some() || self.standing_aside.is_some() {
-            return false;
-        }
-        let seen = self.seen(outcome, false);
-        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == Listed::Unread;
-        match self.policy.0.rules.verdict(&seen) {
-            None => true,
-            Some(verdict) => match verdict.action {
-                Action::Classify => unread(&self.policy),
-                Action::Retry(policy) => unread(policy),
-                _ => false,
-            },
-        }
     }
 
     /// Plans the retry that follows a classified outcome; a budget must still pay for it. It changes nothing: the same
@@ -328,54 +258,6 @@ impl RetrySession {
             if let Some(counted) = self.tallies.get_mut(rule) {
                 *counted = tally;
             }
-        }
-    }
-
-    fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
-        Seen {
-            outcome,
-            attempt: self.counts.resends.saturating_add(1),
-            method: self.method.as_ref(),
-            idempotent: self.is_idempotent(),
-            reads_success: false,
-            final_word,
-        }
-    }
-
-    fn max_retries(&self, policy: &RetryPolicy) -> u32 {
-        self.own.max_retries.unwrap_or(policy.0.max_retries)
-    }
-
-    fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
-        let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
-        self.own.idempotent.unwrap_or(by_policy)
-    }
-
-    /// The policy in charge: the session's own, or the one that a rule retries by.
-    fn policy_by(&self, by: By) -> &RetryPolicy {
-        self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
-    }
-
-    fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
-        let allowed = self.own.deadline.or(policy.0.deadline);
-        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
-        match (own, self.until) {
-            (Some(own), Some(until)) => Some(own.min(until)),
-            (own, until) => own.or(until),
-        }
-    }
-
-    fn matched_rule(&self, by: By) -> Option<&Rule> {
-        match by {
-            By::Rule(rule) => self.policy.0.rules.list.get(rule),
-            By::Policy | By::Otherwise => None,
-        }
-    }
-
-    fn tally(&self, by: By) -> Option<Tally> {
-        match by {
-            By::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
-            By::Policy | By::Otherwise => None,
         }
     }
 }

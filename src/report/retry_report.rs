@@ -1,12 +1,16 @@
 //! The report of one request's attempts.
 
+mod slot;
+
+pub use slot::ReportSlot;
+
 use crate::policy::{
     Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, Scope, ServerDelay, StopReason,
     TextCut, UnreadableHeaders,
 };
 use http::StatusCode;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why a request was retried, how often, how long it waited, and why it stopped.
@@ -280,90 +284,5 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A slot for one request's [`RetryReport`]: make it by [`RetryReport::slot`] and put it into the request's extensions.
-///
-/// ```
-/// use http_retry::RetryReport;
-///
-/// let slot = RetryReport::slot();
-/// let mut request = http::Request::new(());
-/// request.extensions_mut().insert(slot.clone());
-/// // send it, then:
-/// assert!(slot.take().is_none());
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct ReportSlot(Arc<Mutex<Option<RetryReport>>>);
-
-impl ReportSlot {
-    /// Takes the report out of the slot, once the request is over.
-    #[must_use]
-    pub fn take(&self) -> Option<RetryReport> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    pub(super) fn put(&self, report: RetryReport) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use http::{HeaderMap, HeaderValue};
-
-    fn attempt(number: u32) -> AttemptReport {
-        let headers = HeaderMap::new();
-        let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
-        AttemptReport {
-            delay: Duration::from_secs(1),
-            ..AttemptReport::new(number, &outcome, Duration::ZERO)
-        }
-    }
-
-    #[test]
-    fn a_report_of_a_great_many_attempts_stays_small() {
-        let mut report = RetryReport::new();
-        (1..=1_000).for_each(|number| report.push(attempt(number)));
-        assert_eq!(report.attempt_count(), 1_000);
-        assert_eq!(report.attempts().len(), 64);
-        assert_eq!(report.attempts().last().unwrap().number, 1_000);
-        assert_eq!(report.waited(), Duration::from_secs(1_000));
-    }
-
-    #[test]
-    fn a_report_of_five_attempts_fits_a_kibibyte() {
-        let mut report = RetryReport::new();
-        assert_eq!(report.attempts.capacity(), 0);
-        (1..=5).for_each(|number| report.push(attempt(number)));
-        let heap = report.attempts.capacity() * size_of::<AttemptReport>();
-        assert!(size_of::<RetryReport>() + heap <= 1_024, "{heap}");
-    }
-
-    #[test]
-    fn a_report_reads_as_a_timeline() {
-        let mut headers = HeaderMap::new();
-        headers.insert("retry-after", HeaderValue::from_static("soon"));
-        let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
-        let mut report = RetryReport::new();
-        report.push(AttemptReport {
-            took: Duration::from_millis(12),
-            ..AttemptReport::new(1, &outcome, Duration::ZERO)
-        });
-        report.push(AttemptReport {
-            started: Duration::from_millis(1_012),
-            delay_source: Some(DelaySource::Own),
-            status: None,
-            error: Some(ErrorKind::Reset),
-            ..attempt(2)
-        });
-        report.close(StopReason::AttemptsExhausted, Some(Decimal::from(18.5)));
-        assert_eq!(
-            report.to_string().lines().collect::<Vec<_>>(),
-            [
-                "   0.000 s  attempt 1: 503 after 0.012 s (transient, answered), its retry-after is not valid and was ignored",
-                "   1.012 s  attempt 2: reset error after 0.000 s (transient, answered); sent after a wait of 1.000 s (own)",
-                "2 attempts, 1.000 s waited, attempts_exhausted: The limit of attempts is reached (max_retries). Tokens left: 18.5.",
-            ]
-        );
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::{Class, Reach};
 use std::fmt;
+use std::io;
 
 #[derive(Debug)]
 struct Wrapped(BoxError);

@@ -2,7 +2,10 @@
 //!
 //! Only what is listed here is ever looked at, so whatever an API adds later stays whole until somebody lists it.
 
+mod walk;
+
 use super::scan::{Span, Text};
+use walk::{Step, Walk};
 
 /// The longest text that may be cut.
 pub(super) struct Longest<'a> {
@@ -24,34 +27,6 @@ pub(super) fn longest(root: Span<'_>) -> Option<Longest<'_>> {
         chars: best.chars,
         pointer: best.path.iter().map(Step::token).collect(),
     })
-}
-
-struct Walk<'a> {
-    path: Vec<Step>,
-    best: Option<Found<'a>>,
-}
-
-#[derive(Clone)]
-struct Found<'a> {
-    text: Text<'a>,
-    chars: usize,
-    path: Vec<Step>,
-}
-
-#[derive(Clone, Copy)]
-enum Step {
-    Member(&'static str),
-    Element(usize),
-}
-
-impl Step {
-    /// The step in a JSON pointer; no member named here needs an escape.
-    fn token(&self) -> String {
-        match self {
-            Self::Member(name) => format!("/{name}"),
-            Self::Element(index) => format!("/{index}"),
-        }
-    }
 }
 
 /// Who says something. `Other` is never cut: system, developer, and every role that is not known.
@@ -251,60 +226,6 @@ impl<'a> Walk<'a> {
             walk.member("output", output, Self::leaf)?;
             walk.member("result", result, Self::leaf)
         })
-    }
-
-    fn leaf(&mut self, value: Span<'a>) -> Option<()> {
-        self.offer(value);
-        Some(())
-    }
-
-    /// Takes a string as the longest one if it is.
-    fn offer(&mut self, value: Span<'a>) {
-        let Some(text) = value.text().filter(|text| self.may_win(*text)) else {
-            return;
-        };
-        let Some(chars) = text.count().filter(|chars| *chars > 1) else {
-            return;
-        };
-        let wins = self.best.as_ref().is_none_or(|best| {
-            chars > best.chars || chars == best.chars && text.start() < best.text.start()
-        });
-        if wins && !text.is_data_url() {
-            let path = self.path.clone();
-            self.best = Some(Found { text, chars, path });
-        }
-    }
-
-    fn may_win(&self, text: Text<'_>) -> bool {
-        let least = self.best.as_ref().map_or(2, |best| best.chars);
-        text.bytes() >= least
-    }
-
-    fn member(
-        &mut self,
-        name: &'static str,
-        value: Option<Span<'a>>,
-        go: impl FnOnce(&mut Self, Span<'a>) -> Option<()>,
-    ) -> Option<()> {
-        value.map_or(Some(()), |value| {
-            self.path.push(Step::Member(name));
-            go(self, value)?;
-            self.path.pop();
-            Some(())
-        })
-    }
-
-    fn elements(
-        &mut self,
-        array: Span<'a>,
-        mut go: impl FnMut(&mut Self, Span<'a>) -> Option<()>,
-    ) -> Option<()> {
-        for (index, element) in array.elements().enumerate() {
-            self.path.push(Step::Element(index));
-            go(self, element)?;
-            self.path.pop();
-        }
-        Some(())
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::policy::RequestFacts;
 use http::HeaderValue;
 use http::Method;
+use std::time::Duration;
 
 fn facts(method: &str, key: Option<&'static str>) -> RequestFacts {
     let mut headers = HeaderMap::new();

@@ -4,14 +4,16 @@ mod answer;
 mod holds;
 #[cfg(feature = "llm")]
 mod hook;
+mod value;
 
-pub use answer::Value;
-#[cfg(feature = "serde")]
-pub(crate) use answer::plain;
-pub(crate) use answer::{HeadTest, JsonTest, Wanted, XmlTest};
+pub(crate) use answer::{HeadTest, JsonTest, XmlTest};
 pub(crate) use answer::{is_like, lines, parts};
 pub(crate) use holds::Seen;
 pub(super) use holds::{all, any};
+pub use value::Value;
+pub(crate) use value::Wanted;
+#[cfg(feature = "serde")]
+pub(crate) use value::plain;
 
 use crate::error::ConfigError;
 use http::{HeaderName, Method};

@@ -1,36 +1,16 @@
 //! The plans of a session: each of its gates in its order, and how long to wait.
 
 use super::RetrySession;
+use super::delays::Delay;
 use crate::policy::counts::{Counts, Tally};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop};
-use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
+use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{
-    Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
-};
+use crate::policy::rules::{Action, By, ChosenAction, Counter, Listed, OnExhausted, Wait};
 use crate::policy::stop_reason::StopReason;
-use crate::policy::{Class, Reason, RetryPolicy, RewriteBody, Scope};
+use crate::policy::{Class, RetryPolicy, RewriteBody};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How far a spread goes at most beyond what the server asked for.
-const MAX_SPREAD: Duration = Duration::from_secs(10);
-/// The part of what the server asked for that a spread adds at most: one in five.
-const SPREAD_PART: u32 = 5;
-
-/// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
-/// is not asked without end.
-pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
-
-type Delay = (Duration, DelaySource);
-
-/// An outcome by which a rate limit sends all callers away for a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// For how long, where the server says that.
-    pub(crate) asked: Option<Duration>,
-}
-
 /// One outcome, and by what it is judged.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
@@ -198,67 +178,6 @@ impl RetrySession {
         Ok(plan)
     }
 
-    /// What a rate limit asks of all callers, who wait for it together; nothing where it asks for more than any of them
-    /// would wait.
-    pub(crate) fn refusal(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
-        self.gate_wait_left()?;
-        if !may_be_of_all(outcome) {
-            return None;
-        }
-        let policy = self.policy_by(by);
-        let asked = self.demanded(outcome, moment, policy);
-        let names_a_time = asked.is_some();
-        let heard = asked.map(|asked| heard(asked, policy)).transpose().ok()?;
-        // Who asks for no time at all has not said when to come back.
-        let asked = heard.flatten().filter(|asked| !asked.is_zero());
-        is_of_all(outcome, names_a_time).then_some(Refusal { asked })
-    }
-
-    /// The wait that the server asks for, and at least what a table demands where the server names no time, or a shorter
-    /// one: that is twice as long with each repetition, up to the longest delay of the policy.
-    fn demanded(
-        &self,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-        policy: &RetryPolicy,
-    ) -> Option<Duration> {
-        let asked = outcome.asked(moment.wall);
-        let least = outcome.at_least().map(|least| {
-            let before = self.counts.retries.saturating_add(self.counts.refusals);
-            let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
-            let longest = policy.0.backoff.longest_of_all();
-            least.saturating_mul(times).min(longest).max(least)
-        });
-        asked.max(least)
-    }
-
-    /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
-    /// the gate spreads those who come from there.
-    fn delay_of(&self, refusal: Refusal, case: &Case<'_>) -> Duration {
-        refusal.asked.unwrap_or_else(|| {
-            let (counts, backoff) = (&self.counts, &case.policy.0.backoff);
-            let n = counts.refusals.saturating_add(1);
-            backoff.delay_after(counts.previous, n, case.moment.random)
-        })
-    }
-
-    /// Who has no retries is not sent back to the gate either: another service may stand in at once.
-    fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
-        let left = self.gate_wait_left().unwrap_or_default();
-        self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
-    }
-
-    /// Another attempt behind the gate, which counts as no retry.
-    fn plan_gated(&self, delay: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
-        self.check_resend(case)?;
-        let planned = self.in_time((delay, DelaySource::Gate), case)?;
-        let mut plan = self.resend(planned, Cost::Gated, case);
-        let waited = delay.max(GATED_LEAST);
-        plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
-        plan.after.refusals = plan.after.refusals.saturating_add(1);
-        Ok(plan)
-    }
-
     /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
     fn plan_rewrite(&self, rewrite: RewriteBody, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
@@ -335,34 +254,6 @@ impl RetrySession {
         }
         Ok(())
     }
-
-    /// The longer of one's own delay and what the server asks for, and a spread upwards; if there is time for it.
-    fn delay(
-        &self,
-        own: Duration,
-        asked: Option<Duration>,
-        case: &Case<'_>,
-    ) -> Result<Delay, StopReason> {
-        let asked = heard(asked.unwrap_or_default(), case.policy)?;
-        let asked = asked.unwrap_or_default();
-        let delay = own
-            .max(asked)
-            .saturating_add(spread(asked, case.moment.random));
-        let source = match asked > own {
-            true => DelaySource::Server,
-            false => DelaySource::Own,
-        };
-        self.in_time((delay, source), case)
-    }
-
-    pub(super) fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
-        let due = case.moment.now.saturating_add(delay.0);
-        let deadline = self.deadline_by(case.policy);
-        match deadline.is_some_and(|deadline| due >= deadline) {
-            true => Err(StopReason::DeadlineExceeded),
-            false => Ok(delay),
-        }
-    }
 }
 
 /// Whether an outcome is to be repeated by its class, by a list, or because a rule tells it.
@@ -379,51 +270,4 @@ fn rewrite(case: &Case<'_>) -> Option<RewriteBody> {
     let permanent = case.outcome.class() == Class::Permanent;
     let rewrite = case.policy.0.rewrite.as_ref().filter(|_| permanent)?;
     rewrite.after(case.outcome)
-}
-
-/// What counts of a delay that the server asks for.
-fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
-    let settings = &policy.0;
-    let most = settings.max_server_delay.unwrap_or(Duration::MAX);
-    match settings.rules.server_delays {
-        ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
-        ServerDelays::Respect => Ok(Some(asked)),
-        ServerDelays::Clamp => Ok(Some(asked.min(most))),
-        ServerDelays::Ignore => Ok(None),
-    }
-}
-
-/// Whether a limit that was met, as far as the status and the class tell, may be everybody's. Overload never is, whatever a
-/// classifier calls it: a gate that closes on it turns load into bursts.
-fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
-    let status = outcome.status().map(|status| status.as_u16());
-    let others = outcome.scope() != Some(Scope::Request);
-    let why = outcome.reason();
-    !matches!(status, None | Some(413 | 503 | 529))
-        && outcome.class() == Class::Throttled
-        && others
-        && why.is_none_or(|reason| reason == Reason::RateLimited)
-}
-
-/// Whether a limit that may be everybody's is: a 429, or another status for which some time is named.
-fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
-    match outcome.status().map(|status| status.as_u16()) {
-        Some(429) => true,
-        Some(500..) => outcome.is_told_a_time(),
-        _ => names_a_time,
-    }
-}
-
-/// A part more than was asked for, so that clients told the same time do not come back at once; never less.
-fn spread(asked: Duration, random: u64) -> Duration {
-    nanos(uniform(
-        splitmix64(random),
-        longest_spread(asked).as_nanos(),
-    ))
-}
-
-/// The most that is added to what a server asked for.
-pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
-    let part = asked.checked_div(SPREAD_PART).unwrap_or_default();
-    part.min(MAX_SPREAD)
 }

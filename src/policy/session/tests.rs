@@ -1,7 +1,8 @@
 //! How one request goes its way through a policy.
 
-use super::plan::longest_spread;
+use super::delays::longest_spread;
 use super::*;
+use crate::policy::Methods;
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Reach};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 

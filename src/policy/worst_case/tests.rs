@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::rules::{Action, Counter, Rule, Wait};
 use crate::policy::{Backoff, Condition, Rules, Test};
 
 const SECOND: Duration = Duration::from_secs(1);

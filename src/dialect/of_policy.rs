@@ -1,0 +1,74 @@
+//! What a policy takes of dialects: one for all, or one for each host.
+
+use super::say::Tables;
+use super::{Dialect, hosts};
+use crate::policy::RetryPolicyBuilder;
+use std::sync::Arc;
+
+/// Dialects by host: `api.github.com` speaks `github`, and so on.
+///
+/// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
+/// only if it says so.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Dialects {
+    hosts: Vec<(String, Dialect)>,
+    inspect_success: bool,
+}
+
+impl Dialects {
+    /// The built-in dialects, each for its hosts.
+    pub fn by_host() -> Self {
+        Self {
+            hosts: hosts::all(),
+            inspect_success: false,
+        }
+    }
+
+    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others.
+    pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
+        let host = host.into().to_ascii_lowercase();
+        self.hosts.insert(0, (host, dialect));
+        self
+    }
+
+    /// Whether the bodies of successes are read where a table asks for it. Default no: such an answer would wait for its
+    /// body on the strength of a name.
+    pub fn inspect_success(self, inspect_success: bool) -> Self {
+        Self {
+            inspect_success,
+            ..self
+        }
+    }
+}
+
+impl RetryPolicyBuilder {
+    /// What the service means by its answers: its rows go before the status table, and a classifier before them.
+    /// Default none.
+    ///
+    /// `build` refuses a dialect with a row that cannot work, with more than 64 rows of its own, or with more than 16
+    /// places of a JSON body.
+    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        match Tables::one(&dialect) {
+            Ok(tables) => self.meanings(Some(Arc::new(tables))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// What rules say that answers mean, each by its own name: they go before a classifier.
+    #[cfg(feature = "serde")]
+    pub(crate) fn judged_by(self, rules: Vec<(Arc<str>, super::Row)>) -> Self {
+        let tables = Tables::of_rules(rules);
+        self.judged(Some(Arc::new(tables)))
+    }
+
+    /// A dialect for each host, in the place of one for all.
+    #[expect(clippy::needless_pass_by_value, reason = "as every setter takes it")]
+    pub fn dialects(self, dialects: Dialects) -> Self {
+        match Tables::by_host(&dialects.hosts, dialects.inspect_success) {
+            Ok(tables) => self.meanings(Some(Arc::new(tables))),
+            Err(error) => self.refuse(error),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What presets, dialects and documents alone say of a policy.
+
+use super::RetryPolicyBuilder;
+use crate::policy::{Meanings, OwnError};
+use std::sync::Arc;
+
+impl RetryPolicyBuilder {
+    pub(crate) fn own_error(self, own: OwnError) -> Self {
+        self.with(|settings| settings.own_errors.push(own))
+    }
+
+    /// What services mean by their answers.
+    pub(crate) fn meanings(self, meanings: Option<Arc<dyn Meanings>>) -> Self {
+        self.with(|settings| settings.meanings = meanings)
+    }
+
+    /// What rules say that answers mean.
+    #[cfg(feature = "serde")]
+    pub(crate) fn judged(self, judged: Option<Arc<dyn Meanings>>) -> Self {
+        self.with(|settings| settings.judged = judged)
+    }
+
+    #[cfg(feature = "llm")]
+    pub(crate) fn rewrite(self, rewrite: impl crate::policy::Rewrite + 'static) -> Self {
+        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
+    }
+
+    #[cfg(feature = "llm")]
+    pub(crate) fn streams(self, streams: impl crate::policy::HoldStreams + 'static) -> Self {
+        self.with(|settings| settings.streams = Some(Arc::new(streams)))
+    }
+
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
+    #[cfg(feature = "serde")]
+    pub(crate) fn quotas_at_once(self, at_once: bool) -> Self {
+        self.with(|settings| settings.quotas_at_once = at_once)
+    }
+
+    /// Whether this is the preset without retries.
+    #[cfg(feature = "serde")]
+    pub(crate) fn never(self, never: bool) -> Self {
+        self.with(|settings| settings.never = never)
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn of_document(
+        self,
+        name: impl Into<std::borrow::Cow<'static, str>>,
+        rules: crate::policy::Rules,
+    ) -> Self {
+        let builder = self.with(|settings| {
+            settings.name = name.into();
+            settings.rules = rules;
+        });
+        Self {
+            is_of_document: true,
+            ..builder
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How a policy explains itself.
+
+use super::*;
+use crate::policy::Backoff;
+
+#[test]
+fn the_background_preset_in_words() {
+    assert_eq!(
+        RetryPolicy::background().explain(),
+        "background: at most 5 attempts\n  \
+         backoff: exponential from 2s, factor 2, full jitter, at most 60s\n  \
+         retry 1: after at most 2s\n  \
+         retry 2: after at most 4s\n  \
+         retry 3: after at most 8s\n  \
+         retry 4: after at most 16s\n  \
+         a server may ask for a wait of at most 15min\n  \
+         after a 429 all callers wait together, each for at most 5min in all; at most 300 attempts that are refused \
+         meanwhile do not count\n  \
+         methods that are not idempotent are repeated only when the request was not processed\n  \
+         worst case: 30s of backoff and the attempts, which have no limit\n  \
+         worst case where a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
+    );
+}
+
+#[test]
+fn what_the_gate_may_add_is_told_apart() {
+    let text = RetryPolicy::rate_limited().explain();
+    for line in [
+        "rate_limited: at most 3 attempts\n",
+        "  after a 429 all callers wait together, each for at most 15min in all; at most 900 attempts that are refused \
+         meanwhile do not count\n",
+        "  worst case where a server asks for waits: 20min 20s of waits, and 15min at the gate\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!RetryPolicy::user_facing().explain().contains("gate"));
+}
+
+#[test]
+fn a_policy_without_retries_has_no_schedule() {
+    let text = RetryPolicy::never().explain();
+    assert!(text.starts_with("never: at most 1 attempt\n"));
+    assert!(!text.contains("backoff:"));
+}
+
+#[test]
+fn worst_cases_count_timeouts_and_stop_at_the_deadline() {
+    let second = Duration::from_secs(1);
+    let builder = RetryPolicy::builder()
+        .max_retries(2)
+        .backoff(Backoff::fixed(second))
+        .attempt_timeout(second * 3);
+    let text = builder.clone().build().unwrap().explain();
+    assert!(
+        text.contains("worst case: 2s of backoff and 9s of attempts"),
+        "{text}"
+    );
+    let text = builder.deadline(second * 5).build().unwrap().explain();
+    assert!(text.contains("worst case: 5s in all"), "{text}");
+}
+
+#[test]
+fn a_great_many_retries_are_explained_at_once() {
+    let text = |retries| {
+        let policy = RetryPolicy::builder().max_retries(retries);
+        policy.build().unwrap().explain()
+    };
+    let many = text(u32::MAX - 1);
+    assert!(many.contains("at most 4294967295 attempts"), "{many}");
+    assert!(many.lines().count() < 20);
+    let unlimited = text(u32::MAX);
+    assert!(
+        unlimited.contains("custom (changed): attempts without a limit"),
+        "{unlimited}"
+    );
+    assert!(unlimited.contains("worst case: no limit"), "{unlimited}");
+}

@@ -1,0 +1,103 @@
+//! When the server lets the client come back, as far as an outcome says.
+
+use super::{Outcome, What};
+use crate::policy::Class;
+use crate::policy::verdict::Verdict;
+use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders, time_of};
+use std::time::Duration;
+
+impl<'a> Outcome<'a> {
+    /// Whether a classifier or a table says when to come back.
+    pub(in crate::policy) fn is_told_a_time(&self) -> bool {
+        let Verdict {
+            asked,
+            until,
+            at_least,
+            ..
+        } = self.verdict;
+        asked.or(until).or(at_least).is_some()
+    }
+
+    /// The shortest wait, whatever the server asks for, if a classifier or a table names one.
+    #[must_use]
+    pub fn at_least(&self) -> Option<Duration> {
+        self.verdict.at_least
+    }
+
+    /// The same outcome, with what its head says, so that nobody reads that again.
+    pub(crate) fn with_hints(self, hints: &'a ServerHints) -> Self {
+        Self {
+            hints: Some(hints),
+            ..self
+        }
+    }
+
+    /// What the response's head says about coming back, success or not; a date counts from the wall clock if the
+    /// response has no valid `date`. Empty without a response.
+    #[must_use]
+    pub fn server_hints(&self, wall: Duration) -> ServerHints {
+        match (self.hints, self.what) {
+            (Some(hints), _) => *hints,
+            (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
+            (None, What::Done | What::Error(_) | What::Status(_)) => ServerHints::default(),
+        }
+    }
+
+    /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
+    #[must_use]
+    pub fn server_delay(&self, wall: Duration) -> ServerDelay {
+        let named = self.named_delay(wall);
+        let ignores_resets = self.verdict.ignores_resets;
+        let of_head = self.of_failed_head(wall, |hints| match ignores_resets {
+            true => hints.delay_or(named),
+            false => hints.delay_with(named),
+        });
+        of_head.unwrap_or_else(|| named.map_or(ServerDelay::None, ServerDelay::Asked))
+    }
+
+    /// The same without a word on what cannot be read.
+    pub(crate) fn asked(&self, wall: Duration) -> Option<Duration> {
+        let named = self.named_delay(wall);
+        let ignores_resets = self.verdict.ignores_resets;
+        let of_head = self.of_failed_head(wall, |hints| {
+            let reset = hints.reset().filter(|_| !ignores_resets);
+            hints.asked().or(named).or(reset)
+        });
+        of_head.unwrap_or(named)
+    }
+
+    fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
+        match (self.what, self.hints) {
+            _ if self.class() == Class::Success => None,
+            (What::Response(..), Some(hints)) => Some(read(hints)),
+            (What::Response(status, headers), None) => {
+                Some(read(&ServerHints::read(status, headers, wall)))
+            }
+            (What::Done | What::Error(_) | What::Status(_), _) => None,
+        }
+    }
+
+    /// What a classifier or a table says that the server asks for; what is past is no wish.
+    fn named_delay(&self, wall: Duration) -> Option<Duration> {
+        let until = self.verdict.until.and_then(|until| {
+            let now = self.headers().map_or(wall, |head| time_of(head, wall));
+            until.checked_sub(now)
+        });
+        self.verdict.asked.max(until)
+    }
+
+    /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
+    pub(crate) fn quota(&self, wall: Duration) -> Option<Quota> {
+        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
+        let by_head = self.server_hints(wall).asked();
+        Some(quota.after(status, by_head.or(self.named_delay(wall))))
+    }
+
+    /// Which headers of a failure ask for something that cannot be read.
+    pub(crate) fn unreadable(&self, wall: Duration) -> UnreadableHeaders {
+        match self.class() {
+            Class::Success => UnreadableHeaders::default(),
+            _ => self.server_hints(wall).unreadable(),
+        }
+    }
+}

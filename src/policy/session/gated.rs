@@ -1,0 +1,111 @@
+//! What a rate limit asks of all callers: when a refused call stands in line at the gate.
+
+use super::RetrySession;
+use super::delays::heard;
+use super::plan::Case;
+use crate::policy::decision::{Cost, DelaySource, RetryPlan};
+use crate::policy::moment::Moment;
+use crate::policy::outcome::Outcome;
+use crate::policy::rules::By;
+use crate::policy::stop_reason::StopReason;
+use crate::policy::{Class, Reason, RetryPolicy, Scope};
+use std::time::Duration;
+
+/// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
+/// is not asked without end.
+pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
+
+/// An outcome by which a rate limit sends all callers away for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// For how long, where the server says that.
+    pub(crate) asked: Option<Duration>,
+}
+
+impl RetrySession {
+    /// What a rate limit asks of all callers, who wait for it together; nothing where it asks for more than any of them
+    /// would wait.
+    pub(crate) fn refusal(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+        self.gate_wait_left()?;
+        if !may_be_of_all(outcome) {
+            return None;
+        }
+        let policy = self.policy_by(by);
+        let asked = self.demanded(outcome, moment, policy);
+        let names_a_time = asked.is_some();
+        let heard = asked.map(|asked| heard(asked, policy)).transpose().ok()?;
+        // Who asks for no time at all has not said when to come back.
+        let asked = heard.flatten().filter(|asked| !asked.is_zero());
+        is_of_all(outcome, names_a_time).then_some(Refusal { asked })
+    }
+
+    /// The wait that the server asks for, and at least what a table demands where the server names no time, or a shorter
+    /// one: that is twice as long with each repetition, up to the longest delay of the policy.
+    pub(super) fn demanded(
+        &self,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+        policy: &RetryPolicy,
+    ) -> Option<Duration> {
+        let asked = outcome.asked(moment.wall);
+        let least = outcome.at_least().map(|least| {
+            let before = self.counts.retries.saturating_add(self.counts.refusals);
+            let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
+            let longest = policy.0.backoff.longest_of_all();
+            least.saturating_mul(times).min(longest).max(least)
+        });
+        asked.max(least)
+    }
+
+    /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
+    /// the gate spreads those who come from there.
+    pub(super) fn delay_of(&self, refusal: Refusal, case: &Case<'_>) -> Duration {
+        refusal.asked.unwrap_or_else(|| {
+            let (counts, backoff) = (&self.counts, &case.policy.0.backoff);
+            let n = counts.refusals.saturating_add(1);
+            backoff.delay_after(counts.previous, n, case.moment.random)
+        })
+    }
+
+    /// Who has no retries is not sent back to the gate either: another service may stand in at once.
+    pub(super) fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
+        let left = self.gate_wait_left().unwrap_or_default();
+        self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
+    }
+
+    /// Another attempt behind the gate, which counts as no retry.
+    pub(super) fn plan_gated(
+        &self,
+        delay: Duration,
+        case: &Case<'_>,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let planned = self.in_time((delay, DelaySource::Gate), case)?;
+        let mut plan = self.resend(planned, Cost::Gated, case);
+        let waited = delay.max(GATED_LEAST);
+        plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
+        plan.after.refusals = plan.after.refusals.saturating_add(1);
+        Ok(plan)
+    }
+}
+
+/// Whether a limit that was met, as far as the status and the class tell, may be everybody's. Overload never is, whatever a
+/// classifier calls it: a gate that closes on it turns load into bursts.
+fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
+    let status = outcome.status().map(|status| status.as_u16());
+    let others = outcome.scope() != Some(Scope::Request);
+    let why = outcome.reason();
+    !matches!(status, None | Some(413 | 503 | 529))
+        && outcome.class() == Class::Throttled
+        && others
+        && why.is_none_or(|reason| reason == Reason::RateLimited)
+}
+
+/// Whether a limit that may be everybody's is: a 429, or another status for which some time is named.
+fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
+    match outcome.status().map(|status| status.as_u16()) {
+        Some(429) => true,
+        Some(500..) => outcome.is_told_a_time(),
+        _ => names_a_time,
+    }
+}

@@ -1,0 +1,254 @@
+//! All that makes a request be sent again, added up.
+
+use super::{AtGate, WorstCase};
+use crate::policy::Settings;
+use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
+use crate::policy::session::{GATED_LEAST, longest_spread};
+use std::time::Duration;
+
+/// The delays that are added up one by one; the rest count as long as the last of them.
+const ADDED: u32 = 1_000;
+
+/// Everything that makes a request be sent again.
+pub(super) struct Sources<'a> {
+    first: &'a Settings,
+    /// Those that count all retries together.
+    together: Vec<&'a Settings>,
+    /// Those that count their own.
+    apart: Vec<&'a Settings>,
+    waits: Vec<&'a Wait>,
+}
+
+/// The longest delay of one's own before retry n, and what it becomes where the server asks for one as well.
+type Lengthened = fn(&Settings, Duration) -> Option<Duration>;
+
+impl<'a> Sources<'a> {
+    pub(super) fn of(first: &'a Settings) -> Self {
+        let mut found = Self {
+            first,
+            together: Vec::new(),
+            apart: Vec::new(),
+            waits: Vec::new(),
+        };
+        for rule in first.rules.list.iter() {
+            found.add(rule);
+            if rule.when.is_always() {
+                return found;
+            }
+        }
+        match &first.rules.otherwise {
+            Action::Classify => found.together.push(first),
+            Action::Retry(policy) => found.together.push(&policy.0),
+            _ => {}
+        }
+        found
+    }
+
+    fn add(&mut self, rule: &'a Rule) {
+        match &rule.action {
+            Action::Retry(policy) => match policy.0.rules.counter {
+                Counter::Request => self.together.push(&policy.0),
+                Counter::Rule => self.apart.push(&policy.0),
+            },
+            Action::Wait(wait) => self.waits.push(wait),
+            Action::Classify => self.together.push(self.first),
+            _ => {}
+        }
+    }
+
+    pub(super) fn worst_case(&self) -> WorstCase {
+        let attempts = self.attempts();
+        let settings = || self.together.iter().chain(&self.apart);
+        let all = || settings().copied().chain([self.first]);
+        let timeout = all().map(|settings| settings.attempt_timeout).max_or_none();
+        let sending = attempts.and_then(|attempts| together(attempts, timeout));
+        let bounded = attempts.is_some() || self.waits_alone_are_uncounted();
+        let total = |lengthened| self.total(lengthened).filter(|_| bounded);
+        WorstCase {
+            attempts,
+            backoff: total(own),
+            waits: total(asked),
+            sending,
+            deadline: all().map(|settings| settings.deadline).max_or_none(),
+            gate: self.gate(timeout),
+        }
+    }
+
+    /// The gate is the service's, whatever policy a rule retries by; where nothing retries, no refusal leads back to it.
+    fn gate(&self, timeout: Option<Duration>) -> AtGate {
+        let waits = self.first.max_gate_wait.unwrap_or_default();
+        let mut repeating = self.together.iter().chain(&self.apart);
+        let attempts = match repeating.any(|settings| settings.max_retries > 0) {
+            true => most_refusals(waits),
+            false => 0,
+        };
+        AtGate {
+            attempts,
+            waits,
+            sending: together(attempts, timeout),
+        }
+    }
+
+    fn attempts(&self) -> Option<u64> {
+        let together = self.together.iter().map(|settings| settings.max_retries);
+        let apart = self.apart.iter().map(|settings| settings.max_retries);
+        let mut attempts = 1_u64;
+        for retries in apart.chain(together.max()) {
+            attempts = attempts.saturating_add(limited(retries)?);
+        }
+        for wait in &self.waits {
+            attempts = attempts.saturating_add(often(wait)?);
+        }
+        Some(attempts)
+    }
+
+    /// Waits that are bounded in all, but not in their number.
+    fn waits_alone_are_uncounted(&self) -> bool {
+        let mut retries = self.together.iter().chain(&self.apart);
+        retries.all(|settings| limited(settings.max_retries).is_some())
+            && self
+                .waits
+                .iter()
+                .all(|wait| wait.max.is_some() || often(wait).is_some())
+    }
+
+    /// All delays. A delay that builds on the one before may follow the longest of all.
+    fn total(&self, lengthened: Lengthened) -> Option<Duration> {
+        let several = self.together.len().saturating_add(self.apart.len()) > 1;
+        let mut previous = Duration::ZERO;
+        if several || !self.waits.is_empty() {
+            self.add_up(&mut previous, lengthened)?;
+        }
+        self.add_up(&mut previous, lengthened)
+    }
+
+    fn add_up(&self, previous: &mut Duration, lengthened: Lengthened) -> Option<Duration> {
+        let mut total = retries_last(&self.together, previous, lengthened)?;
+        for settings in &self.apart {
+            let last = retries_last(&[settings], previous, lengthened)?;
+            total = total.saturating_add(last);
+        }
+        for wait in &self.waits {
+            let last = self.waits_last(wait, previous, lengthened)?;
+            total = total.saturating_add(last);
+        }
+        Some(total)
+    }
+
+    fn waits_last(
+        &self,
+        wait: &Wait,
+        previous: &mut Duration,
+        lengthened: Lengthened,
+    ) -> Option<Duration> {
+        let times = often(wait).map(|times| u32::try_from(times).unwrap_or(u32::MAX));
+        let own = |n, before| match wait.delay {
+            Some(delay) => delay,
+            None => self.first.backoff.delay_after(before, n, u64::MAX),
+        };
+        let all = times.and_then(|times| {
+            add(times, |n| {
+                let delay = own(n, *previous);
+                *previous = delay.max(*previous);
+                lengthened(self.first, delay)
+            })
+        });
+        match (all, wait.max) {
+            (Some(all), Some(max)) => Some(all.min(max)),
+            (all, max) => all.or(max),
+        }
+    }
+}
+
+/// The delays of retries that are counted together, each the longest that one of the policies gives.
+fn retries_last(
+    policies: &[&Settings],
+    previous: &mut Duration,
+    lengthened: Lengthened,
+) -> Option<Duration> {
+    let most = policies.iter().map(|settings| settings.max_retries).max();
+    add(most.unwrap_or_default(), |n| {
+        let (mut longest, mut next) = (Duration::ZERO, *previous);
+        for settings in policies.iter().filter(|settings| settings.max_retries >= n) {
+            let delay = settings.backoff.delay_after(*previous, n, u64::MAX);
+            next = next.max(delay);
+            longest = longest.max(lengthened(settings, delay)?);
+        }
+        *previous = next;
+        Some(longest)
+    })
+}
+
+/// The sum over n = 1, 2, and so on, of which a great many are counted as long as the last.
+fn add(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Duration> {
+    let listed = times.min(ADDED);
+    let mut total = Duration::ZERO;
+    for n in 1..=listed {
+        total = total.saturating_add(delay(n)?);
+    }
+    let rest = times.saturating_sub(listed);
+    if rest > 0 {
+        total = total.saturating_add(delay(times)?.saturating_mul(rest));
+    }
+    Some(total)
+}
+
+/// A delay where no server asks for one.
+#[expect(clippy::unnecessary_wraps, reason = "the other one may have no bound")]
+fn own(_: &Settings, delay: Duration) -> Option<Duration> {
+    Some(delay)
+}
+
+/// A delay where the server asks for the longest that is kept; nothing where it may ask for any.
+fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
+    if settings.rules.server_delays == ServerDelays::Ignore {
+        return Some(delay);
+    }
+    let most = settings.max_server_delay?;
+    Some(delay.max(most).saturating_add(longest_spread(most)))
+}
+
+/// So many attempts that last as long as they may.
+fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
+    let times = u32::try_from(attempts).unwrap_or(u32::MAX);
+    match times {
+        0 => Some(Duration::ZERO),
+        _ => Some(timeout?.saturating_mul(times)),
+    }
+}
+
+/// How many refusals take up the time that a call may wait at the gate.
+fn most_refusals(wait: Duration) -> u64 {
+    let times = wait.as_nanos().div_ceil(GATED_LEAST.as_nanos());
+    u64::try_from(times).unwrap_or(u64::MAX)
+}
+
+/// How many retries there are, unless there is no limit.
+pub(in crate::policy) fn limited(retries: u32) -> Option<u64> {
+    (retries < u32::MAX).then(|| retries.into())
+}
+
+/// How often a rule waits at most, as far as it says so.
+fn often(wait: &Wait) -> Option<u64> {
+    let by_time = wait.max.zip(wait.delay).and_then(|(max, delay)| {
+        let times = max.as_nanos().checked_div(delay.as_nanos())?;
+        u64::try_from(times).ok()
+    });
+    let by_count = wait.at_most.map(u64::from);
+    match (by_count, by_time) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+trait MaxOrNone {
+    fn max_or_none(self) -> Option<Duration>;
+}
+
+impl<I: Iterator<Item = Option<Duration>>> MaxOrNone for I {
+    /// The longest of all limits; nothing where one is missing.
+    fn max_or_none(mut self) -> Option<Duration> {
+        let first = self.next()??;
+        self.try_fold(first, |longest, limit| Some(longest.max(limit?)))
+    }
+}
