@@ -1,0 +1,164 @@
+//! The settings that adapters have in common, written once.
+
+/// The settings that every adapter has, written once: methods of a type with a field `engine: Arc<Engine>`.
+macro_rules! engine_settings {
+    () => {
+        /// Takes retry tokens from this budget; clone it into every client that calls the same service. Default: a
+        /// [`RetryBudget::default`](crate::RetryBudget) of its own. With a document it pays where that names no budget.
+        #[must_use]
+        pub fn budget(self, budget: crate::RetryBudget) -> Self {
+            self.with(|engine| engine.set_budget(crate::route::Budgets::One(budget)))
+        }
+
+        /// Takes retry tokens from a budget for each service or host; with a document, where that names none.
+        #[must_use]
+        pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
+            self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
+        }
+
+        /// Waits at this gate if the policy has one; clone it into every client that shares a rate limit. Default: its
+        /// own gate.
+        #[must_use]
+        pub fn gate(self, gate: crate::gate::Gate) -> Self {
+            self.with(|engine| engine.gate = gate)
+        }
+
+        /// Shares the budget and the gate of each service with other processes: the default ones, where none is given by
+        /// [`budget`](Self::budget), [`budgets`](Self::budgets) or [`gate`](Self::gate), before or after this. A service is
+        /// known by the name that a request gives it, else by host and port. Default: no other process knows of this one.
+        ///
+        /// The numbers of the default budget then mean the whole fleet: 20 tokens, or a quarter of a second's worth of
+        /// its successes. A first attempt never waits for the store, a retry at most the fleet's
+        /// [`wait`](crate::fleet::FleetBuilder::wait).
+        #[cfg(feature = "redis")]
+        #[must_use]
+        pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {
+            self.with(|engine| engine.join(fleet))
+        }
+
+        /// Adds an observer, which sees every event.
+        #[must_use]
+        pub fn observe(self, observer: impl crate::report::Observer) -> Self {
+            self.with(|engine| engine.observe(observer))
+        }
+
+        fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
+            let engine = std::sync::Arc::make_mut(&mut self.engine);
+            change(engine);
+            engine.refresh();
+            self
+        }
+    };
+}
+
+/// The settings of the adapters that send HTTP requests.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+macro_rules! http_engine_settings {
+    () => {
+        crate::engine::engine_settings!();
+
+        /// Takes time, sleep and randomness from this runtime. Default
+        /// [`TokioRuntime`](crate::runtime::TokioRuntime).
+        #[must_use]
+        pub fn runtime(self, runtime: impl crate::runtime::Runtime) -> Self {
+            self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
+        }
+
+        /// Reads at most this much of a failed HTTP/1 response, for at most this time, so that its connection can serve
+        /// the retry. Default 128 KiB and 1 s; past either, the connection is closed. With 0 for either, only a
+        /// response that has already ended keeps its connection open.
+        #[must_use]
+        pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
+            self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
+        }
+
+        /// Records at most this many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a
+        /// stream) while it is sent, so that it can be sent again. Default 64 KiB; a longer body is sent once, and with
+        /// 0 every body. With tower, it is the limit of `record_body`; a [`ReplayBody`](crate::ReplayBody) has its own.
+        #[must_use]
+        pub fn replay_limit(self, bytes: usize) -> Self {
+            self.with(|engine| engine.recorded = bytes)
+        }
+
+        /// Marks first attempts in the request's extensions, as retries always are, so that a retry layer below in
+        /// another task (behind a `tower::buffer`, say) notices this one. Default off: a layer in the same task notices
+        /// it anyway.
+        #[must_use]
+        pub fn across_tasks(self) -> Self {
+            self.with(|engine| engine.across_tasks = true)
+        }
+
+        /// Gives every request that is not idempotent and has no key its own `idempotency-key`: a random UUID, the same
+        /// on every attempt (a request that `truncate` has cut gets a new key). Its bits come from
+        /// [`Runtime::key_entropy`](crate::runtime::Runtime::key_entropy), by default the operating system's
+        /// randomness. Such a request counts as idempotent, so switch this on only if the server honours keys. A
+        /// request with no room for another header (about 24,000) gets no key and does not count as idempotent. Default
+        /// off.
+        ///
+        /// # Source
+        ///
+        /// draft-ietf-httpapi-idempotency-key-header; UUID version 4 is RFC 9562 section 5.4.
+        #[must_use]
+        pub fn idempotency_keys(self) -> Self {
+            self.with(|engine| engine.idempotency_keys = true)
+        }
+
+        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. A request
+        /// with no room for another header (about 24,000) goes without it. Default none.
+        #[must_use]
+        pub fn attempt_header(self, name: http::HeaderName) -> Self {
+            self.with(|engine| engine.attempt_header = Some(name))
+        }
+
+        crate::engine::redirect_settings!();
+    };
+}
+
+/// What an adapter is told of the redirects that a reqwest client below it follows.
+macro_rules! redirect_settings {
+    () => {
+        /// Tells the layer that the reqwest client below marks every redirect that it follows: the client's policy is a
+        /// [`redirect_policy`](crate::reqwest::redirect_policy()).
+        ///
+        /// The client's result does not show a followed redirect: if a POST is answered 303, and the GET that follows
+        /// is answered 429 or cannot connect, the POST looks as if it had not been processed. With this setting the
+        /// layer does not repeat such a request, but repeats one without a redirect. With neither this nor
+        /// [`redirects_off`](Self::redirects_off), the default, it cannot tell them apart: it repeats only idempotent
+        /// requests, and the report of another says
+        /// [`StopReason::RedirectsUnknown`](crate::StopReason::RedirectsUnknown).
+        ///
+        /// An attempt that continues in another task loses the mark. A redirect there, or of a request without a retry
+        /// layer, counts for every attempt on the same path at that moment.
+        ///
+        /// With another policy on the client this setting is wrong, and the layer does not notice redirects back to the
+        /// same URL. Once an answer comes from another URL than the request's without a mark (a middleware below can
+        /// cause that too), the layer behaves as if it had neither setting.
+        ///
+        /// # Source
+        ///
+        /// RFC 9110 sections 15.4.3, 15.4.4 (a POST that becomes a GET) and 9.2.2.
+        #[cfg(feature = "reqwest")]
+        #[must_use]
+        pub fn redirects_watched(self) -> Self {
+            let watched = crate::redirects::Redirects::told(crate::redirects::Told::Watched);
+            self.with(|engine| engine.redirects = watched)
+        }
+
+        /// Tells the layer that the reqwest client below follows no redirects: the client's policy is
+        /// [`Policy::none`](::reqwest::redirect::Policy::none).
+        ///
+        /// Then every answer and error is about the request itself, and a request that is not idempotent is repeated if
+        /// they say that it was not processed. Default: unknown, see [`redirects_watched`](Self::redirects_watched).
+        #[cfg(feature = "reqwest")]
+        #[must_use]
+        pub fn redirects_off(self) -> Self {
+            let off = crate::redirects::Redirects::told(crate::redirects::Told::Off);
+            self.with(|engine| engine.redirects = off)
+        }
+    };
+}
+
+pub(crate) use engine_settings;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use http_engine_settings;
+pub(crate) use redirect_settings;
