@@ -75,6 +75,12 @@ impl Counters {
         self.idle.store(idle, Ordering::Release);
     }
 
+    /// Whether calls go without a look. The place of a key that has not joined its fleet yet is not idle.
+    #[cfg(feature = "redis")]
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Acquire) != NOT_IDLE
+    }
+
     /// Since when nobody has used an idle gate, as far as that shows, where no call is under way; the less, the longer.
     pub(super) fn unused_since(&self) -> Option<u64> {
         let idle = self.idle.load(Ordering::Acquire);

@@ -29,7 +29,7 @@ impl Gate {
         let Some(fleet) = &self.0.options.fleet else {
             return;
         };
-        let Some(slot) = self.0.map.find(key) else {
+        let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) else {
             return;
         };
         let (wait, head_start) = (micros(fleet.wait()), self.0.options.head_start);

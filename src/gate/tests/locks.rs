@@ -97,10 +97,12 @@ fn a_dropped_call_takes_no_lock() {
 #[test]
 fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
     use crate::gate::fleet::tests::world::Joined;
+    use crate::run::Runner;
+    use std::{future::ready, io};
     let joined = Arc::new(Joined::default());
     let gate = Gate::new().in_fleet(joined.clone());
     let layer = RetryLayer::new(RetryPolicy::background())
-        .gate(gate)
+        .gate(gate.clone())
         .runtime(ManualRuntime::new());
     let call = |host: &str| {
         let request = http::Request::get(format!("http://{host}.example:80/"));
@@ -112,7 +114,15 @@ fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
         call(host);
         assert_eq!(taken(|| (0..100).for_each(|_| call(host))), 0);
     }
+    let runner = Runner::on(ManualRuntime::new(), RetryPolicy::background());
+    let runner = runner.gate(gate).service("c");
+    let run = || {
+        let sent = runner.run_by_policy(|_| ready(Ok::<_, io::Error>(())));
+        sent.now_or_never().unwrap().unwrap();
+    };
+    run();
+    assert_eq!(taken(|| (0..100).for_each(|_| run())), 0);
     let joined = joined.0.lock().unwrap();
     let names: Vec<_> = joined.iter().map(|(name, ..)| name.as_str()).collect();
-    assert_eq!(names, ["a.example", "b.example"]);
+    assert_eq!(names, ["a.example", "b.example", "c"]);
 }
