@@ -5,11 +5,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// With more headers than this the map itself is copied: one that is built anew could fail where many names share a hash.
 const MOST_PACKED: usize = 4_096;
 /// Before each header stands a number: whether its value is sensitive, and the lengths of name and value.
-const NUMBER_BYTES: usize = size_of::<u64>();
-const SENSITIVE: u64 = 1 << 63;
-const NAME_SHIFT: u32 = 32;
-const LONGEST_NAME: usize = u16::MAX as usize;
-const LONGEST_VALUE: usize = u32::MAX as usize;
+const NUMBER_BYTES: usize = size_of::<u32>();
+const SENSITIVE: u32 = 1 << 31;
+const NAME_SHIFT: u32 = 21;
+const LONGEST_NAME: u32 = (SENSITIVE >> NAME_SHIFT) - 1;
+const LONGEST_VALUE: u32 = (1 << NAME_SHIFT) - 1;
+/// Most requests' headers take no more, and are measured while they are packed.
+const FEW_BYTES: usize = 512;
 
 /// All headers of a request, in their order.
 #[derive(Clone)]
@@ -65,33 +67,55 @@ impl SavedHeaders {
 /// The headers in one buffer; nothing where there are too many, or one is too long.
 #[inline]
 fn pack(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let mut few = [0; FEW_BYTES];
+    match pack_into(&mut few, headers) {
+        Some(left) => few.get(..FEW_BYTES.checked_sub(left)?).map(<[u8]>::to_vec),
+        None => pack_many(headers),
+    }
+}
+
+#[cold]
+fn pack_many(headers: &HeaderMap) -> Option<Vec<u8>> {
     if headers.len() > MOST_PACKED {
         return None;
     }
-    let mut bytes = 0_usize;
-    for (name, value) in headers {
-        bytes = bytes
+    let bytes = headers.iter().fold(0_usize, |bytes, (name, value)| {
+        bytes
             .saturating_add(NUMBER_BYTES)
             .saturating_add(name.as_str().len())
-            .saturating_add(value.len());
-    }
-    let mut packed = Vec::with_capacity(bytes);
-    for (name, value) in headers {
-        let name = name.as_str().as_bytes();
-        packed.extend_from_slice(&number(name, value)?.to_le_bytes());
-        packed.extend_from_slice(name);
-        packed.extend_from_slice(value.as_bytes());
-    }
-    Some(packed)
+            .saturating_add(value.len())
+    });
+    let mut packed = vec![0; bytes];
+    pack_into(&mut packed, headers).map(|_| packed)
 }
 
-fn number(name: &[u8], value: &HeaderValue) -> Option<u64> {
-    if name.len() > LONGEST_NAME || value.len() > LONGEST_VALUE {
+/// Fills a buffer from its start; gives how many bytes are left, or nothing where there is no room.
+#[inline(always)]
+fn pack_into(buffer: &mut [u8], headers: &HeaderMap) -> Option<usize> {
+    let mut free = buffer;
+    for (name, value) in headers {
+        let name = name.as_str().as_bytes();
+        let number = number(name, value)?;
+        let (place, rest) = free.split_first_chunk_mut::<NUMBER_BYTES>()?;
+        *place = number.to_le_bytes();
+        let (place, rest) = rest.split_at_mut_checked(name.len())?;
+        place.copy_from_slice(name);
+        let (place, rest) = rest.split_at_mut_checked(value.len())?;
+        place.copy_from_slice(value.as_bytes());
+        free = rest;
+    }
+    Some(free.len())
+}
+
+#[inline(always)]
+fn number(name: &[u8], value: &HeaderValue) -> Option<u32> {
+    let name = u32::try_from(name.len()).ok()?;
+    let length = u32::try_from(value.len()).ok()?;
+    if name > LONGEST_NAME || length > LONGEST_VALUE {
         return None;
     }
-    let lengths = (name.len() as u64) << NAME_SHIFT | value.len() as u64;
     let sensitive = if value.is_sensitive() { SENSITIVE } else { 0 };
-    Some(lengths | sensitive)
+    Some(sensitive | name << NAME_SHIFT | length)
 }
 
 struct Line<'a> {
@@ -103,9 +127,9 @@ struct Line<'a> {
 fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
     std::iter::from_fn(move || {
         let (number, rest) = packed.split_first_chunk::<NUMBER_BYTES>()?;
-        let number = u64::from_le_bytes(*number);
+        let number = u32::from_le_bytes(*number);
         let name = (number & !SENSITIVE) >> NAME_SHIFT;
-        let value = number & LONGEST_VALUE as u64;
+        let value = number & LONGEST_VALUE;
         let (name, rest) = rest.split_at_checked(usize::try_from(name).ok()?)?;
         let (value, rest) = rest.split_at_checked(usize::try_from(value).ok()?)?;
         packed = rest;
@@ -204,6 +228,28 @@ mod tests {
             );
             assert_eq!(seen(&saved.to_map()), seen(&map));
             assert_eq!(saved.value("x-7"), Some(&b"7"[..]));
+        }
+    }
+
+    #[test]
+    fn headers_of_any_length_come_back_too() {
+        let (name, value) = (LONGEST_NAME as usize, LONGEST_VALUE as usize);
+        for (name, value, packed) in [
+            (1, FEW_BYTES - NUMBER_BYTES - 1, true),
+            (1, FEW_BYTES - NUMBER_BYTES, true),
+            (name, value, true),
+            (name + 1, 1, false),
+            (1, value + 1, false),
+        ] {
+            let (name, value) = ("x".repeat(name), "7".repeat(value));
+            let mut map = HeaderMap::new();
+            let mut sent = HeaderValue::from_str(&value).unwrap();
+            sent.set_sensitive(true);
+            map.append(HeaderName::try_from(&name).unwrap(), sent);
+            let saved = SavedHeaders::of(&map);
+            assert_eq!(matches!(saved, SavedHeaders::Packed(_)), packed);
+            assert_eq!(seen(&saved.to_map()), seen(&map));
+            assert_eq!(saved.value(&name), Some(value.as_bytes()));
         }
     }
 }
