@@ -17,11 +17,15 @@ mod table;
 use allocation_counter::measure;
 use anyhow::Result;
 use futures_util::FutureExt;
+use http_retry::report::RetryEvent;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryPolicy, RetryReport};
+use std::convert::Infallible;
+use std::future::pending;
+use std::hint::black_box;
 use table::Target::{AtMost, None};
-use tower::{Layer, ServiceExt};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 fn main() -> Result<()> {
     if !table::is_wanted() {
@@ -65,6 +69,33 @@ fn memory() {
     table::alone(what, beyond as f64, AtMost(256.0));
     let what = "report of 5 attempts, heap included";
     table::alone(what, report(), AtMost(1024.0));
+    let layer = || RetryLayer::new(RetryPolicy::llm());
+    let what = "a call under way through llm, beyond its client's own";
+    table::alone(what, in_flight(layer()), AtMost(512.0));
+    let watched = layer().observe(|event: &RetryEvent<'_>| _ = black_box(event));
+    let what = "  the same with an observer";
+    table::alone(what, in_flight(watched), AtMost(2048.0));
+}
+
+/// The bytes that a call takes while its attempt runs, besides those of the client, which holds the request.
+fn in_flight(layer: RetryLayer) -> f64 {
+    let server = service_fn(|request: stacks::Request| async move {
+        let _held = request;
+        pending::<Result<stacks::Response, Infallible>>().await
+    });
+    let mut bare = server;
+    let bare = size_of_val(&bare.call(stacks::request()));
+    let mut service = layer.layer(server);
+    // The first call through a gate makes its table.
+    drop(service.call(stacks::request()));
+    let (request, mut call) = (stacks::request(), Option::None);
+    let taken = measure(|| {
+        let mut begun = Box::pin(service.call(request));
+        assert!(begun.as_mut().now_or_never().is_none());
+        call = Some(begun);
+    });
+    drop(call);
+    taken.bytes_current as f64 - bare as f64
 }
 
 fn added(case: &str, under: &str) -> f64 {

@@ -57,6 +57,7 @@ fn main() -> Result<()> {
     );
     let off = added("tower/switches off", "tower/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
+    watched("tower", ours)?;
     for (what, case, under) in uncopied("tower") {
         table::beside(what, added(&case, &under)?, peer, None);
     }
@@ -80,8 +81,32 @@ fn main() -> Result<()> {
     );
     let off = added("reqwest/switches off", "reqwest/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
+    watched("reqwest", ours)?;
     for (what, case, under) in uncopied("reqwest") {
         table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
+    }
+    Ok(())
+}
+
+/// The calls that have a limit or that somebody hears of, beside those of this cost.
+fn watched(stack: &str, plain: f64) -> Result<()> {
+    let rows = [
+        (
+            "  attempt timeout and deadline; beside neither",
+            ["timed", "bare"],
+            AtMost(1.5),
+        ),
+        ("  an observer; beside none", ["observed", "bare"], None),
+        ("  a report slot; beside none", ["slot", "bare, slot"], None),
+        (
+            "  a listener to spans; beside none",
+            ["traced", "bare"],
+            None,
+        ),
+    ];
+    for (what, layers, target) in rows {
+        let [case, under] = layers.map(|layers| format!("{stack}/{layers}"));
+        table::beside(what, added(&case, &under)?, plain, target);
     }
     Ok(())
 }

@@ -5,13 +5,15 @@ mod reqwest_stacks;
 mod tower_stacks;
 
 pub(crate) use reqwest_stacks::{middleware, reqwest_retry};
-pub(crate) use tower_stacks::{Request, layer, request, tower_retry};
+pub(crate) use tower_stacks::{Request, Response, layer, request, tower_retry};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http_retry::RetryPolicy;
 use http_retry::dialect::Dialect;
+use std::time::Duration;
 use tower::{Layer, Service};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Sends one request and drops its response.
 pub(crate) type Call = Box<dyn FnMut()>;
@@ -72,6 +74,19 @@ fn with_dialect() -> RetryPolicy {
 /// The same behind a gate that stays open.
 fn gated() -> RetryPolicy {
     RetryPolicy::builder().max_retries(3).build().unwrap()
+}
+
+/// The same as [`policy`] with a limit to each attempt and to the whole request.
+fn timed() -> RetryPolicy {
+    let policy = policy().to_builder();
+    let policy = policy.attempt_timeout(Duration::from_secs(10));
+    policy.deadline(Duration::from_secs(30)).build().unwrap()
+}
+
+/// The same call where somebody listens to spans, and does nothing with them.
+fn traced(call: Call) -> Call {
+    tracing_subscriber::registry().init();
+    call
 }
 
 /// The size of the future of a call to a bare tower service.

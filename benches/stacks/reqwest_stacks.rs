@@ -1,8 +1,9 @@
 //! A middleware that answers at once, in the place of reqwest's own client.
 
-use super::{Call, URL, body, gated, headers, policy, response, with_dialect};
+use super::{Call, URL, body, gated, headers, policy, response, timed, traced, with_dialect};
 use futures_util::FutureExt;
 use http::Extensions;
+use http_retry::report::{ReportSlot, RetryEvent};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::resume::Resume;
 use http_retry::{RetryOverride, RetryPolicy};
@@ -30,6 +31,14 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
             client().with(RetryMiddleware::new(gated())),
             Extensions::new,
         ),
+        "timed" => through(
+            client().with(RetryMiddleware::new(timed())),
+            Extensions::new,
+        ),
+        "observed" => through(client().with(observed()), Extensions::new),
+        "slot" => through(client().with(middleware()), with_slot),
+        "bare, slot" => through(client(), with_slot),
+        "traced" => traced(through(client().with(middleware()), Extensions::new)),
         "reqwest-retry" => through(client().with(reqwest_retry()), Extensions::new),
         "never" => through(client().with(never()), Extensions::new),
         "bare, off" => through(client(), off),
@@ -62,6 +71,17 @@ pub(crate) fn middleware() -> RetryMiddleware {
 pub(crate) fn reqwest_retry() -> RetryTransientMiddleware<ExponentialBackoff> {
     let policy = ExponentialBackoff::builder().build_with_max_retries(3);
     RetryTransientMiddleware::new_with_policy(policy)
+}
+
+/// With an observer that does nothing.
+fn observed() -> RetryMiddleware {
+    middleware().observe(|event: &RetryEvent<'_>| _ = black_box(event))
+}
+
+fn with_slot() -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(ReportSlot::default());
+    extensions
 }
 
 fn off() -> Extensions {

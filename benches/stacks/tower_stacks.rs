@@ -1,10 +1,11 @@
 //! A tower service that answers at once.
 
-use super::{Call, URL, body, gated, headers, policy, response, with_dialect};
+use super::{Call, URL, body, gated, headers, policy, response, timed, traced, with_dialect};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::StatusCode;
 use http_body_util::Full;
+use http_retry::report::{ReportSlot, RetryEvent};
 use http_retry::resume::Resume;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
@@ -41,6 +42,11 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
         "bare, off" => through(bare::<4>(), request_off),
         "off" => through(layer().layer(bare::<5>()), request_off),
         "nested" => through(layer().layer(layer().layer(bare::<6>())), request),
+        "timed" => through(RetryLayer::new(timed()).layer(bare::<18>()), request),
+        "observed" => through(observed().layer(bare::<14>()), request),
+        "slot" => through(layer().layer(bare::<15>()), request_with_slot),
+        "bare, slot" => through(bare::<16>(), request_with_slot),
+        "traced" => traced(through(layer().layer(bare::<17>()), request)),
         "retried" => through(retrying().layer(failing_once::<10>()), request),
         "tower::retry, retried" => through(Retry::new(Once(true), failing_once::<11>()), request),
         "copy" => Box::new(|| drop(black_box(request().clone()))),
@@ -128,6 +134,11 @@ pub(crate) fn layer() -> RetryLayer {
     RetryLayer::new(policy())
 }
 
+/// With an observer that does nothing.
+fn observed() -> RetryLayer {
+    layer().observe(|event: &RetryEvent<'_>| _ = black_box(event))
+}
+
 /// The retries that tower's documentation builds of its parts.
 #[derive(Clone)]
 pub(crate) struct Parts {
@@ -178,5 +189,11 @@ pub(crate) fn request() -> Request {
 fn request_off() -> Request {
     let mut request = request();
     request.extensions_mut().insert(RetryOverride::off());
+    request
+}
+
+fn request_with_slot() -> Request {
+    let mut request = request();
+    request.extensions_mut().insert(ReportSlot::default());
     request
 }

@@ -29,6 +29,44 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
+/// The middle of many measurements, and the interval in which that of endlessly many lies 19 times out of 20.
+pub(crate) fn median_within(mut values: Vec<f64>) -> (f64, f64, f64) {
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let at = |rank: f64| {
+        let rank = rank.clamp(0.0, (count - 1.0).max(0.0)) as usize;
+        values.get(rank).copied().unwrap_or_default()
+    };
+    let spread = 1.96 * count.sqrt() / 2.0;
+    let middle = (count - 1.0) / 2.0;
+    (
+        at((middle - spread).floor()),
+        at(middle.round()),
+        at((middle + spread).ceil()),
+    )
+}
+
+/// A number beside a peer's, and the interval in which the ratio of the two lies; no word on the target where that lies
+/// in it as well.
+pub(crate) fn likely(
+    what: &str,
+    ours: f64,
+    peer: f64,
+    (low, ratio, high): (f64, f64, f64),
+    target: Target,
+) {
+    let verdict = match (target.holds(low), target.holds(high)) {
+        (None, _) => "",
+        (Some(true), Some(true)) => "met,",
+        (Some(false), Some(false)) => "MISSED,",
+        _ => "unsure,",
+    };
+    let verdict = format!("{verdict} {low:.3} to {high:.3}");
+    let (ours, peer) = (number(ours), number(peer));
+    let (ratio, target) = (format!("{ratio:.3}"), target.to_string());
+    line(what, &ours, &peer, &ratio, &target, verdict.trim());
+}
+
 /// A number beside a peer's, as ours / peer.
 pub(crate) fn beside(what: &str, ours: f64, peer: f64, target: Target) {
     let ratio = ours / peer;

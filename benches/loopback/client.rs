@@ -1,0 +1,167 @@
+//! A client that sends the same requests with a layer and without, in short runs that take turns.
+
+use super::Run;
+use crate::stacks;
+use bytes::Bytes;
+use http::{Method, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::TokioExecutor;
+use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tower::{Layer, Service, ServiceExt};
+
+const CONNECTIONS: usize = 32;
+const REQUESTS: usize = 12;
+const PAIRS: usize = 1_000;
+/// No pair of runs begins later than this after the first.
+const ENOUGH: Duration = Duration::from_millis(6_000);
+/// Runs before the first that counts.
+const WARM: usize = 10;
+
+type Runs = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Sends in pairs of runs, and says what it measured.
+pub(super) async fn send(sent: &str, layer: &str, port: u16) {
+    let (client, what) = sent.split_once('/').unwrap();
+    let url = format!("http://127.0.0.1:{port}/v2/orders");
+    match client {
+        "hyper-util" => through_hyper_util(what, layer, &url.parse().unwrap()).await,
+        _ => through_reqwest(what, layer, &url.parse().unwrap()).await,
+    }
+}
+
+async fn through_hyper_util(what: &str, layer: &str, uri: &Uri) {
+    let bare = Client::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(CONNECTIONS)
+        .build_http::<Full<Bytes>>();
+    let posts = what == "post";
+    let at_bare = || tower_run(&bare, uri, posts);
+    match layer {
+        "peer" => {
+            let peer = stacks::tower_retry(bare.clone());
+            alternate(|| tower_run(&peer, uri, posts), at_bare).await;
+        }
+        _ => {
+            let ours = stacks::layer().layer(bare.clone());
+            alternate(|| tower_run(&ours, uri, posts), at_bare).await;
+        }
+    }
+}
+
+async fn through_reqwest(what: &str, layer: &str, url: &reqwest::Url) {
+    let client = || {
+        let client = reqwest::Client::builder().pool_max_idle_per_host(CONNECTIONS);
+        ClientBuilder::new(client.no_proxy().build().unwrap())
+    };
+    let bare = client().build();
+    let layered = match layer {
+        "peer" => client().with(stacks::reqwest_retry()),
+        _ => client().with(stacks::middleware()),
+    };
+    let layered = layered.build();
+    let posts = what == "post";
+    let at_layered = || reqwest_run(&layered, url, posts);
+    alternate(at_layered, || reqwest_run(&bare, url, posts)).await;
+}
+
+/// Says of each pair of runs what was measured; which of the two comes first changes.
+async fn alternate(ours: impl Fn() -> Runs, bare: impl Fn() -> Runs) {
+    let started = Instant::now();
+    for turn in 0..PAIRS + WARM {
+        if started.elapsed() > ENOUGH {
+            return;
+        }
+        let (first, second) = match turn % 2 {
+            0 => (ours(), bare()),
+            _ => (bare(), ours()),
+        };
+        let pair = (measured(first).await, measured(second).await);
+        let (ours, bare) = match turn % 2 {
+            0 => pair,
+            _ => (pair.1, pair.0),
+        };
+        if turn >= WARM {
+            println!("{} {}", told(ours), told(bare));
+        }
+    }
+}
+
+fn told(run: Run) -> String {
+    format!("{} {} {}", run.requests, run.took, run.on_cpu)
+}
+
+async fn measured(run: Runs) -> Run {
+    let (started, on_cpu) = (Instant::now(), on_cpu());
+    run.await;
+    Run {
+        requests: (CONNECTIONS * REQUESTS) as f64,
+        took: started.elapsed().as_secs_f64(),
+        on_cpu: self::on_cpu() - on_cpu,
+    }
+}
+
+/// Seconds for which this thread, the only one that works, had a processor.
+fn on_cpu() -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = told.split(' ').next().and_then(|told| told.parse().ok());
+    nanoseconds.unwrap_or(0.0) / 1e9
+}
+
+fn tower_run<S, B>(service: &S, uri: &Uri, posts: bool) -> Runs
+where
+    S: Service<stacks::Request, Response = http::Response<B>, Error = ClientError>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+    B: http_body::Body + Send,
+    B::Data: Send,
+    B::Error: Send,
+{
+    let (service, uri) = (service.clone(), uri.clone());
+    at_once(move || {
+        let (service, uri) = (service.clone(), uri.clone());
+        async move {
+            for _ in 0..REQUESTS {
+                let mut request = stacks::Request::default();
+                if posts {
+                    request = stacks::request();
+                    *request.method_mut() = Method::POST;
+                }
+                *request.uri_mut() = uri.clone();
+                let response = service.clone().oneshot(request).await.unwrap();
+                assert_eq!(response.status(), StatusCode::OK);
+                drop(response.into_body().collect().await);
+            }
+        }
+    })
+}
+
+fn reqwest_run(client: &ClientWithMiddleware, url: &reqwest::Url, posts: bool) -> Runs {
+    let (client, url) = (client.clone(), url.clone());
+    at_once(move || {
+        let (client, url) = (client.clone(), url.clone());
+        async move {
+            for _ in 0..REQUESTS {
+                let mut request = reqwest::Request::new(Method::GET, url.clone());
+                if posts {
+                    *request.method_mut() = Method::POST;
+                    *request.headers_mut() = stacks::headers();
+                    *request.body_mut() = Some(reqwest::Body::from(stacks::body()));
+                }
+                let response = client.execute(request).await.unwrap();
+                assert_eq!(response.status(), StatusCode::OK);
+                response.bytes().await.unwrap();
+            }
+        }
+    })
+}
+
+/// One task for each connection.
+fn at_once<F: Future<Output = ()> + Send + 'static>(one: impl Fn() -> F + 'static) -> Runs {
+    Box::pin(async move {
+        let tasks: JoinSet<()> = (0..CONNECTIONS).map(|_| one()).collect();
+        tasks.join_all().await;
+    })
+}

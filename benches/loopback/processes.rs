@@ -1,0 +1,91 @@
+//! The processes of the client and of the server.
+
+use super::{Run, client, server};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use tokio::runtime::Builder;
+
+const SERVE: &str = "--serve";
+const SEND: &str = "--send";
+
+/// Does what the process was started for, if it is a client or a server.
+pub(crate) fn is_one() -> bool {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let runtime = || Builder::new_current_thread().enable_all().build().unwrap();
+    match *args {
+        [SERVE] => runtime().block_on(server::serve()),
+        [SEND, sent, layer, port] => {
+            runtime().block_on(client::send(sent, layer, port.parse().unwrap()));
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// A server that ends with this.
+pub(crate) struct Server {
+    process: Child,
+    port: String,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        let mut process = on_processor(1, &[SERVE]).spawn().unwrap();
+        let mut port = String::new();
+        let told = process.stdout.as_mut().unwrap();
+        BufReader::new(told).read_line(&mut port).unwrap();
+        Self {
+            process,
+            port: port.trim().to_owned(),
+        }
+    }
+
+    /// What a client measures of runs with this layer and without, pair by pair.
+    pub(crate) fn client(&self, sent: &str, layer: &str) -> Vec<(Run, Run)> {
+        let run = on_processor(0, &[SEND, sent, layer, &self.port]).output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "the client has failed");
+        let told = String::from_utf8(run.stdout).unwrap();
+        told.lines().map(pair).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+fn pair(line: &str) -> (Run, Run) {
+    let told: Vec<f64> = line
+        .split(' ')
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let run = |told: &[f64]| Run {
+        requests: told[0],
+        took: told[1],
+        on_cpu: told[2],
+    };
+    (run(&told[..3]), run(&told[3..]))
+}
+
+/// This program once more, on a processor of its own where that can be had.
+fn on_processor(number: usize, args: &[&str]) -> Command {
+    let program = std::env::current_exe().unwrap();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let can_pin = Command::new("taskset").arg("--version").output();
+    let can_pin = can_pin.is_ok_and(|told| told.status.success());
+    let mut command = match can_pin && number < processors {
+        true => {
+            let mut command = Command::new("taskset");
+            command.args(["-c", &number.to_string()]).arg(program);
+            command
+        }
+        false => Command::new(program),
+    };
+    command.args(args);
+    command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+    command
+}
