@@ -10,6 +10,8 @@ mod words;
 use anyhow::{Context, bail};
 use clap::Parser;
 use http_retry::config::{ConfigErrors, Document, RetryConfig, RouteSummary};
+#[cfg(feature = "redis")]
+use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
 use std::fmt;
 use std::fs;
@@ -39,6 +41,11 @@ struct Arguments {
     /// and count as long as max_delay lets them be
     #[arg(long, value_name = "NAME")]
     backoff: Vec<String>,
+
+    /// A fleet that the program brings, for `fleet: {use: NAME}`; may be repeated
+    #[cfg(feature = "redis")]
+    #[arg(long, value_name = "NAME")]
+    fleet: Vec<String>,
 
     /// The document, by the ending of its name YAML (.yaml, .yml), TOML (.toml) or JSON (.json)
     file: PathBuf,
@@ -95,15 +102,22 @@ fn load(arguments: &Arguments, document: &Document) -> Result<RetryConfig, Confi
         let unknown = |_: serde_json::Value| |_: u32| Duration::MAX;
         builder = builder.backoff(name.as_str(), unknown);
     }
+    #[cfg(feature = "redis")]
+    for name in &arguments.fleet {
+        if let Ok(fleet) = Fleet::redis("redis://of.the.program") {
+            builder = builder.fleet(name.as_str(), &fleet);
+        }
+    }
     builder.load(document)
 }
 
 fn show(arguments: &Arguments, config: &RetryConfig) -> ExitCode {
     let routes = config.routes();
-    let text = match arguments.explain {
+    let routes = match arguments.explain {
         true => routes.iter().map(explained).collect::<Vec<_>>().join("\n"),
         false => summary(&routes).to_string(),
     };
+    let text = format!("{}{routes}", fleet(config));
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             tell(format_args!(
@@ -136,6 +150,18 @@ fn summary(routes: &[RouteSummary]) -> Table {
         ]);
     }
     table
+}
+
+/// What is shared with other processes, and where.
+#[cfg(feature = "redis")]
+fn fleet(config: &RetryConfig) -> String {
+    let fleet = config.fleet();
+    fleet.map_or_else(String::new, |fleet| format!("fleet: {fleet}\n\n"))
+}
+
+#[cfg(not(feature = "redis"))]
+fn fleet(_: &RetryConfig) -> String {
+    String::new()
 }
 
 fn explained(route: &RouteSummary) -> String {

@@ -14,6 +14,10 @@ pub mod gate {}
 #[doc = include_str!("docs/config.md")]
 pub mod config {}
 
+#[cfg(feature = "redis")]
+#[doc = include_str!("docs/fleet.md")]
+pub mod fleet {}
+
 #[doc = include_str!("docs/dialects.md")]
 pub mod dialects {}
 

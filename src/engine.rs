@@ -1,5 +1,7 @@
 //! What an adapter is set up with, shared by all of its requests.
 
+#[cfg(feature = "redis")]
+mod fleets;
 mod limits;
 mod settings;
 
@@ -167,7 +169,10 @@ impl Engine {
     }
 
     fn own_budget(&self, route: &Route) -> Option<&Budgets> {
-        self.budget.as_ref().filter(|_| !route.names_budget)
+        let own = self.budget.as_ref().filter(|_| !route.names_budget);
+        #[cfg(feature = "redis")]
+        let own = own.filter(|own| !(route.alone && matches!(own, Budgets::InFleet(_))));
+        own
     }
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
@@ -189,9 +194,7 @@ impl Engine {
     /// To be called after every change.
     pub(crate) fn refresh(&mut self) {
         #[cfg(feature = "redis")]
-        if let Some(fleet) = &self.fleet {
-            fleet.has(&self.runtime, &self.observers);
-        }
+        self.tell_fleets();
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
             Routes::PerRequest(_) => true,

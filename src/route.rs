@@ -29,6 +29,12 @@ pub(crate) struct Route {
     pub(crate) budget: Budgets,
     /// Whether a document names the budget.
     pub(crate) names_budget: bool,
+    /// Shares nothing with other processes, whatever fleet its layer is in.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "there is no fleet")
+    )]
+    pub(crate) alone: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
     #[cfg_attr(
@@ -67,6 +73,12 @@ pub(crate) struct Destination {
 /// Finds the route of a request; another one may be found a moment later.
 pub(crate) trait Choose: Send + Sync {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
+
+    /// What the routes share with other processes.
+    #[cfg(feature = "redis")]
+    fn fleet(&self) -> Option<Fleet> {
+        None
+    }
 }
 
 /// What a route is chosen by.
@@ -104,6 +116,7 @@ impl Route {
             policy,
             budget: Budgets::One(RetryBudget::default()),
             names_budget: false,
+            alone: false,
             service: None,
             overrides: Overrides::Allow,
             budgets: Arc::default(),
@@ -188,6 +201,17 @@ fn has_at_or_capital(text: &[u8]) -> bool {
 }
 
 impl Budgets {
+    /// Whether other processes have the same.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::One(budget) => budget.is_shared(),
+            #[cfg(feature = "redis")]
+            Self::InFleet(_) => true,
+            _ => false,
+        }
+    }
+
     pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
         match self {
             Self::One(budget) => budget.clone(),

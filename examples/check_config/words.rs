@@ -89,9 +89,10 @@ pub(super) fn budget(route: &RouteSummary) -> String {
         (None, Some(_)) => "its own",
         (None, None) => "one per host",
     };
+    let shared = if route.shared { "\nof the fleet" } else { "" };
     match route.tokens {
-        Some(held) => format!("{name}\n{} of {}", held.tokens, held.capacity),
-        None => name.to_owned(),
+        Some(held) => format!("{name}\n{} of {}{shared}", held.tokens, held.capacity),
+        None => format!("{name}{shared}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::block::Node;
 use super::fields::{Fields, Type, table};
 use super::schema::object;
-use super::types::{above_zero, above_zero_to, duration, number};
+use super::types::{above_zero, above_zero_to, duration, number, truth};
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;
 use serde_json::json;
@@ -37,6 +37,8 @@ table! {
         /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s: a busy client survives an
         /// outage of that length. Default 250 ms, or no growth where the capacity is given.
         growth: Duration = duration(), default(&"250ms");
+        /// Whether the other processes of the fleet spend the same tokens, where the document names a fleet. Default true.
+        shared: bool = truth(), default(&true);
     }
 }
 
@@ -79,7 +81,8 @@ fn read(node: &Node<'_>) -> Option<Budget> {
 }
 
 impl Budget {
-    fn builder(&self) -> RetryBudgetBuilder {
+    /// A bucket with these numbers, which are checked when they are read.
+    pub(super) fn builder(&self) -> RetryBudgetBuilder {
         let of = [
             (self.per_second, RetryBudgetBuilder::per_second as Set),
             (self.initial, RetryBudgetBuilder::initial),
@@ -96,11 +99,6 @@ impl Budget {
         of.into_iter()
             .filter_map(|(number, set)| Some((number?, set)))
             .fold(builder, |builder, (number, set)| set(builder, number))
-    }
-
-    /// A bucket with these numbers, which are checked when they are read.
-    pub(super) fn build(&self) -> RetryBudget {
-        self.builder().build().unwrap_or_default()
     }
 }
 

@@ -67,6 +67,14 @@ impl RetryConfigBuilder {
         self
     }
 
+    /// Gives a name to a fleet, for `fleet: {use: NAME}`: one that the program has set up with credentials, TLS or
+    /// Sentinel, or that it shares with layers outside of the document.
+    #[cfg(feature = "redis")]
+    pub fn fleet(mut self, name: impl Into<Arc<str>>, fleet: &crate::fleet::Fleet) -> Self {
+        self.names.fleets.insert(name.into(), fleet.clone());
+        self
+    }
+
     /// A function that overrides the standard tables at every place of the document, as
     /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
     /// outcome to the classifier of the preset, if it has one, and to the tables. It must not panic.

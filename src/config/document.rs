@@ -10,6 +10,7 @@ use super::block::{Node, Path};
 use super::budget::{Budget, budget};
 use super::dialect::DialectMap;
 use super::fields::{Fields, Type, block, table};
+use super::fleet::{FleetMap, fleet};
 use super::matching::Matches;
 use super::problems::Problems;
 use super::retry::{Gating, Given, RetryBlock, retry};
@@ -29,6 +30,8 @@ place_keys! {
     Root("document", "http-retry: a document of services, policies and rules") {
         /// The version of this vocabulary: 1.
         version: () = version(), write("version: 1");
+        /// What is shared with other processes.
+        fleet: FleetMap = fleet();
         /// Budgets by their names.
         budgets: BTreeMap<String, Budget> = Type {
             read: |node| Some(named(node, &budget())),
@@ -55,6 +58,7 @@ place_keys! {
 /// What a document says, before names are resolved and blocks merged.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
+    pub(super) fleet: Option<FleetMap>,
     pub(super) budgets: BTreeMap<String, Budget>,
     pub(super) policies: BTreeMap<String, RetryBlock>,
     pub(super) dialects: BTreeMap<String, DialectMap>,
@@ -84,6 +88,7 @@ impl Spec {
         let _ = root.version;
         let place = root.take_place().with_gate(root.gate);
         let spec = Self {
+            fleet: root.fleet,
             budgets: root.budgets.unwrap_or_default(),
             policies: root.policies.unwrap_or_default(),
             place,

@@ -2,9 +2,11 @@
 
 mod builder;
 
+use super::block::Path;
 use super::budget::Budget;
 use super::document::Spec;
 use super::errors::ConfigErrors;
+use super::fleet::{FleetMap, Joined, Membership};
 use super::names::Names;
 use super::problems::Problems;
 use super::resolve::Resolver;
@@ -20,15 +22,18 @@ pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: Services,
     budgets: LiveBudgets,
+    /// As it is written.
+    fleet: Option<FleetMap>,
 }
 
 /// The buckets, by their names in the document.
 #[derive(Clone, Default)]
 struct LiveBudgets {
+    joined: Joined,
     named: BTreeMap<String, (Budget, RetryBudget)>,
     of_code: BTreeMap<Arc<str>, RetryBudget>,
     /// Those of services that name none.
-    own: BTreeMap<String, RetryBudget>,
+    own: BTreeMap<String, (Membership, RetryBudget)>,
     /// Those of hosts without a service.
     rest: ServiceBudgets,
 }
@@ -42,22 +47,44 @@ impl Live {
     ) -> Result<Self, ConfigErrors> {
         let problems = Problems::default();
         let spec = Spec::read(&document, &problems);
+        let joined = joined(&spec, names, before, &problems);
+        let before = before.map(|before| &before.budgets);
         let built = Builder {
             resolver: Resolver {
                 spec: &spec,
                 names,
                 problems: &problems,
             },
-            budgets: LiveBudgets::of(&spec, names, before.map(|before| &before.budgets)),
+            budgets: LiveBudgets::of(&spec, names, joined, before),
         }
         .build();
         problems.into_errors()?;
+        let fleet = spec.fleet;
         let (services, rest, budgets) = built;
         Ok(Self {
             document,
             services: Services::new(services, rest),
             budgets,
+            fleet,
         })
+    }
+
+    #[cfg(feature = "redis")]
+    pub(super) fn fleet(&self) -> Option<&crate::fleet::Fleet> {
+        self.budgets.joined.fleet()
+    }
+}
+
+/// The fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
+fn joined(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems) -> Joined {
+    match before {
+        Some(before) if before.fleet == spec.fleet => before.budgets.joined.clone(),
+        Some(_) => {
+            let cause = "cannot change while the program runs: restart it";
+            problems.add(&Path::default().key("fleet"), &"", cause);
+            Joined::default()
+        }
+        None => Joined::of(spec.fleet.as_ref(), names, problems),
     }
 }
 
@@ -68,23 +95,35 @@ impl Choose for Live {
 }
 
 impl LiveBudgets {
-    fn of(spec: &Spec, names: &Names, before: Option<&Self>) -> Self {
+    fn of(spec: &Spec, names: &Names, joined: Joined, before: Option<&Self>) -> Self {
         let of_code = names.budgets.clone();
         let named = spec.budgets.iter().map(|(name, numbers)| {
             let kept = before.and_then(|before| before.named.get(name));
             let kept = kept.filter(|(old, _)| old == numbers);
-            let budget = kept.map_or_else(|| numbers.build(), |(_, budget)| budget.clone());
+            let make = || match numbers.shared {
+                Some(false) => Joined::default().named(name, numbers.builder()),
+                _ => joined.named(name, numbers.builder()),
+            };
+            let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
             (name.clone(), (numbers.clone(), budget))
         });
-        let own = spec.services.keys().map(|name| {
+        let own = spec.services.iter().map(|(name, service)| {
             let kept = before.and_then(|before| before.own.get(name));
-            (name.clone(), kept.cloned().unwrap_or_default())
+            let kept = kept.filter(|(membership, _)| *membership == service.fleet);
+            let make = || match service.fleet {
+                Membership::Member => joined.own(name),
+                Membership::Alone => RetryBudget::default(),
+            };
+            let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
+            (name.clone(), (service.fleet, budget))
         });
+        let (named, own) = (named.collect(), own.collect());
         Self {
             of_code,
-            named: named.collect(),
-            own: own.collect(),
+            named,
+            own,
             rest: before.map(|before| before.rest.clone()).unwrap_or_default(),
+            joined,
         }
     }
 

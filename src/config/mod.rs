@@ -48,6 +48,7 @@ mod dialect;
 mod document;
 mod errors;
 mod fields;
+mod fleet;
 mod headers;
 mod live;
 mod matching;
@@ -193,6 +194,13 @@ impl RetryConfig {
         schema::schema().to_string()
     }
 
+    /// The fleet that the document names, for its status and to close it.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
+        self.shared.live.load().fleet().cloned()
+    }
+
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
@@ -240,6 +248,11 @@ impl<'de> Deserialize<'de> for RetryConfig {
 impl Choose for Shared {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
         self.live.load().choose(head, service)
+    }
+
+    #[cfg(feature = "redis")]
+    fn fleet(&self) -> Option<crate::fleet::Fleet> {
+        self.live.load().fleet().cloned()
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Names {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
     pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
     pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
+    #[cfg(feature = "redis")]
+    pub(super) fleets: BTreeMap<Arc<str>, crate::fleet::Fleet>,
     pub(super) error_types: BTreeMap<Arc<str>, OwnError>,
     /// What holds at every place.
     pub(super) errors: Vec<OwnError>,

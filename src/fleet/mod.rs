@@ -169,6 +169,15 @@ fn process(runtime: &dyn Runtime) -> u64 {
     u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
 }
 
+/// Where the server is, the prefix and the longest wait.
+impl fmt::Display for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let core = &self.0.core;
+        let (store, prefix, wait) = (&self.0.store, core.prefix(), core.wait());
+        write!(f, "store {store}, prefix {prefix}, wait {wait:?}")
+    }
+}
+
 /// Shows where the server is, and neither the user name nor the password.
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

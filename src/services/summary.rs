@@ -23,6 +23,8 @@ pub struct RouteSummary {
     pub worst_case: WorstCase,
     /// The name of the budget; `None` if the service or host has its own.
     pub budget: Option<String>,
+    /// Whether other processes spend the same budget: it is in the document's fleet.
+    pub shared: bool,
     /// What the budget holds now; `None` if each host has its own.
     pub tokens: Option<BudgetSnapshot>,
 }
@@ -58,6 +60,7 @@ fn summary<'a>(
         rules: rules(&route.policy),
         worst_case: costs.of_route(route),
         budget: budget.map(|origin| origin.value.to_string()),
+        shared: route.budget.is_shared(),
         tokens: match &route.budget {
             Budgets::One(budget) => budget.snapshot(Duration::ZERO),
             Budgets::PerService(_) => None,

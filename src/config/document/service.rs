@@ -3,6 +3,7 @@
 use super::place::{PlaceSpec, place_keys};
 use crate::config::block::Node;
 use crate::config::fields::{Fields, Type, block, table, told};
+use crate::config::fleet::Membership;
 use crate::config::matching::{Matches, of_route, of_service};
 use crate::config::retry::{Gating, Given};
 use crate::config::schema::{list, object, text_like, word_or_map};
@@ -22,6 +23,8 @@ place_keys! {
         budget: Given<Arc<str>> = told(name());
         /// One pause for all callers of the service after a 429.
         gate: Given<Gating> = gate();
+        /// Whether its budget and its gate are in the fleet, where there is one: on (default) or off.
+        fleet: Membership = word::<Membership>(), default(&"on");
         /// Which requests belong to it. Without it, only those that name it with RetryOverride::service, and those that
         /// fail over to it.
         matching as "match": Matching = of_service();
@@ -61,6 +64,7 @@ table! {
 #[derive(Debug, Clone, Default)]
 pub(in crate::config) struct ServiceSpec {
     pub(in crate::config) place: PlaceSpec,
+    pub(in crate::config) fleet: Membership,
     pub(in crate::config) matching: Option<Matching>,
     pub(in crate::config) base_url: Option<Uri>,
     pub(in crate::config) overrides: OverridesSpec,
@@ -105,6 +109,7 @@ pub(super) fn service() -> Type<ServiceSpec> {
             block.end();
             Some(ServiceSpec {
                 place: place.with_gate(service.gate),
+                fleet: service.fleet.unwrap_or_default(),
                 matching: service.matching,
                 base_url: service.base_url,
                 overrides: service.request_overrides.unwrap_or_default(),

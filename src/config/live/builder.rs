@@ -3,6 +3,7 @@
 use super::LiveBudgets;
 use crate::config::block::Path;
 use crate::config::document::{OverridesSpec, ServiceSpec, Spec};
+use crate::config::fleet::Membership;
 use crate::config::resolve::{Found, LONGEST_CHAIN, Place, PlaceNames, Resolver};
 use crate::policy::{RetryPolicy, Source};
 use crate::route::{Budgets, Destination, Overrides, Route, Service};
@@ -121,6 +122,7 @@ impl Builder<'_> {
             || !place.names.dead_letters.is_empty();
         Route {
             budget: self.budget(place, service.map(|(name, _)| &**name)),
+            alone: service.is_some_and(|(_, spec)| spec.fleet == Membership::Alone),
             names_budget: place.retry.budget.is_some(),
             service: service.map(|(name, _)| Arc::clone(name)),
             overrides: overrides(service.map(|(_, spec)| spec.overrides), place),
@@ -213,10 +215,15 @@ impl Builder<'_> {
     fn budget(&self, place: &Place, service: Option<&str>) -> Budgets {
         let named = place.retry.budget.as_ref();
         let named = named.and_then(|given| self.budgets.named(&given.value));
-        let own = || self.budgets.own.get(service?).cloned();
+        let own = || {
+            self.budgets
+                .own
+                .get(service?)
+                .map(|(_, budget)| budget.clone())
+        };
         match named.or_else(own) {
             Some(budget) => Budgets::One(budget),
-            None => Budgets::PerService(self.budgets.rest.clone()),
+            None => self.budgets.joined.rest(&self.budgets.rest),
         }
     }
 }

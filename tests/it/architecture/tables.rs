@@ -144,6 +144,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("config", "budget"),
     ("config", "report"),
     ("config", "route"),
+    ("config", "fleet"),
     ("config", "llm"),
     ("llm", "dialect"),
     ("llm", "policy"),

@@ -286,6 +286,7 @@ fn service() -> Values {
         ),
         ("budget", one_of(json!(["shared"]))),
         ("gate", gate()),
+        ("fleet", one_of(json!(["on", "off"]))),
         (
             "request_overrides",
             one_of(json!(["allow", "fill_only", "deny"])),
@@ -302,13 +303,19 @@ fn gate() -> Values {
 fn documents() -> Values {
     let mut keys = place();
     keys.push(("gate", gate()));
+    if cfg!(feature = "redis") {
+        let fleets = json!([
+            {"redis": "redis://h"}, {"redis": "redis://h:1/2", "prefix": "a.b", "wait": "50ms"}, null
+        ]);
+        keys.push(("fleet", one_of(fleets)));
+    }
     keys.push((
         "services",
         service().prop_map(|service| json!({"s": service})).boxed(),
     ));
     let budget = one_of(json!([
         {}, {"capacity": 50}, {"capacity": 5.5, "initial": 0, "per_second": 10, "retry_cost": 0.5},
-        {"per_success": 0, "timeout_cost": 3}
+        {"per_success": 0, "timeout_cost": 3, "shared": false}
     ]));
     (some_of(keys, 0.6), retry(), budget)
         .prop_map(|(mut document, slow, budget)| {
