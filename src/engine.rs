@@ -56,6 +56,9 @@ pub(crate) struct Engine {
     /// The budget was chosen by hand.
     #[cfg(feature = "redis")]
     has_budget: bool,
+    /// The gate was.
+    #[cfg(feature = "redis")]
+    has_gate: bool,
     /// Nobody is told of a success, as far as that is known before a request.
     silent: bool,
 }
@@ -98,6 +101,8 @@ impl Engine {
             fleet: None,
             #[cfg(feature = "redis")]
             has_budget: false,
+            #[cfg(feature = "redis")]
+            has_gate: false,
             silent: false,
         };
         engine.refresh();
@@ -150,6 +155,18 @@ impl Engine {
         if !self.has_budget {
             self.pay_from(Budgets::InFleet(fleet.clone()));
         }
+        if !self.has_gate {
+            self.gate = fleet.gate();
+        }
+    }
+
+    /// Sets where requests wait, whatever fleet the layer is in.
+    pub(crate) fn set_gate(&mut self, gate: Gate) {
+        #[cfg(feature = "redis")]
+        {
+            self.has_gate = true;
+        }
+        self.gate = gate;
     }
 
     fn pay_from(&mut self, budget: Budgets) {

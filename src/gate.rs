@@ -26,7 +26,6 @@ mod admission;
 mod controller;
 mod counters;
 #[cfg(feature = "redis")]
-#[cfg_attr(not(test), expect(dead_code, reason = "the fleet's driver comes next"))]
 mod fleet;
 #[cfg(not(feature = "redis"))]
 #[path = "gate/alone.rs"]
@@ -48,6 +47,8 @@ pub use key::GatedCall;
 pub(crate) use admission::NotIdle;
 pub(crate) use admission::{End, Place};
 pub(crate) use controller::Quota;
+#[cfg(feature = "redis")]
+pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
 pub(crate) use key::GateKey;
 pub(crate) use narrow::RouteOf;
 pub(crate) use wait_queue::Kind;

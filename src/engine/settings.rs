@@ -20,7 +20,7 @@ macro_rules! engine_settings {
         /// own gate.
         #[must_use]
         pub fn gate(self, gate: crate::gate::Gate) -> Self {
-            self.with(|engine| engine.gate = gate)
+            self.with(|engine| engine.set_gate(gate))
         }
 
         /// Shares the budget and the gate of each service with other processes: the default ones, where none is given by

@@ -1,11 +1,16 @@
 //! What the tasks of a fleet share, which keeps no budget of it alive.
 
+use super::gates::SharedGate;
 use super::member::Member;
+use super::presence::Presence;
 use super::status::FleetStatus;
 use super::store::Store;
+use crate::budget::fleet::FleetChange;
 use crate::report::FleetRecorder;
 use crate::runtime::{Runtime, TokioRuntime, within};
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -16,6 +21,8 @@ pub(super) struct Core {
     recorder: FleetRecorder,
     runtime: Mutex<Arc<dyn Runtime>>,
     members: Mutex<Vec<Weak<Member>>>,
+    gates: Mutex<Vec<Weak<SharedGate>>>,
+    presence: Presence,
     /// Called whenever a command has ended.
     ended: Notify,
 }
@@ -29,6 +36,8 @@ impl Core {
             recorder: FleetRecorder::default(),
             runtime: Mutex::new(Arc::new(TokioRuntime)),
             members: Mutex::default(),
+            gates: Mutex::default(),
+            presence: Presence::default(),
             ended: Notify::new(),
         }
     }
@@ -49,6 +58,22 @@ impl Core {
         &self.recorder
     }
 
+    pub(super) fn presence(&self) -> &Presence {
+        &self.presence
+    }
+
+    /// A budget or a gate of a service changes, of which `last` was said before: told where the service does so by it.
+    pub(super) fn tell(
+        &self,
+        service: &str,
+        (last, change): (Option<FleetChange>, FleetChange),
+        now: Duration,
+    ) {
+        if let Some(change) = self.presence.change(service, (last, change), now) {
+            self.recorder.changed(service, now, change);
+        }
+    }
+
     pub(super) fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::clone(&lock(&self.runtime))
     }
@@ -59,9 +84,11 @@ impl Core {
     }
 
     pub(super) fn add(&self, member: &Arc<Member>) {
-        let mut members = lock(&self.members);
-        members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(member));
+        add(&self.members, member);
+    }
+
+    pub(super) fn add_gate(&self, gate: &Arc<SharedGate>) {
+        add(&self.gates, gate);
     }
 
     /// A command has ended, with an answer or without.
@@ -70,17 +97,15 @@ impl Core {
     }
 
     pub(super) fn status(&self) -> FleetStatus {
-        let standings: Vec<_> = self
-            .members()
-            .iter()
-            .map(|member| member.standing())
-            .collect();
-        FleetStatus::of(&standings)
+        let (members, gates) = (all(&self.members), all(&self.gates));
+        let members = members.iter().map(|member| member.standing());
+        let gates = gates.iter().map(|gate| gate.standing());
+        FleetStatus::of(&members.chain(gates).collect::<Vec<_>>())
     }
 
     /// Tells the store what it does not know yet, as far as that takes no longer than `wait`.
     pub(super) async fn flush(&self) {
-        let members = self.members();
+        let members = all(&self.members);
         let told = async {
             let mut left: Vec<_> = members.iter().filter(|member| member.flush()).collect();
             loop {
@@ -94,13 +119,33 @@ impl Core {
         };
         within(self.runtime().sleep(self.wait), told).await;
     }
+}
 
-    fn members(&self) -> Vec<Arc<Member>> {
-        lock(&self.members)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect()
-    }
+/// Waits until this time, or until the task is woken.
+pub(super) async fn idle(runtime: &dyn Runtime, until: Option<Duration>) {
+    let left = until.map(|until| until.saturating_sub(runtime.now()));
+    let mut sleep = left.map(|left| runtime.sleep(left));
+    let mut waits = true;
+    poll_fn(|cx| {
+        let is_over = sleep
+            .as_mut()
+            .is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+        match std::mem::take(&mut waits) && !is_over {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    })
+    .await;
+}
+
+fn add<T>(to: &Mutex<Vec<Weak<T>>>, new: &Arc<T>) {
+    let mut known = lock(to);
+    known.retain(|known| known.strong_count() > 0);
+    known.push(Arc::downgrade(new));
+}
+
+fn all<T>(of: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
+    lock(of).iter().filter_map(Weak::upgrade).collect()
 }
 
 /// Whoever panicked while it held the lock left what is whole.

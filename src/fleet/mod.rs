@@ -19,15 +19,16 @@
 //!
 //! No key, value or channel holds anything of a request but its service's name, or its host and port.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the gates come next"))]
-
 mod builder;
 mod core;
+mod gates;
 mod member;
 mod names;
+mod presence;
 mod redis;
 mod status;
 mod store;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +42,12 @@ use self::core::Core;
 use self::redis::RedisStore;
 use crate::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use crate::error::ConfigError;
+use crate::gate::Gate;
 use crate::report::Observer;
 use crate::runtime::Runtime;
 use member::Member;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::Store;
 
@@ -65,6 +67,8 @@ struct Shared {
     core: Arc<Core>,
     /// Those of the services that have none by hand.
     budgets: ServiceBudgets,
+    /// That of the adapters that have none by hand.
+    gate: OnceLock<Gate>,
     /// Where the store is.
     store: String,
 }
@@ -114,7 +118,7 @@ impl Fleet {
         let (budget, link) = RetryBudget::in_fleet(&budget, process, wait)?;
         let member = Arc::new(Member::new(Arc::clone(core), service, link));
         core.add(&member);
-        member.start();
+        task::start(member);
         Ok(budget)
     }
 
@@ -144,6 +148,7 @@ impl Fleet {
         Self(Arc::new(Shared {
             core: Arc::new(Core::new(store, prefix, wait)),
             budgets: ServiceBudgets::default(),
+            gate: OnceLock::new(),
             store: shown,
         }))
     }
@@ -154,6 +159,16 @@ impl Fleet {
             // The default numbers are within their own bounds.
             self.budget(service, each.clone()).unwrap_or_default()
         })
+    }
+
+    /// The gate of adapters that have none by hand.
+    pub(crate) fn gate(&self) -> Gate {
+        let shared = || Gate::new().shared(self);
+        self.0.gate.get_or_init(shared).clone()
+    }
+
+    fn core(&self) -> Arc<Core> {
+        Arc::clone(&self.0.core)
     }
 
     /// An adapter with this runtime and these observers is in the fleet.

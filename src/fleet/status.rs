@@ -40,6 +40,11 @@ impl Standing {
         self.processes = processes.unwrap_or(self.processes);
     }
 
+    /// What has happened to it last, and when.
+    pub(super) fn last(&self) -> (Option<FleetChange>, Duration) {
+        (self.last, self.since)
+    }
+
     fn is_joined(&self) -> bool {
         matches!(self.last, Some(FleetChange::Joined { .. }))
     }

@@ -1,9 +1,11 @@
 //! What a fleet needs of a store.
 
-use super::names::BudgetKeys;
+use super::names::{BudgetKeys, GateKeys};
 use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
+use crate::gate::{GateAnswer, GateWords};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// An answer to come, at most about a second later; dropped, the command may run all the same.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LeaveReason>> + Send + 'a>>;
@@ -16,6 +18,12 @@ pub(crate) trait Store: Send + Sync + 'static {
         keys: &'a BudgetKeys,
         words: &'a BudgetWords,
     ) -> Answer<'a, BudgetAnswer>;
+
+    /// One step of a gate.
+    fn step<'a>(&'a self, keys: &'a GateKeys, words: &'a GateWords) -> Answer<'a, GateAnswer>;
+
+    /// Lets somebody hear a gate's channel, until it says that it is lost.
+    fn listen<'a>(&'a self, keys: &'a GateKeys, listener: &'a Arc<dyn Hear>) -> Answer<'a, ()>;
 }
 
 /// Somebody who listens to a channel.

@@ -1,5 +1,7 @@
 //! One process's side of a fleet, on a store that answers as a test wants, and on a clock that stands.
 
+#[cfg(feature = "tower")]
+mod gates;
 pub(crate) mod server;
 
 use super::*;
@@ -7,13 +9,14 @@ use crate::budget::Ask;
 use crate::budget::fleet::{
     BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
 };
+use crate::gate::{GateAnswer, GateWords};
 use crate::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use crate::report::{RetryEvent, RetryEventKind};
 use crate::runtime::TokioRuntime;
-use names::BudgetKeys;
+use names::{BudgetKeys, GateKeys};
 use std::collections::HashMap;
 use std::sync::Mutex;
-use store::Answer;
+use store::{Answer, Hear};
 use tokio::runtime::Builder;
 
 const WAIT: Duration = Duration::from_millis(50);
@@ -46,7 +49,7 @@ impl Memory {
         Fleet::on(Box::new(self.clone()), ("p".into(), WAIT), String::new())
     }
 
-    fn step(&self, keys: &BudgetKeys, words: &BudgetWords) -> BudgetAnswer {
+    fn settles(&self, keys: &BudgetKeys, words: &BudgetWords) -> BudgetAnswer {
         self.with(|kept| {
             let bucket = kept.buckets.entry(keys.budget.clone()).or_default();
             let record = kept.records.entry(keys.record.clone()).or_default();
@@ -68,8 +71,16 @@ impl Store for Memory {
                 (kept.takes, kept.fails)
             });
             TokioRuntime.sleep(takes).await;
-            fails.map_or_else(|| Ok(self.step(keys, words)), Err)
+            fails.map_or_else(|| Ok(self.settles(keys, words)), Err)
         })
+    }
+
+    fn step<'a>(&'a self, _: &'a GateKeys, _: &'a GateWords) -> Answer<'a, GateAnswer> {
+        Box::pin(std::future::ready(Err(LeaveReason::Script)))
+    }
+
+    fn listen<'a>(&'a self, _: &'a GateKeys, _: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+        Box::pin(std::future::ready(Err(LeaveReason::Script)))
     }
 }
 
@@ -168,7 +179,7 @@ async fn the_same_service_is_one_process_in_every_adapter() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_than_the_fleets_wait_and_then_nobody_at_all() {
+async fn nobody_waits_too_long_and_then_nobody_at_all() {
     let store = Memory::default();
     let fleet = store.fleet();
     let (heard, _observers) = Heard::in_fleet(&fleet);

@@ -18,6 +18,9 @@ type Adapter = Weak<[Arc<dyn Observer>]>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Budget,
+    Gate,
+    /// A subscription to a gate's channel.
+    Listen,
 }
 
 /// What came of a command.
@@ -96,6 +99,8 @@ impl Step {
     fn as_str(self) -> &'static str {
         match self {
             Self::Budget => "budget",
+            Self::Gate => "gate",
+            Self::Listen => "listen",
         }
     }
 }

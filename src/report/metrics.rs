@@ -22,7 +22,7 @@ use metrics::{SharedString, counter, histogram};
 /// | metric | kind | labels |
 /// |---|---|---|
 /// | `http_retry_fleet_joined` | gauge: 1 or 0 | `service` |
-/// | `http_retry_fleet_commands_total` | counter | `step`: `budget`; `result`: `ok`, `late`, or the [`LeaveReason`] |
+/// | `http_retry_fleet_commands_total` | counter | `step`: `budget`, `gate` or `listen`; `result`: `ok`, `late`, or the [`LeaveReason`] |
 /// | `http_retry_fleet_seconds` | histogram | `step` |
 ///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a

@@ -9,12 +9,13 @@ mod tests;
 
 pub(crate) use script::Script;
 
-use super::names::BudgetKeys;
+use super::names::{BudgetKeys, GateKeys};
 use super::store::{Answer, Hear, Store};
 use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
 use crate::error::ConfigError;
+use crate::gate::{GateAnswer, GateWords};
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{Client, ErrorKind, RedisConnectionInfo, RedisError};
+use ::redis::{Client, Cmd, ErrorKind, RedisConnectionInfo, RedisError};
 use connection::Connection;
 use failure::Failure;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use std::time::Duration;
 pub(crate) struct RedisStore {
     connection: Connection,
     budget: Script,
+    gate: Script,
 }
 
 /// The longest that an answer may take.
@@ -49,6 +51,7 @@ impl RedisStore {
         Self {
             connection: Connection::new(client, settings),
             budget: Script::new(include_str!("../budget.lua")),
+            gate: Script::new(include_str!("../gate.lua")),
         }
     }
 
@@ -64,8 +67,12 @@ impl RedisStore {
         keys: &[&str],
         numbers: &[i64],
     ) -> Result<Vec<i64>, LeaveReason> {
+        self.send(script, &script.command(keys, numbers)).await
+    }
+
+    async fn send(&self, script: &Script, command: &Cmd) -> Result<Vec<i64>, LeaveReason> {
         let mut open = self.connection.get().await?;
-        let answer = evaluate(&mut open.commands, script, keys, numbers);
+        let answer = evaluate(&mut open.commands, script, command);
         self.within(open.number, answer).await
     }
 
@@ -114,15 +121,26 @@ impl Store for RedisStore {
             BudgetAnswer::of(&numbers).ok_or(LeaveReason::Script)
         })
     }
+
+    fn step<'a>(&'a self, keys: &'a GateKeys, words: &'a GateWords) -> Answer<'a, GateAnswer> {
+        Box::pin(async move {
+            let mut command = self.gate.command(&[&keys.gate], &words.numbers());
+            command.arg(&keys.channel);
+            let numbers = self.send(&self.gate, &command).await?;
+            GateAnswer::of(&numbers).ok_or(LeaveReason::Script)
+        })
+    }
+
+    fn listen<'a>(&'a self, keys: &'a GateKeys, listener: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+        Box::pin(self.subscribe(&keys.channel, listener))
+    }
 }
 
 async fn evaluate(
     connection: &mut MultiplexedConnection,
     script: &Script,
-    keys: &[&str],
-    numbers: &[i64],
+    command: &Cmd,
 ) -> Result<Vec<i64>, RedisError> {
-    let command = script.command(keys, numbers);
     match command.query_async(connection).await {
         Err(error) if failure::is_unknown_script(&error) => {
             let _: String = script.load().query_async(connection).await?;

@@ -49,6 +49,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("gate", "runtime"),
     ("fleet", "error"),
     ("fleet", "budget"),
+    ("fleet", "gate"),
     ("fleet", "report"),
     ("fleet", "runtime"),
     ("route", "fleet"),

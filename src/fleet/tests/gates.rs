@@ -1,0 +1,115 @@
+//! Gates of two processes on one server.
+
+use super::server::Server;
+use crate::fleet::Fleet;
+use crate::policy::RetryPolicy;
+use crate::report::{RetryEvent, RetryEventKind};
+use crate::tower::RetryLayer;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tower::{Layer, ServiceExt};
+
+/// A client in a fleet of its own.
+struct Process {
+    fleet: Fleet,
+    layer: RetryLayer,
+    /// How often its calls have waited at the gate.
+    waits: Arc<AtomicUsize>,
+    /// Its next call is refused.
+    refused: Arc<AtomicBool>,
+}
+
+impl Process {
+    /// One that shares its gate.
+    async fn joined(server: &Server) -> Self {
+        let fleet = Fleet::builder().wait(Duration::from_secs(1));
+        let fleet = fleet.redis(&server.url()).unwrap();
+        let waits = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&waits);
+        let layer = RetryLayer::new(RetryPolicy::rate_limited()).fleet(&fleet);
+        let process = Self {
+            layer: layer.observe(move |event: &RetryEvent<'_>| {
+                if matches!(event.kind, RetryEventKind::WaitedAtGate { .. }) {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                }
+            }),
+            fleet,
+            waits,
+            refused: Arc::default(),
+        };
+        process.get().await;
+        while !process.fleet.status().joined {
+            tokio::task::yield_now().await;
+        }
+        process
+    }
+
+    async fn get(&self) -> u16 {
+        let refused = Arc::clone(&self.refused);
+        let service = tower::service_fn(move |_: http::Request<String>| {
+            let mut response = http::Response::new(String::new());
+            if refused.swap(false, Ordering::SeqCst) {
+                *response.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
+                let wait = http::HeaderValue::from_static("2");
+                response.headers_mut().insert("retry-after", wait);
+            }
+            std::future::ready(Ok::<_, Infallible>(response))
+        });
+        let request = http::Request::get("http://api.example/").body(String::new());
+        let response = self.layer.layer(service).oneshot(request.unwrap()).await;
+        response.unwrap().status().as_u16()
+    }
+
+    fn waits(&self) -> usize {
+        self.waits.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_in_one_process_closes_the_gate_of_the_other() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let (one, other) = (
+        Process::joined(&server).await,
+        Process::joined(&server).await,
+    );
+    one.refused.store(true, Ordering::SeqCst);
+    let refused = async {
+        assert_eq!(one.get().await, 200);
+    };
+    // Calls of the other process go on until it has heard of it.
+    let waits = async {
+        while other.waits() == 0 {
+            assert_eq!(other.get().await, 200);
+            tokio::task::yield_now().await;
+        }
+    };
+    let both = async { tokio::join!(refused, waits) };
+    let limit = Duration::from_secs(30);
+    tokio::time::timeout(limit, both).await.unwrap();
+    let keys = server.ask(&["KEYS", "*:gate"]).unwrap();
+    let keys: Vec<String> = ::redis::from_redis_value(keys).unwrap();
+    assert_eq!(keys, ["http-retry:1:{api.example}:gate"]);
+}
+
+#[tokio::test]
+async fn a_gate_without_its_store_is_that_of_the_process_and_says_so() {
+    let Some(mut server) = Server::start(&[]) else {
+        return;
+    };
+    let process = Process::joined(&server).await;
+    server.kill();
+    process.refused.store(true, Ordering::SeqCst);
+    assert_eq!(process.get().await, 200);
+    while process.fleet.status().joined {
+        tokio::task::yield_now().await;
+    }
+    server.start_again();
+    while !process.fleet.status().joined {
+        assert_eq!(process.get().await, 200);
+        tokio::task::yield_now().await;
+    }
+}
