@@ -13,6 +13,8 @@ mod config;
 mod config_stacks;
 mod conformance;
 mod dialect;
+#[cfg(feature = "redis")]
+mod fleet;
 mod healthy_path;
 mod llm;
 #[path = "../../examples/llm_batch/server/mod.rs"]

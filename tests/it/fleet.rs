@@ -1,0 +1,14 @@
+//! Processes that share their budgets by a server of the test's own, through the public API of both stacks. Where no
+//! engine is on PATH, these tests say so and pass.
+
+mod bounds;
+mod broken_store;
+mod process;
+mod proxied;
+mod proxy;
+mod returning;
+mod secrets;
+#[path = "../../src/fleet/tests/server.rs"]
+mod server;
+mod silence;
+mod two_processes;
