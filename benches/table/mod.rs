@@ -32,17 +32,15 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 /// The middle of many measurements, and the interval in which that of endlessly many lies 19 times out of 20.
 pub(crate) fn median_within(mut values: Vec<f64>) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
-    let count = values.len() as f64;
-    let at = |rank: f64| {
-        let rank = rank.clamp(0.0, (count - 1.0).max(0.0)) as usize;
-        values.get(rank).copied().unwrap_or_default()
-    };
-    let spread = 1.96 * count.sqrt() / 2.0;
-    let middle = (count - 1.0) / 2.0;
+    let at = |rank: usize| values.get(rank).copied().unwrap_or_default();
+    let last = values.len().saturating_sub(1);
+    // 1.96 standard deviations of a rank, which are half a root of their number each.
+    let spread = (values.len() * 9_604 / 10_000).isqrt();
+    let (middle, up) = (last / 2, last - last / 2);
     (
-        at((middle - spread).floor()),
-        at(middle.round()),
-        at((middle + spread).ceil()),
+        at(middle.saturating_sub(spread)),
+        at(middle),
+        at(last.min(up + spread)),
     )
 }
 

@@ -6,7 +6,8 @@ mod joined;
 #[path = "fleet/alone.rs"]
 mod joined;
 
-#[cfg(all(test, feature = "redis"))]
+#[cfg(test)]
+#[cfg(feature = "redis")]
 mod tests;
 
 pub(super) use joined::Joined;

@@ -21,14 +21,14 @@ pub(super) trait Half: Send + Sync + 'static {
 pub(super) fn start<H: Half>(half: Arc<H>) {
     match Handle::try_current() {
         Ok(tokio) => drop(tokio.spawn(Running(Some(half)).run())),
-        Err(_) => park(half),
+        Err(_) => park(&half),
     }
 }
 
 /// Leaves word to begin later. Until then the half keeps this word, and this word the half: one that is never used again
 /// is never let go of.
-fn park<H: Half>(half: Arc<H>) {
-    let starter = Starter(Mutex::new(Some(Arc::clone(&half))));
+fn park<H: Half>(half: &Arc<H>) {
+    let starter = Starter(Mutex::new(Some(Arc::clone(half))));
     half.watch(&Waker::from(Arc::new(starter)));
 }
 
@@ -48,7 +48,7 @@ impl<H: Half> Drop for Running<H> {
     fn drop(&mut self) {
         if let Some(half) = self.0.take() {
             half.stopped();
-            park(half);
+            park(&half);
         }
     }
 }
