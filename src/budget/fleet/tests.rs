@@ -1,6 +1,8 @@
 //! The store's step, its script on a real server, and what a process remembers.
 
+mod member;
 mod numbers;
+mod schedules;
 mod script;
 mod server;
 mod step;
