@@ -1,5 +1,7 @@
 //! The store's step, its script on a real server, and what a process remembers.
 
+#[cfg(http_retry_loom)]
+mod loom_model;
 mod member;
 mod numbers;
 mod schedules;
