@@ -260,8 +260,8 @@ fn alone_it_tries_again_later_each_time() {
     process.fails();
     for millis in [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000] {
         let wait = process.waits_until().as_millis();
-        assert!(wait.abs_diff(millis) < 2, "{wait} {millis}");
-        process.after(millis as u64 + 2).command();
+        assert!(wait.abs_diff(u128::from(millis)) < 2, "{wait} {millis}");
+        process.after(millis + 2).command();
         process.fails();
     }
 }

@@ -222,14 +222,14 @@ impl Fleet {
             }
             self.now = entry.key().0;
             let event = entry.remove();
-            self.happens(event);
+            self.happens(&event);
             self.drives();
         }
         self.now = until;
     }
 
-    fn happens(&mut self, event: Event) {
-        match event {
+    fn happens(&mut self, event: &Event) {
+        match *event {
             Event::Arrives {
                 from,
                 life,
