@@ -71,14 +71,14 @@ fn memory() {
     table::alone(what, report(), AtMost(1024.0));
     let layer = || RetryLayer::new(RetryPolicy::llm());
     let what = "a call under way through llm, beyond its client's own";
-    table::alone(what, in_flight(layer()), AtMost(512.0));
+    table::alone(what, in_flight(&layer()), AtMost(512.0));
     let watched = layer().observe(|event: &RetryEvent<'_>| _ = black_box(event));
     let what = "  the same with an observer";
-    table::alone(what, in_flight(watched), AtMost(2048.0));
+    table::alone(what, in_flight(&watched), AtMost(2048.0));
 }
 
 /// The bytes that a call takes while its attempt runs, besides those of the client, which holds the request.
-fn in_flight(layer: RetryLayer) -> f64 {
+fn in_flight(layer: &RetryLayer) -> f64 {
     let server = service_fn(|request: stacks::Request| async move {
         let _held = request;
         pending::<Result<stacks::Response, Infallible>>().await
