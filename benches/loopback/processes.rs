@@ -59,16 +59,14 @@ impl Drop for Server {
 }
 
 fn pair(line: &str) -> (Run, Run) {
-    let told: Vec<f64> = line
-        .split(' ')
-        .map(|number| number.parse().unwrap())
-        .collect();
-    let run = |told: &[f64]| Run {
-        requests: told[0],
-        took: told[1],
-        on_cpu: told[2],
+    let mut told = line.split(' ').map(|number| number.parse().unwrap());
+    let mut next = || told.next().unwrap();
+    let mut run = || Run {
+        requests: next(),
+        took: next(),
+        on_cpu: next(),
     };
-    (run(&told[..3]), run(&told[3..]))
+    (run(), run())
 }
 
 /// This program once more, on a processor of its own where that can be had.

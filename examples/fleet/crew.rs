@@ -1,5 +1,7 @@
 //! The worker processes, and what they say.
 
+#![expect(clippy::disallowed_methods, reason = "an example shows real time")]
+
 use crate::store::VARIABLE;
 use anyhow::{Context, ensure};
 use std::collections::BTreeMap;

@@ -5,6 +5,8 @@
 //! the middle of the second outage the store is killed and brought back. The table is live, and the end compares the two.
 //!
 //! `cargo run --all-features --example fleet`
+
+#![expect(clippy::disallowed_methods, reason = "an example shows real time")]
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

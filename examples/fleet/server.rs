@@ -1,5 +1,7 @@
 //! The server that everybody calls: it has a quota, is well or is down, as it is told.
 
+#![expect(clippy::disallowed_methods, reason = "an example shows real time")]
+
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

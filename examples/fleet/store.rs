@@ -1,5 +1,7 @@
 //! The store: an engine of its own if one is on PATH, else the one that the environment names.
 
+#![expect(clippy::disallowed_methods, reason = "an example shows real time")]
+
 use anyhow::{Context, bail};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

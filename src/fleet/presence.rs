@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_leaves_with_the_first_half_and_is_back_with_the_last() {
+    fn a_service_leaves_with_one_half_and_is_back_with_both() {
         let presence = Presence::default();
         presence.enter("a");
         presence.enter("a");

@@ -30,7 +30,7 @@ impl OwnError {
 
 impl RetryPolicy {
     /// The outcome as this policy judges it: by its own classifier if that has a verdict, else by its dialect, else by
-    /// the header rules ([`RetryPolicyBuilder::header_rules`]), else unchanged.
+    /// the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), else unchanged.
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
         let own = self.own_verdict(&outcome);

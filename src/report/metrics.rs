@@ -17,25 +17,17 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
-/// A [fleet] counts without this observer, once for each process:
+/// A fleet (feature `redis`) counts without this observer, once for each process:
 ///
 /// | metric | kind | labels |
 /// |---|---|---|
 /// | `http_retry_fleet_joined` | gauge: 1 or 0 | `service` |
-/// | `http_retry_fleet_commands_total` | counter | `step`: `budget`, `gate` or `listen`; `result`: `ok`, `late`, or the [`LeaveReason`] |
+/// | `http_retry_fleet_commands_total` | counter | `step`: `budget`, `gate` or `listen`; `result`: `ok`, `late`, or why the store was left |
 /// | `http_retry_fleet_seconds` | histogram | `step` |
 ///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
 /// client that calls an unbounded number of hosts should name its services. The dialect is that of the row which judged
 /// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`: as many as the policies have.
-#[cfg_attr(
-    feature = "redis",
-    doc = "\n[fleet]: crate::fleet\n[`LeaveReason`]: super::LeaveReason"
-)]
-#[cfg_attr(
-    not(feature = "redis"),
-    doc = "\n[fleet]: crate#features\n[`LeaveReason`]: crate#features"
-)]
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MetricsObserver;

@@ -5,7 +5,7 @@ use crate::policy::{Methods, RetryPolicy};
 use std::time::Duration;
 
 impl RetrySession {
-    /// The time at which the whole request must be over, on the clock of [`Moment::now`], if there is a deadline.
+    /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_by(self.policy_by(self.by))

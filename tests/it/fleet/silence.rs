@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "on tokio's paused clock")]
 async fn a_first_attempt_never_waits_and_a_retry_not_long() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());

@@ -35,6 +35,10 @@ async fn a_process_that_is_killed_takes_only_what_it_has_spent() {
 }
 
 #[tokio::test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the process that waits for it reads it"
+)]
 async fn the_other_process() {
     let Ok(url) = std::env::var(STORE) else {
         return;

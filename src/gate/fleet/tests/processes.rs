@@ -67,7 +67,7 @@ fn retries_go_first_with_whatever_ticket_comes_first() {
 }
 
 #[test]
-fn a_process_that_dies_with_tickets_costs_their_time_and_no_more() {
+fn a_process_that_dies_with_tickets_costs_their_time_alone() {
     let mut world = World::of(2);
     for _ in 0..50 {
         let place = world.go(0);

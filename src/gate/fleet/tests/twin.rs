@@ -202,7 +202,7 @@ fn the_quota_alone_paces_a_release_after_its_reset() {
 }
 
 #[test]
-fn a_store_that_lost_its_state_begins_with_the_opening_it_hears_of() {
+fn a_store_without_its_state_takes_the_opening_it_hears_of() {
     let mut store = Store::new();
     store.refuse(SECOND);
     store.open();
