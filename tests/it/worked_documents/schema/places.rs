@@ -45,6 +45,7 @@ fn places() -> Vec<(&'static str, Value)> {
     let service = |key: &str, value: Value| root("services", json!({"s": {key: value}}));
     vec![
         ("", json!({"version": 1, "zzz": 1})),
+        ("/$defs/fleet", root("fleet", json!({"zzz": 1}))),
         ("/$defs/budget", root("budgets", json!({"b": {"zzz": 1}}))),
         (
             "/$defs/retry_map",
