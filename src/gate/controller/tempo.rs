@@ -14,10 +14,10 @@ const LONGEST_PAUSE: u64 = 2 * SECOND + 100 * MILLISECOND;
 /// It is not tried where fewer calls than this fit in a pause.
 const FEWEST: u64 = 4;
 /// The first trial comes with the second of such releases.
-const FIRST: u64 = 2;
+const FIRST: u32 = 2;
 /// After so many releases the other tempo is tried for one, and after twice as many each time that it was no better.
-const PATIENCE: u64 = 3;
-const MOST_PATIENCE: u64 = 64;
+const PATIENCE: u32 = 3;
+const MOST_PATIENCE: u32 = 64;
 /// It is better where it lets through more by this part.
 const CLEARLY: u64 = 8;
 
@@ -31,8 +31,8 @@ pub(super) struct Tempo {
     /// Whether the last pause was of a length that counts.
     counts: bool,
     /// So many releases until the next trial or its end.
-    left: u64,
-    patience: u64,
+    left: u32,
+    patience: u32,
     better: Harvest,
     other: Harvest,
 }
@@ -102,7 +102,7 @@ impl Tempo {
             self.patience = PATIENCE;
         } else {
             *each = before;
-            self.patience = product(self.patience, 2).min(MOST_PATIENCE);
+            self.patience = self.patience.saturating_mul(2).min(MOST_PATIENCE);
         }
         self.left = self.patience;
     }
