@@ -134,8 +134,8 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
     ///
     /// let tasks = tokio::task::LocalSet::new();
-    /// let call = service.oneshot(http::Request::new(String::new()));
-    /// let answer = tasks.run_until(tokio::task::spawn_local(call)).await;
+    /// let call = tasks.spawn_local(service.oneshot(http::Request::new(String::new())));
+    /// let answer = tasks.run_until(call).await;
     /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
     /// # });
     /// ```
