@@ -6,7 +6,6 @@ mod member;
 mod numbers;
 mod schedules;
 mod script;
-mod server;
 mod step;
 
 use super::settle::{StoredBucket, StoredRecord, settle};

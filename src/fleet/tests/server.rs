@@ -49,10 +49,13 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    pub(crate) fn connect(&self) -> redis::RedisResult<redis::Connection> {
+        redis::Client::open(self.url())?.get_connection()
+    }
+
     /// Sends a command by a connection that lasts as long as it, and gives its answer.
     pub(crate) fn ask(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
-        let client = redis::Client::open(self.url())?;
-        let mut connection = client.get_connection()?;
+        let mut connection = self.connect()?;
         let mut command = redis::cmd(words[0]);
         command.arg(&words[1..]).query(&mut connection)
     }

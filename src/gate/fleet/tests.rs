@@ -5,7 +5,6 @@ mod join;
 mod processes;
 mod properties;
 mod script;
-mod server;
 mod twin;
 pub(in crate::gate) mod world;
 

@@ -2,8 +2,8 @@
 
 use super::super::words::MOST;
 use super::numbers::{Numbers, words};
-use super::server::Server;
 use super::*;
+use crate::fleet::server::Server;
 use redis::{Connection, RedisError, Script};
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn key(process: u64) -> String {
 impl Store {
     fn new(server: &Server) -> Self {
         Self {
-            connection: server.connect(),
+            connection: server.connect().unwrap(),
             script: Script::new(SCRIPT),
             bucket: None,
             records: BTreeMap::new(),
@@ -219,7 +219,7 @@ fn command(numbers: &mut Numbers, process: u64, memory: &mut Memory) -> BudgetWo
 
 #[test]
 fn the_script_gives_its_twins_answers() {
-    let Some(server) = Server::start() else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let (mut store, mut numbers) = (Store::new(&server), Numbers(1));
@@ -270,7 +270,7 @@ fn the_script_gives_its_twins_answers() {
 
 #[test]
 fn keys_of_another_type_are_errors_and_stay() {
-    let Some(server) = Server::start() else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut store = Store::new(&server);
@@ -291,7 +291,7 @@ fn keys_of_another_type_are_errors_and_stay() {
 
 #[test]
 fn every_key_expires_and_each_step_renews_that() {
-    let Some(server) = Server::start() else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut store = Store::new(&server);

@@ -1,9 +1,10 @@
 //! The script on a real server does what its twin does.
 
-use super::server::{Connection, Reply, Server};
 use super::*;
+use crate::fleet::server::Server;
 use crate::gate::controller::MOST;
 use crate::policy::splitmix64;
+use redis::{Connection, FromRedisValue, RedisResult, ToRedisArgs};
 
 const SCRIPT: &str = include_str!("../../../fleet/gate.lua");
 const KEY: &str = "http-retry:1:{a}:gate";
@@ -42,11 +43,8 @@ struct Pair {
 
 impl Pair {
     fn new(server: &Server) -> Self {
-        let mut connection = server.connect();
-        let sha = connection
-            .ask(&["SCRIPT", "LOAD", SCRIPT])
-            .text()
-            .to_owned();
+        let mut connection = server.connect().unwrap();
+        let sha = ask(&mut connection, &["SCRIPT", "LOAD", SCRIPT]).unwrap();
         Self {
             connection,
             sha,
@@ -56,21 +54,22 @@ impl Pair {
         }
     }
 
-    fn command(&mut self, words: &GateWords) -> Reply {
+    fn ask<T: FromRedisValue>(&mut self, words: &[impl ToRedisArgs]) -> RedisResult<T> {
+        ask(&mut self.connection, words)
+    }
+
+    fn command(&mut self, words: &GateWords) -> RedisResult<Vec<i64>> {
         let mut command = ["EVALSHA", &self.sha, "1", KEY].map(str::to_owned).to_vec();
         command.extend(words.numbers().map(|number| number.to_string()));
         command.push(CHANNEL.to_owned());
-        self.connection.ask(&command)
+        self.ask(&command)
     }
 
     /// The same step on both, at the server's time.
     fn step(&mut self, words: &GateWords) -> GateAnswer {
-        let reply = self.command(words);
-        let Reply::List(numbers) = &reply else {
-            panic!("{reply:?} to {words:?}");
-        };
-        let numbers = numbers.iter().map(|number| number.text().parse().unwrap());
-        let real = GateAnswer::of(&numbers.collect::<Vec<i64>>()).unwrap();
+        let numbers = self.command(words);
+        let numbers = numbers.unwrap_or_else(|error| panic!("{error} to {words:?}"));
+        let real = GateAnswer::of(&numbers).unwrap();
         let (twin, push) = step(&mut self.twin, words, real.now);
         assert_eq!(real, twin, "{words:?}");
         let push = push.map(|push| format!("{}:{}", push.opening, push.closed.as_millis()));
@@ -80,13 +79,21 @@ impl Pair {
     }
 
     fn set(&mut self, field: &str, value: &str) {
-        self.connection.ask(&["HSET", KEY, field, value]);
+        self.ask::<()>(&["HSET", KEY, field, value]).unwrap();
     }
 
     fn forget(&mut self) {
-        self.connection.ask(&["FLUSHALL"]);
+        self.ask::<()>(&["FLUSHALL"]).unwrap();
         self.twin = None;
     }
+}
+
+fn ask<T: FromRedisValue>(
+    connection: &mut Connection,
+    words: &[impl ToRedisArgs],
+) -> RedisResult<T> {
+    let (name, arguments) = words.split_first().unwrap();
+    redis::Cmd::new().arg(name).arg(arguments).query(connection)
 }
 
 /// Words as processes say them, about the opening and the turn that they know or an older one.
@@ -122,12 +129,13 @@ fn words(random: &mut Random, last: Option<&GateAnswer>, huge: bool) -> GateWord
 
 #[test]
 fn twin_and_script_agree_on_twenty_thousand_steps() {
-    let Some(server) = Server::start("gate-steps") else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
-    let mut listener = server.connect();
-    listener.ask(&["SUBSCRIBE", CHANNEL]);
+    let mut listener = server.connect().unwrap();
+    let mut listener = listener.as_pubsub();
+    listener.subscribe(CHANNEL).unwrap();
     let (mut random, mut said) = (Random(7), Vec::new());
     for number in 0..20_000_u64 {
         if random.one_in(if number % 4_000 < 1_000 { 20 } else { 400 }) {
@@ -142,9 +150,12 @@ fn twin_and_script_agree_on_twenty_thousand_steps() {
         said.drain(..said.len().saturating_sub(50));
         pair.step(&words);
     }
-    let told = std::iter::from_fn(|| listener.hear()).map(|reply| match reply {
-        Reply::List(words) => words[2].text().to_owned(),
-        other => panic!("{other:?}"),
+    let soon = Some(Duration::from_millis(300));
+    listener.set_read_timeout(soon).unwrap();
+    let told = std::iter::from_fn(|| match listener.get_message() {
+        Ok(told) => Some(told.get_payload::<String>().unwrap()),
+        Err(error) if error.is_timeout() => None,
+        Err(error) => panic!("{error}"),
     });
     assert_eq!(told.collect::<Vec<_>>(), pair.pushes);
     assert!(pair.pushes.len() > 500, "{}", pair.pushes.len());
@@ -152,7 +163,7 @@ fn twin_and_script_agree_on_twenty_thousand_steps() {
 
 #[test]
 fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
-    let Some(server) = Server::start("gate-fields") else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
@@ -197,26 +208,22 @@ fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
 
 #[test]
 fn a_key_of_another_type_is_an_error_and_stays() {
-    let Some(server) = Server::start("gate-types") else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
     for other in [["RPUSH", KEY, "x"], ["SET", KEY, "x"]] {
         pair.forget();
-        pair.connection.ask(&other);
-        let reply = pair.command(&refusal(SECOND));
-        assert!(
-            matches!(&reply, Reply::Error(text) if text.starts_with("WRONGTYPE")),
-            "{reply:?}"
-        );
-        let kept = pair.connection.ask(&["EXISTS", KEY]);
-        assert_eq!(kept.text(), "1");
+        pair.ask::<()>(&other).unwrap();
+        let error = pair.command(&refusal(SECOND)).unwrap_err();
+        assert_eq!(error.code(), Some("WRONGTYPE"), "{error}");
+        assert!(pair.ask::<bool>(&["EXISTS", KEY]).unwrap());
     }
 }
 
 #[test]
 fn words_that_are_no_numbers_are_an_error() {
-    let Some(server) = Server::start("gate-words") else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
@@ -226,30 +233,25 @@ fn words_that_are_no_numbers_are_an_error() {
             let mut command = vec!["EVALSHA", &sha, "1", KEY];
             command.extend((0..10).map(|word| if word == at { wrong } else { "0" }));
             command.push(CHANNEL);
-            let reply = pair.connection.ask(&command);
+            let error = pair.ask::<()>(&command).unwrap_err();
             assert!(
-                matches!(&reply, Reply::Error(text) if text.contains("FLEET")),
-                "{wrong}, {at}"
+                error.to_string().contains("FLEET"),
+                "{wrong}, {at}: {error}"
             );
         }
     }
-    assert_eq!(pair.connection.ask(&["DBSIZE"]).text(), "0");
+    assert_eq!(pair.ask::<u64>(&["DBSIZE"]).unwrap(), 0);
 }
 
 #[test]
 fn a_gate_is_forgotten_after_an_hour_without_words() {
-    let Some(server) = Server::start("gate-ttl") else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
     pair.step(&refusal(SECOND));
-    let left: u64 = pair.connection.ask(&["PTTL", KEY]).text().parse().unwrap();
+    let left: u64 = pair.ask(&["PTTL", KEY]).unwrap();
     assert!((3_500_000..=3_600_000).contains(&left), "{left}");
-    let bytes: u64 = pair
-        .connection
-        .ask(&["MEMORY", "USAGE", KEY])
-        .text()
-        .parse()
-        .unwrap();
+    let bytes: u64 = pair.ask(&["MEMORY", "USAGE", KEY]).unwrap();
     assert!(bytes < 700, "{bytes}");
 }
