@@ -9,6 +9,7 @@
 //! are floats of 64 bits can take the same steps.
 
 mod chance;
+mod fading;
 pub(super) mod numbers;
 mod quota;
 pub(super) mod release;
@@ -19,6 +20,7 @@ mod tests;
 mod told;
 mod witnesses;
 
+pub(super) use fading::{faded, fades_at};
 pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
 
@@ -45,9 +47,6 @@ pub(super) const DOUBLINGS: u32 = 11;
 const PRICE: u64 = 2;
 const CREDIT: u64 = 12;
 const FULL_CREDIT: u64 = 32;
-/// After this time the successes of an open gate count half.
-const MEMORY: u64 = 20 * SECOND;
-
 /// The right to send one call: its number among the calls of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Permit(pub(crate) u64);
@@ -240,11 +239,8 @@ impl Controller {
             self.doublings = if again { doublings } else { 0 };
             pause = doubled(asked, self.doublings);
         }
-        let least = if std::mem::take(&mut self.told) {
-            self.until
-        } else {
-            0
-        };
+        let told = std::mem::take(&mut self.told);
+        let least = if told { self.until } else { 0 };
         self.closed = true;
         self.closed_at = now;
         self.until = sum(now, pause).max(least);
@@ -271,28 +267,19 @@ impl Controller {
             return;
         }
         self.credit = self.credit.max(CREDIT);
-        if !self.told && std::mem::take(&mut self.closed) {
+        if !self.told {
+            self.open_again(now);
+        }
+    }
+
+    /// The pause was for nothing: whoever waits goes on as before it.
+    fn open_again(&mut self, now: u64) {
+        if std::mem::take(&mut self.closed) {
             if let Some(release) = &mut self.release {
                 release.from = sum(release.from, now.saturating_sub(self.closed_at));
             }
         }
     }
-}
-
-/// Successes of an open gate and since when they count, seen at `now`: after [`MEMORY`] half of them, and so on.
-pub(crate) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
-    let age = now.saturating_sub(since);
-    if age <= MEMORY {
-        return (ok, since);
-    }
-    let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
-    let ok = ok.checked_shr(halvings).unwrap_or_default();
-    (ok, now.saturating_sub(quotient(MEMORY, 2)))
-}
-
-/// When the successes that count since then will have faded.
-pub(crate) fn fades_at(since: u64) -> u64 {
-    sum(since, sum(MEMORY, 1))
 }
 
 pub(super) fn doubled(asked: u64, times: u32) -> u64 {

@@ -305,16 +305,6 @@ fn the_rate_is_found_from_one_cycle_and_never_halved_twice() {
 }
 
 #[test]
-fn old_successes_weigh_less_while_the_gate_is_open() {
-    assert_eq!(faded(100, 0, MEMORY), (100, 0));
-    let half = MEMORY / 2;
-    assert_eq!(faded(100, 0, MEMORY + 1), (50, half + 1));
-    assert_eq!(faded(100, 0, 3 * MEMORY), (12, 2 * MEMORY + half));
-    assert_eq!(faded(MOST, 0, MOST), (0, MOST - half));
-    assert_eq!(fades_at(0), MEMORY + 1);
-}
-
-#[test]
 fn no_more_calls_are_in_flight_than_remain() {
     let mut scene = Scene::new();
     let [first] = scene.send();

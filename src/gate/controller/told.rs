@@ -1,6 +1,6 @@
 //! What other processes make of a gate that they share.
 
-use super::{Controller, sum};
+use super::Controller;
 
 impl Controller {
     /// The gate is closed until then at least, for a refusal of another process.
@@ -19,11 +19,7 @@ impl Controller {
     /// All take their refusals back.
     pub(in crate::gate) fn is_let_on(&mut self, now: u64) {
         self.told = false;
-        if std::mem::take(&mut self.closed) {
-            if let Some(release) = &mut self.release {
-                release.from = sum(release.from, now.saturating_sub(self.closed_at));
-            }
-        }
+        self.open_again(now);
     }
 
     /// The pause has ended for all.
