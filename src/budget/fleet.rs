@@ -22,6 +22,7 @@ pub(crate) use change::FleetChange;
 pub use change::LeaveReason;
 pub(crate) use link::{BudgetLink, Next};
 pub(super) use member::Member;
+pub(crate) use pace::Backoff;
 #[cfg(test)]
 pub(crate) use settle::{StoredBucket, StoredRecord, settle};
 pub(crate) use words::{BudgetAnswer, BudgetWords};

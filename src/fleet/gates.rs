@@ -4,16 +4,17 @@
 use super::Fleet;
 use super::core::{Core, idle};
 use super::names::GateKeys;
+use super::seat::Seat;
 use super::status::Standing;
 use super::store::{Hear, Told};
 use super::task::{self, Half};
-use crate::budget::fleet::{FleetChange, LeaveReason};
+use crate::budget::fleet::{Backoff, FleetChange, LeaveReason};
 use crate::gate::{Gate, GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
-use crate::report::{Ended, Step};
-use crate::runtime::{Runtime, within};
+use crate::report::Step;
+use crate::runtime::Runtime;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -47,24 +48,13 @@ impl GateFleet for Gates {
 
 /// A gate that is in the fleet, as its task sees it.
 pub(super) struct SharedGate {
-    core: Arc<Core>,
-    service: Arc<str>,
+    seat: Seat,
     keys: GateKeys,
     link: GateLink,
-    runtime: Arc<dyn Runtime>,
-    standing: Mutex<Standing>,
-    backoff: Mutex<Backoff>,
+    /// When a subscription that failed is tried again, and how much later the next time.
+    retry: Mutex<(Duration, Backoff)>,
 }
 
-/// When a subscription that failed is tried again.
-#[derive(Debug, Clone, Copy)]
-struct Backoff {
-    at: Duration,
-    next: Duration,
-}
-
-const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
 /// How often a task looks whether its gate is still there.
 const LOOK: Duration = Duration::from_secs(60);
 
@@ -79,47 +69,32 @@ struct Ear {
 
 impl SharedGate {
     fn new(core: Arc<Core>, name: &str, (keys, link): (GateKeys, GateLink)) -> Self {
-        core.presence().enter(name);
         Self {
-            runtime: core.runtime(),
-            core,
-            service: name.into(),
+            seat: Seat::new(core, name),
             keys,
             link,
-            standing: Mutex::default(),
-            backoff: Mutex::new(Backoff {
-                at: Duration::ZERO,
-                next: FIRST_BACKOFF,
-            }),
+            retry: Mutex::default(),
         }
     }
 
     pub(super) fn standing(&self) -> Standing {
-        *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seat.standing()
     }
 
     /// Listens to the channel, if it does not and may try.
     async fn listen(&self, ear: &Arc<Ear>) {
-        if ear.hears() || self.runtime.now() < self.backoff().at {
+        let Seat { core, runtime, .. } = &self.seat;
+        if ear.hears() || runtime.now() < self.retries_at() {
             return;
         }
-        let (listener, begun): (Arc<dyn Hear>, _) = (Arc::clone(ear) as _, self.runtime.now());
+        let (listener, begun): (Arc<dyn Hear>, _) = (Arc::clone(ear) as _, runtime.now());
         ear.hears.store(true, Ordering::SeqCst);
-        let listens = self.core.store().listen(&self.keys, &listener).await;
-        Ended {
-            step: Step::Listen,
-            took: self.runtime.now().saturating_sub(begun),
-            failed: listens.err(),
-            late: false,
-        }
-        .measure();
+        let listens = core.store().listen(&self.keys, &listener).await;
+        self.seat.measure(Step::Listen, begun, (&listens, false));
         match listens {
             Ok(()) if ear.hears() => {
-                self.set_backoff(Backoff {
-                    at: Duration::ZERO,
-                    next: FIRST_BACKOFF,
-                });
-                self.link.subscribed(self.runtime.moment(), true);
+                *self.retry() = Default::default();
+                self.link.subscribed(runtime.moment(), true);
             }
             Ok(()) => self.fails(LeaveReason::Unreachable),
             Err(reason) => {
@@ -131,75 +106,53 @@ impl SharedGate {
 
     /// The subscription was in vain; it is tried again later, each time more so.
     fn fails(&self, reason: LeaveReason) {
-        let (at, Backoff { next, .. }) = (self.runtime.moment(), self.backoff());
-        self.set_backoff(Backoff {
-            at: at.now.saturating_add(spread(next, at.random)),
-            next: next.saturating_mul(2).min(LONGEST_BACKOFF),
-        });
+        let at = self.seat.runtime.moment();
+        let mut retry = self.retry();
+        retry.0 = retry.1.fails(at);
+        drop(retry);
         self.leave(reason);
     }
 
     async fn send(&self, words: &GateWords) {
-        let sent = self.runtime.now();
-        let mut answer = self.core.store().step(&self.keys, words);
-        let limit = self.runtime.sleep(self.core.wait());
-        let (answer, late) = match within(limit, answer.as_mut()).await {
-            Some(answer) => (answer, false),
-            None => {
-                self.link.timed_out(self.runtime.moment());
-                self.leave(LeaveReason::Timeout);
-                (answer.await, true)
-            }
+        let answer = self.seat.core.store().step(&self.keys, words);
+        let timed_out = || {
+            self.link.timed_out(self.seat.runtime.moment());
+            self.leave(LeaveReason::Timeout);
         };
-        Ended {
-            step: Step::Gate,
-            took: self.runtime.now().saturating_sub(sent),
-            failed: answer.as_ref().err().copied(),
-            late,
-        }
-        .measure();
-        self.hear(answer);
+        self.hear(self.seat.ask(Step::Gate, answer, timed_out).await);
     }
 
     fn hear(&self, answer: Result<GateAnswer, LeaveReason>) {
         let failed = answer.as_ref().err().copied();
-        if self.link.answered(self.runtime.moment(), answer.ok()) {
+        if self.link.answered(self.seat.runtime.moment(), answer.ok()) {
             self.join();
         } else if let Some(reason) = failed {
             self.leave(reason);
         }
-        self.core.answered();
+        self.seat.core.answered();
     }
 
     fn join(&self) {
         let (last, since) = self.standing().last();
         if !matches!(last, Some(FleetChange::Joined { .. })) {
-            let away = self.runtime.now().saturating_sub(since);
-            self.tell(last, FleetChange::Joined { away });
+            let away = self.seat.runtime.now().saturating_sub(since);
+            self.seat.tell(Some(FleetChange::Joined { away }), None);
         }
     }
 
     fn leave(&self, reason: LeaveReason) {
         let (last, _) = self.standing().last();
         if !matches!(last, Some(FleetChange::Left { .. })) {
-            self.tell(last, FleetChange::Left { reason });
+            self.seat.tell(Some(FleetChange::Left { reason }), None);
         }
     }
 
-    fn tell(&self, last: Option<FleetChange>, change: FleetChange) {
-        let now = self.runtime.now();
-        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        standing.hear(Some(change), None, now);
-        drop(standing);
-        self.core.tell(&self.service, (last, change), now);
+    fn retries_at(&self) -> Duration {
+        self.retry().0
     }
 
-    fn backoff(&self) -> Backoff {
-        *self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set_backoff(&self, backoff: Backoff) {
-        *self.backoff.lock().unwrap_or_else(PoisonError::into_inner) = backoff;
+    fn retry(&self) -> MutexGuard<'_, (Duration, Backoff)> {
+        self.retry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -207,7 +160,7 @@ impl Half for SharedGate {
     async fn run(&self) {
         let ear = Arc::new(Ear {
             link: self.link.clone(),
-            runtime: Arc::clone(&self.runtime),
+            runtime: Arc::clone(&self.seat.runtime),
             hears: AtomicBool::new(false),
             task: Mutex::default(),
         });
@@ -215,19 +168,19 @@ impl Half for SharedGate {
             self.listen(&ear).await;
             let next = poll_fn(|cx| {
                 ear.wakes(cx.waker());
-                Poll::Ready(self.link.next(self.runtime.moment(), cx.waker()))
+                Poll::Ready(self.link.next(self.seat.runtime.moment(), cx.waker()))
             });
             match next.await {
                 NextWords::Command(words) => self.send(&words).await,
                 NextWords::Wait(until) => {
                     // Nobody says when a gate that has nothing to say is dropped.
-                    let looks = self.runtime.now().saturating_add(LOOK);
-                    let listens = (!ear.hears()).then_some(self.backoff().at);
+                    let looks = self.seat.runtime.now().saturating_add(LOOK);
+                    let listens = (!ear.hears()).then(|| self.retries_at());
                     let until = [until, listens]
                         .into_iter()
                         .flatten()
                         .fold(looks, Duration::min);
-                    idle(&*self.runtime, Some(until)).await;
+                    idle(&*self.seat.runtime, Some(until)).await;
                 }
                 NextWords::Gone => return,
             }
@@ -235,20 +188,13 @@ impl Half for SharedGate {
     }
 
     fn stopped(&self) {
-        let at = self.runtime.moment();
+        let at = self.seat.runtime.moment();
         self.link.subscribed(at, false);
         self.hear(Err(LeaveReason::Unreachable));
     }
 
     fn watch(&self, waker: &Waker) {
         self.link.watch(waker);
-    }
-}
-
-impl Drop for SharedGate {
-    fn drop(&mut self) {
-        let (last, _) = self.standing().last();
-        self.core.presence().leave(&self.service, last);
     }
 }
 
@@ -285,12 +231,4 @@ impl Hear for Ear {
             task.wake();
         }
     }
-}
-
-/// A fifth more or less, so that processes that failed together do not come back together.
-fn spread(interval: Duration, random: u64) -> Duration {
-    let fifth = interval / 5;
-    let thousandths = u32::try_from(random % 2_001).unwrap_or_default();
-    let more = fifth.saturating_mul(thousandths) / 1_000;
-    fifth.saturating_mul(4).saturating_add(more)
 }

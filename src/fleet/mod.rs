@@ -26,6 +26,7 @@ mod member;
 mod names;
 mod presence;
 mod redis;
+mod seat;
 mod status;
 mod store;
 mod task;

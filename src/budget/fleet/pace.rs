@@ -18,9 +18,28 @@ pub(super) struct Pace {
     pub(super) flush: Option<Duration>,
     /// When a process that is alone tries again.
     pub(super) probe: Duration,
-    backoff: Duration,
+    backoff: Backoff,
     /// Up to then the fleet is known to have nothing.
     pub(super) hold: Duration,
+}
+
+/// How much later one tries again who has failed, each time more so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(FIRST_BACKOFF)
+    }
+}
+
+impl Backoff {
+    /// When to try again.
+    pub(crate) fn fails(&mut self, at: Moment) -> Duration {
+        let again = at.now.saturating_add(spread(self.0, at.random));
+        self.0 = self.0.saturating_mul(2).min(LONGEST_BACKOFF);
+        again
+    }
 }
 
 impl Pace {
@@ -28,7 +47,7 @@ impl Pace {
         Self {
             flush: None,
             probe: Duration::ZERO,
-            backoff: FIRST_BACKOFF,
+            backoff: Backoff::default(),
             hold: Duration::ZERO,
         }
     }
@@ -43,18 +62,17 @@ impl Pace {
 
     /// After a failure: the next try, each later than the one before.
     pub(super) fn fails(&mut self, at: Moment) {
-        self.probe = at.now.saturating_add(spread(self.backoff, at.random));
-        self.backoff = self.backoff.saturating_mul(2).min(LONGEST_BACKOFF);
+        self.probe = self.backoff.fails(at);
     }
 
     /// After an answer that came too late: the store is there, and is asked on as often as by others.
     pub(super) fn lags(&mut self, processes: i64, at: Moment) {
-        self.backoff = FIRST_BACKOFF;
+        self.backoff = Backoff::default();
         self.probe = self.flushes(processes, at);
     }
 
     pub(super) fn recovers(&mut self) {
-        self.backoff = FIRST_BACKOFF;
+        self.backoff = Backoff::default();
     }
 
     /// Refuses without a question for a while.
