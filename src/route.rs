@@ -1,11 +1,13 @@
 //! What one request goes by: a policy, its budgets, and where a failover leads.
 
+pub(crate) mod chains;
 mod failover;
 pub(crate) mod matching;
 mod services;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
+pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::{Rebase, is_same_server};
 pub(crate) use services::{Service, Services};
 

@@ -57,7 +57,7 @@ fn read<B: Fields + Into<Matching>>(node: &Node<'_>) -> Option<Matching> {
     let matching: Matching = B::take(&mut block).into();
     let keys = block.keys().join(", ");
     let cause = format!("matches nothing in particular: give at least one of {keys}");
-    block.end_or((matching == Matching::default()).then_some(cause.as_str()));
+    block.end_or(matching.is_open().then_some(cause.as_str()));
     Some(matching)
 }
 
@@ -127,7 +127,7 @@ impl Matches {
         place: Path,
         problems: &Problems,
     ) {
-        if *matching == Matching::default() {
+        if matching.is_open() {
             return;
         }
         match self.0.entry(matching.in_order()) {

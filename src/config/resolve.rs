@@ -28,8 +28,8 @@ pub(super) struct Resolver<'a> {
     pub(super) problems: &'a Problems,
 }
 
-/// The longest chain of policies that use each other, and of services that fail over to each other.
-pub(super) const LONGEST_CHAIN: usize = 16;
+/// The longest chain of policies and of dialects that use each other.
+const LONGEST_CHAIN: usize = crate::route::chains::LONGEST_CHAIN;
 
 impl Resolver<'_> {
     /// The place at the end of these layers, the most general first. What it does not change is the place around it.

@@ -24,6 +24,11 @@ pub(super) type Rank = (
 );
 
 impl Matching {
+    /// Whether it takes every request.
+    pub(crate) fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The same for every match that takes the same requests, as far as its words tell.
     pub(crate) fn in_order(&self) -> Self {
         fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {

@@ -5,35 +5,26 @@ use super::service::{Place, Service};
 use crate::budget::ServiceBudgets;
 use crate::error::ConfigError;
 use crate::policy::rules::NamesUsed;
-use crate::route::{self, Budgets, Destination, Overrides, Route};
+use crate::route::{self, Broken, Budgets, Chains, Destination, Overrides, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The longest chain of services that fail over to each other.
-const LONGEST_CHAIN: usize = 16;
-
-/// The services that are made, each with the length of its chain, and the way to the one in the making.
-struct Chains<'a> {
+struct Builder<'a> {
     given: &'a ServicesBuilder,
-    made: BTreeMap<Arc<str>, (Arc<route::Service>, usize)>,
-    trail: Vec<Arc<str>>,
+    chains: Chains,
 }
 
 pub(super) fn services(given: &ServicesBuilder) -> Result<route::Services, ConfigError> {
     check(given)?;
-    let mut chains = Chains {
-        given,
-        made: BTreeMap::new(),
-        trail: Vec::new(),
-    };
+    let chains = Chains::default();
+    let mut builder = Builder { given, chains };
     for service in given.services.values() {
-        chains.service(service)?;
+        builder.service(service)?;
     }
     let rest = Route::new(given.policy.clone());
     let budget = Budgets::PerService(ServiceBudgets::default());
-    let rest = chains.route("services", Route { budget, ..rest })?;
-    let made = chains.made.into_iter();
-    let by_name = made.map(|(name, (service, _))| (name, service)).collect();
+    let rest = builder.route("services", Route { budget, ..rest })?;
+    let by_name = builder.chains.services();
     Ok(route::Services::new(by_name, Arc::new(rest)))
 }
 
@@ -45,9 +36,10 @@ fn check(given: &ServicesBuilder) -> Result<(), ConfigError> {
     for (name, service) in &given.services {
         service.check()?;
         let matching = service.place.matching.in_order();
-        let is_open = matching == Default::default();
-        let same = (!is_open).then(|| matches.insert(matching, name)).flatten();
-        if let Some(other) = same {
+        if matching.is_open() {
+            continue;
+        }
+        if let Some(other) = matches.insert(matching, name) {
             let allowed = format!("no request would match it: {other} has the same match");
             return Err(ConfigError::new(format!("services.{name}"), name, allowed));
         }
@@ -55,14 +47,14 @@ fn check(given: &ServicesBuilder) -> Result<(), ConfigError> {
     Ok(())
 }
 
-impl Chains<'_> {
-    /// A service and all that it leads to; gives the length of its chain.
-    fn service(&mut self, service: &Service) -> Result<(Arc<route::Service>, usize), ConfigError> {
+impl Builder<'_> {
+    /// A service, after all that it leads to.
+    fn service(&mut self, service: &Service) -> Result<Arc<route::Service>, ConfigError> {
         let name = service.name();
-        if let Some(made) = self.made.get(name) {
-            return Ok(made.clone());
+        if let Some(made) = self.chains.made(name) {
+            return Ok(made);
         }
-        self.trail.push(Arc::clone(name));
+        self.chains.begin(name);
         let mut routes = Vec::with_capacity(service.routes.len());
         for own in &service.routes {
             let label = format!("{name}/{}", own.place.name);
@@ -71,21 +63,13 @@ impl Chains<'_> {
             routes.push((Arc::clone(&own.place.name), matching, found));
         }
         let rest = self.route_of(service, &service.place, name.to_string())?;
-        self.trail.pop();
-        let all = routes.iter().map(|(_, _, route)| route).chain([&rest]);
-        let next = all.flat_map(|route| route.destinations.keys());
-        let lengths = next.filter_map(|name| Some(self.made.get(name)?.1));
-        let length = lengths.max().unwrap_or_default().saturating_add(1);
         let matching = service.place.matching.clone();
-        let made = Arc::new(route::Service {
+        Ok(self.chains.end(route::Service {
             name: Arc::clone(name),
-            matching: (matching != Default::default()).then_some(matching),
+            matching: (!matching.is_open()).then_some(matching),
             routes,
             rest,
-        });
-        let made = (made, length);
-        self.made.insert(Arc::clone(name), made.clone());
-        Ok(made)
+        }))
     }
 
     fn route_of(
@@ -145,24 +129,10 @@ impl Chains<'_> {
                 "has no base_url, where a failover would go".to_owned(),
             ));
         };
-        if self.trail.contains(name) {
-            let way = [self.trail.as_slice(), &[Arc::clone(name)]]
-                .concat()
-                .join(" -> ");
-            return Err(wrong(format!("failover goes round in a circle: {way}")));
-        }
-        let too_long = || {
-            wrong(format!(
-                "failover goes through more than {LONGEST_CHAIN} services"
-            ))
-        };
-        if self.trail.len() >= LONGEST_CHAIN {
-            return Err(too_long());
-        }
-        let (service, length) = self.service(service)?;
-        if length >= LONGEST_CHAIN {
-            return Err(too_long());
-        }
+        let broken = |broken: Broken| wrong(broken.to_string());
+        self.chains.check_step(name).map_err(broken)?;
+        let service = self.service(service)?;
+        self.chains.check_rest(name).map_err(broken)?;
         Ok(Destination { base, service })
     }
 }

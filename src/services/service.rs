@@ -3,13 +3,11 @@
 use crate::budget::RetryBudget;
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
+use crate::policy::rules::{NAME, is_name};
 use crate::route::Overrides;
 use crate::route::matching::{self, Matching};
 use http::{Method, Uri};
 use std::sync::Arc;
-
-/// The most bytes of a name.
-const LONGEST_NAME: usize = 128;
 
 /// What is called, and how. Without a match, only requests that name it belong to it, and those that fail over to it.
 ///
@@ -142,7 +140,7 @@ impl Service {
             let (name, matching) = (&route.place.name, &route.place.matching);
             let at = format!("{field}.routes.{}", shown(name));
             route.place.check(&at)?;
-            if *matching == Matching::default() {
+            if matching.is_open() {
                 let allowed = "matches nothing in particular: give it a path or a method";
                 return Err(ConfigError::new(at, name, allowed));
             }
@@ -235,14 +233,8 @@ impl Place {
 
     fn check(&self, field: &str) -> Result<(), ConfigError> {
         let name = &self.name;
-        let is_name = !name.is_empty() && name.len() <= LONGEST_NAME;
-        if !is_name || name.contains(char::is_control) {
-            let allowed = "must have 1 to 128 bytes and no control character";
-            return Err(ConfigError::new(
-                format!("{field}.name"),
-                shown(name),
-                allowed,
-            ));
+        if !is_name(name) {
+            return Err(ConfigError::new(format!("{field}.name"), shown(name), NAME));
         }
         match &self.refused {
             Some((what, given, allowed)) => {

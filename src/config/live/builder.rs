@@ -4,9 +4,9 @@ use super::LiveBudgets;
 use crate::config::block::Path;
 use crate::config::document::{OverridesSpec, ServiceSpec, Spec};
 use crate::config::fleet::Membership;
-use crate::config::resolve::{Found, LONGEST_CHAIN, Place, PlaceNames, Resolver};
+use crate::config::resolve::{Found, Place, PlaceNames, Resolver};
 use crate::policy::{RetryPolicy, Source};
-use crate::route::{Budgets, Destination, Overrides, Route, Service};
+use crate::route::{Broken, Budgets, Chains, Destination, Overrides, Route, Service};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,16 +16,13 @@ pub(super) struct Builder<'a> {
     pub(super) budgets: LiveBudgets,
 }
 
-/// The state of a service: in the making, or made with the length of its failover chain.
-type Made = BTreeMap<Arc<str>, Option<(Arc<Service>, usize)>>;
-
 /// The most rules, each counted at every place where it may decide.
 const MOST_RULES: usize = 20_000;
 
 impl Builder<'_> {
     pub(super) fn build(self) -> (BTreeMap<Arc<str>, Arc<Service>>, Arc<Route>, LiveBudgets) {
         let spec = self.resolver.spec;
-        let mut made = Made::new();
+        let mut chains = Chains::default();
         if rules_at_all_places(spec) > MOST_RULES {
             let cause = format!(
                 "has more than {MOST_RULES} rules, counted at every place where they decide"
@@ -47,30 +44,19 @@ impl Builder<'_> {
         self.resolver.check_dialects();
         let document = self.resolver.place("document", None, &[&spec.place]);
         for name in spec.services.keys() {
-            self.service(name, &document, &mut made, &mut Vec::new());
+            self.service(name, &document, &mut chains);
         }
-        let rest = self.route(&document, &document, None, &mut made, &mut Vec::new());
-        let services = made
-            .into_iter()
-            .filter_map(|(name, service)| Some((name, service?.0)))
-            .collect();
-        (services, Arc::new(rest), self.budgets)
+        let rest = self.route(&document, &document, None, &mut chains);
+        (chains.services(), Arc::new(rest), self.budgets)
     }
 
-    fn service(
-        &self,
-        name: &str,
-        document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Option<(Arc<Service>, usize)> {
-        if let Some(found) = made.get(name) {
-            return found.clone();
+    fn service(&self, name: &str, document: &Place, chains: &mut Chains) -> Option<Arc<Service>> {
+        if let Some(made) = chains.made(name) {
+            return Some(made);
         }
         let spec = self.resolver.spec.services.get(name)?;
         let name: Arc<str> = name.into();
-        made.insert(Arc::clone(&name), None);
-        trail.push(Arc::clone(&name));
+        chains.begin(&name);
         let layers = [&self.resolver.spec.place, &spec.place];
         let own = self.resolver.place(&name, Some(document), &layers);
         let mut routes = Vec::with_capacity(spec.routes.len());
@@ -78,30 +64,20 @@ impl Builder<'_> {
             let label = format!("{name}/{}", route.name);
             let layers = [layers[0], layers[1], &route.place];
             let found = self.resolver.place(&label, Some(&own), &layers);
-            let found = self.route(&found, document, Some((&name, spec)), made, trail);
+            let found = self.route(&found, document, Some((&name, spec)), chains);
             routes.push((
                 Arc::clone(&route.name),
                 route.matching.clone(),
                 Arc::new(found),
             ));
         }
-        let rest = self.route(&own, document, Some((&name, spec)), made, trail);
-        trail.pop();
-        let service = Arc::new(Service {
+        let rest = self.route(&own, document, Some((&name, spec)), chains);
+        Some(chains.end(Service {
             name: Arc::clone(&name),
             matching: spec.matching.clone(),
             routes,
             rest: Arc::new(rest),
-        });
-        let all = service.routes.iter().map(|(_, _, route)| route);
-        let next = all
-            .chain([&service.rest])
-            .flat_map(|route| route.destinations.keys());
-        let lengths = next.filter_map(|name| made.get(name)?.as_ref());
-        let longest = lengths.map(|(_, length)| *length).max().unwrap_or_default();
-        let done = (service, longest.saturating_add(1));
-        made.insert(name, Some(done.clone()));
-        Some(done)
+        }))
     }
 
     fn route(
@@ -109,14 +85,13 @@ impl Builder<'_> {
         place: &Place,
         document: &Place,
         service: Option<(&Arc<str>, &ServiceSpec)>,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
+        chains: &mut Chains,
     ) -> Route {
         let Found {
             budgets,
             destinations,
             dead_letters,
-        } = self.found(place, document, made, trail);
+        } = self.found(place, document, chains);
         let keeps_head = place.names.responds
             || !destinations.is_empty()
             || !place.names.dead_letters.is_empty();
@@ -136,13 +111,7 @@ impl Builder<'_> {
     }
 
     /// What a place names. Places with the same names share it, unless they lead back to themselves.
-    fn found(
-        &self,
-        place: &Place,
-        document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
-    ) -> Found {
+    fn found(&self, place: &Place, document: &Place, chains: &mut Chains) -> Found {
         let PlaceNames {
             budgets,
             failovers,
@@ -150,16 +119,13 @@ impl Builder<'_> {
             found,
             ..
         } = &*place.names;
-        let leads_back = failovers.iter().any(|(name, _)| trail.contains(name));
-        if let Some(found) = found
-            .get()
-            .filter(|_| !leads_back && trail.len() < LONGEST_CHAIN)
-        {
+        let leads_back = failovers.iter().any(|(name, _)| chains.come_through(name));
+        if let Some(found) = found.get().filter(|_| !leads_back && !chains.are_full()) {
             return found.clone();
         }
         let mut destinations = BTreeMap::new();
         for (name, from) in failovers {
-            if let Some(destination) = self.destination(name, from, document, made, trail) {
+            if let Some(destination) = self.destination(name, from, document, chains) {
                 destinations.insert(Arc::clone(name), destination);
             }
         }
@@ -181,34 +147,21 @@ impl Builder<'_> {
         name: &str,
         from: &Arc<str>,
         document: &Place,
-        made: &mut Made,
-        trail: &mut Vec<Arc<str>>,
+        chains: &mut Chains,
     ) -> Option<Destination> {
         let base = self.resolver.destination(name, from)?.base_url.clone()?;
-        if trail.iter().any(|service| **service == *name) {
-            let way = [trail.as_slice(), &[name.into()]].concat().join(" -> ");
-            let own = from.starts_with("services.");
-            let why = match own {
-                true => String::new(),
-                false => format!(" (what the document says holds at {name} too)"),
+        let wrong = |broken: Broken| {
+            let of_all = matches!(broken, Broken::Circle(_)) && !from.starts_with("services.");
+            let why = match of_all {
+                true => format!(" (what the document says holds at {name} too)"),
+                false => String::new(),
             };
-            let cause = format!("failover goes round in a circle: {way}{why}");
-            self.resolver.problems.at(from, &name, cause);
-            return None;
-        }
-        let too_long = || {
-            let cause = format!("failover goes through more than {LONGEST_CHAIN} services");
+            let cause = format!("{broken}{why}");
             self.resolver.problems.at(from, &name, cause);
         };
-        if trail.len() >= LONGEST_CHAIN {
-            too_long();
-            return None;
-        }
-        let (service, length) = self.service(name, document, made, trail)?;
-        if length >= LONGEST_CHAIN {
-            too_long();
-            return None;
-        }
+        chains.check_step(name).map_err(wrong).ok()?;
+        let service = self.service(name, document, chains)?;
+        chains.check_rest(name).map_err(wrong).ok()?;
         Some(Destination { base, service })
     }
 

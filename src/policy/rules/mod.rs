@@ -58,6 +58,7 @@ pub use condition::{Condition, ErrorGroup, Value};
 pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Wanted, XmlTest};
 pub(crate) use condition::{is_like, lines, parts};
 pub use exhausted::OnExhausted;
+pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 
 use super::{Class, RetryPolicy};

@@ -7,8 +7,12 @@ use crate::policy::RetryPolicy;
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// The most bytes of a name.
-const LONGEST_NAME: usize = 128;
+/// What a name must be like that code gives.
+pub(crate) const NAME: &str = "must have 1 to 128 bytes and no control character";
+
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && !text.contains(char::is_control)
+}
 
 /// A condition and what follows from it; the first rule of a policy that holds decides.
 ///
@@ -79,9 +83,8 @@ impl Rule {
         let wrong = |field: &str, given: &str, allowed| {
             Err(ConfigError::new(format!("{place}{field}"), given, allowed))
         };
-        if name.is_empty() || name.len() > LONGEST_NAME || name.contains(char::is_control) {
-            let allowed = "must have 1 to 128 bytes and no control character";
-            return wrong(".name", "this name", allowed);
+        if !is_name(&name) {
+            return wrong(".name", "this name", NAME);
         }
         if others.iter().any(|other| other.when.is_always()) {
             let allowed = "is never reached: a rule before it takes every outcome";
