@@ -2,7 +2,7 @@
 
 use super::ServicesBuilder;
 use super::service::{Place, Service};
-use crate::budget::ServiceBudgets;
+use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::rules::NamesUsed;
 use crate::route::{self, Broken, Budgets, Chains, Destination, Overrides, Route};
@@ -55,14 +55,15 @@ impl Builder<'_> {
             return Ok(made);
         }
         self.chains.begin(name);
+        let budget = service.budget.clone().unwrap_or_default();
         let mut routes = Vec::with_capacity(service.routes.len());
         for own in &service.routes {
             let label = format!("{name}/{}", own.place.name);
-            let found = self.route_of(service, &own.place, label)?;
+            let found = self.route_of((service, &budget), &own.place, label)?;
             let matching = own.place.matching.clone();
             routes.push((Arc::clone(&own.place.name), matching, found));
         }
-        let rest = self.route_of(service, &service.place, name.to_string())?;
+        let rest = self.route_of((service, &budget), &service.place, name.to_string())?;
         let matching = service.place.matching.clone();
         Ok(self.chains.end(route::Service {
             name: Arc::clone(name),
@@ -72,17 +73,17 @@ impl Builder<'_> {
         }))
     }
 
+    /// A route of a service, whose budget pays for all of its routes.
     fn route_of(
         &mut self,
-        service: &Service,
+        (service, budget): (&Service, &RetryBudget),
         place: &Place,
         label: String,
     ) -> Result<Arc<Route>, ConfigError> {
         let field = format!("services.{label}");
-        let budget = service.budget.clone().unwrap_or_default();
         let overrides: Overrides = service.overrides.by(&place.policy);
         let route = Route {
-            budget: Budgets::One(budget),
+            budget: Budgets::One(budget.clone()),
             names_budget: service.budget.is_some(),
             service: Some(Arc::clone(service.name())),
             overrides,

@@ -11,7 +11,7 @@ use http_retry::run::Runner;
 use http_retry::services::{RequestOverrides, Route, Service, Services};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
+use http_retry::{Backoff, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};
@@ -129,6 +129,22 @@ async fn each_service_has_a_budget_of_its_own() {
     assert_eq!(ended, (2, StopReason::BudgetExhausted));
     let report = failed(&services, "http://other.test/", None).await;
     assert_eq!(report.stop(), StopReason::AttemptsExhausted);
+}
+
+#[tokio::test]
+async fn the_routes_of_a_service_share_its_budget() {
+    let policy = RetryPolicy::builder().max_retries(15);
+    let policy = policy.backoff(Backoff::none()).build().unwrap();
+    let search = Route::new("search", policy.clone()).path("/search");
+    let services = Services::builder(retries(0))
+        .service(Service::new("orders", policy).host("a.test").route(search))
+        .build()
+        .unwrap();
+    let report = failed(&services, "http://a.test/search", None).await;
+    assert_eq!(report.attempts().len(), 16);
+    let report = failed(&services, "http://a.test/", None).await;
+    let ended = (report.attempts().len(), report.stop());
+    assert_eq!(ended, (6, StopReason::BudgetExhausted));
 }
 
 #[tokio::test]
