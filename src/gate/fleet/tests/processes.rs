@@ -36,10 +36,7 @@ fn a_refusal_in_one_process_closes_the_gate_of_all() {
 #[test]
 fn tickets_go_in_the_order_of_asking_over_all_processes() {
     let mut world = World::of(2);
-    for _ in 0..20 {
-        let place = world.go(0);
-        world.end(0, &place, End::Succeeded);
-    }
+    world.succeed(0, 20);
     world.refuse(0, SEC * 2);
     world.pass(MILLI * 5);
     let mut waits = Vec::new();
@@ -69,10 +66,7 @@ fn retries_go_first_with_whatever_ticket_comes_first() {
 #[test]
 fn a_process_that_dies_with_tickets_costs_their_time_alone() {
     let mut world = World::of(2);
-    for _ in 0..50 {
-        let place = world.go(0);
-        world.end(0, &place, End::Succeeded);
-    }
+    world.succeed(0, 50);
     world.refuse(0, SEC);
     world.pass(MILLI * 5);
     let mut dead = newcomers(&mut world, &[0; 20]);
@@ -200,10 +194,7 @@ fn without_a_subscription_nobody_asks_for_tickets() {
 #[test]
 fn a_driver_that_is_gone_holds_nobody_up() {
     let mut world = World::of(2);
-    for _ in 0..100 {
-        let place = world.go(1);
-        world.end(1, &place, End::Succeeded);
-    }
+    world.succeed(1, 100);
     world.refuse(0, SEC);
     world.pass(MILLI * 5);
     world.loses_driver(1);
@@ -219,10 +210,7 @@ fn a_driver_that_is_gone_holds_nobody_up() {
 fn no_call_waits_for_a_store_that_hangs_for_longer_than_it_may() {
     for health in [Health::Hangs, Health::Fails] {
         let mut world = World::of(2);
-        for _ in 0..100 {
-            let place = world.go(1);
-            world.end(1, &place, End::Succeeded);
-        }
+        world.succeed(1, 100);
         world.refuse(0, SEC);
         world.pass(MILLI * 5);
         world.health = health;

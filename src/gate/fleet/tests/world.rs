@@ -175,6 +175,14 @@ impl World {
         gate.end(place, end, quota, &self.clock);
     }
 
+    /// So many calls of a process, one after another, are let through.
+    pub(super) fn succeed(&mut self, process: usize, calls: usize) {
+        for _ in 0..calls {
+            let place = self.go(process);
+            self.end(process, &place, End::Succeeded);
+        }
+    }
+
     pub(super) fn refuse(&mut self, process: usize, asked: Duration) {
         let place = self.go(process);
         self.end(process, &place, End::Refused(Some(asked)));
