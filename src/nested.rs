@@ -77,8 +77,7 @@ impl AttemptMark {
     }
 
     /// Polls a part of the attempt.
-    #[cfg(test)]
-    fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
+    pub(crate) fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
         let _within = self.polled(layer);
         poll()
     }

@@ -22,15 +22,16 @@ pub(crate) use transport::{Repeat, Saved, Transport};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
-use crate::nested::{AttemptMark, LayerId};
+use crate::nested::AttemptMark;
 use crate::policy::{RetryPlan, Stop, StopReason, Verdict};
 use crate::report::RequestFailed;
 use crate::runtime::within;
 use progress::{LastWord, Place, Planned, Step};
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Context;
 use std::time::Duration;
 use time_limit::{Limit, Sent};
 
@@ -62,18 +63,20 @@ type Outcomes<T> = Result<<T as Transport>::Response, <T as Transport>::Error>;
 impl<T: Transport> Call<T> {
     /// Makes attempts until one succeeds or a gate refuses the next.
     ///
-    /// Very many calls may wait at once for the first of them. So the rest has a box of its own, which is made when a call
-    /// may go, and nothing is kept twice, as the arguments of an `async fn` are.
+    /// Very many calls may wait at once for the first of them, or be under way. So an attempt has a box of its own, which is
+    /// made when a call may go, what follows a failure has another, and nothing is kept twice, as the arguments of an
+    /// `async fn` are.
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
     pub(crate) fn run(mut self, request: T::Request) -> impl Future<Output = Outcomes<T>> {
         async move {
-            match self.first_turn().await {
-                Err((result, why)) => self.stop_early(result, why),
-                Ok(()) => {
-                    let (result, stop) = Box::pin(self.send(request)).await;
-                    self.stop(result, stop)
-                }
+            if let Err((result, why)) = self.first_turn().await {
+                return self.stop_early(result, why);
             }
+            let (result, stop) = match Box::pin(self.first_attempt(request)).await {
+                Step::Stop(result, stop) => (result, stop),
+                step => Box::pin(self.follow(step)).await,
+            };
+            self.stop(result, stop)
         }
     }
 
@@ -92,13 +95,12 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    async fn send(&mut self, request: T::Request) -> (Outcomes<T>, Stop) {
+    fn first_attempt(&mut self, request: T::Request) -> impl Future<Output = Step<T>> {
         let (request, saved) = match self.progress.session.may_retry() {
             true => request.save(self.progress.engine.recorded),
             false => (request, None),
         };
-        let step = Box::pin(self.attempt(request, saved)).await;
-        self.follow(step).await
+        self.attempt(request, saved)
     }
 
     /// Makes the attempts that follow, up to the end of the request.
@@ -156,31 +158,47 @@ impl<T: Transport> Call<T> {
         ready.map_err(|error| (Err(error), StopReason::NotReady))
     }
 
-    async fn attempt(&mut self, request: T::Request, saved: Option<Box<Saved<T>>>) -> Step<T> {
-        let Self {
-            transport,
-            progress,
-        } = &mut *self;
-        let now = progress.engine.runtime.now();
-        let (span, attempt) = progress.attempt_starts(now);
-        let mark = AttemptMark::new(progress.session.repeats());
-        let layer = progress.engine.id();
-        let sent = marked(&mark, layer, || transport.send(request, attempt));
-        let sent = span.around(sent);
-        let sent = progress.limited::<T>(sent, &mark, attempt.limit(), saved);
-        match sent.await {
-            Sent::Done(result, saved) => {
-                self.progress.mark = mark;
-                let limit = Limit::of(attempt, now);
-                self.judge((result, None), saved, limit).await
-            }
-            Sent::Cut(error, stop) => {
-                self.leave_connection(None);
-                Step::Stop(Err(error), stop)
-            }
-            Sent::CutForRetry(planned, timeout, saved) => {
-                self.leave_connection(None);
-                self.progress.retry(planned, timeout.map(Err), saved)
+    #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
+    fn attempt(
+        &mut self,
+        request: T::Request,
+        saved: Option<Box<Saved<T>>>,
+    ) -> impl Future<Output = Step<T>> {
+        async move {
+            let Self {
+                transport,
+                progress,
+            } = &mut *self;
+            let now = progress.engine.runtime.now();
+            let (span, attempt) = progress.attempt_starts(now);
+            let mark = AttemptMark::new(progress.session.repeats());
+            let layer = progress.engine.id();
+            let sent = {
+                // The start and every poll are marked, for retry layers further in.
+                let send = || transport.send(request, attempt);
+                let mut sent = pin!(mark.around(layer, || span.around(send)));
+                let poll = |cx: &mut Context<'_>| {
+                    mark.around(layer, || span.around(|| sent.as_mut().poll(cx)))
+                };
+                let sent = pin!(poll_fn(poll));
+                progress
+                    .limited::<T>(sent, &mark, attempt.limit(), saved)
+                    .await
+            };
+            match sent {
+                Sent::Done(result, saved) => {
+                    self.progress.mark = mark;
+                    let limit = Limit::of(attempt, now);
+                    Box::pin(self.judge((result, None), saved, limit)).await
+                }
+                Sent::Cut(error, stop) => {
+                    self.leave_connection(None);
+                    Step::Stop(Err(error), stop)
+                }
+                Sent::CutForRetry(planned, timeout, saved) => {
+                    self.leave_connection(None);
+                    self.progress.retry(planned, timeout.map(Err), saved)
+                }
             }
         }
     }
@@ -213,8 +231,8 @@ impl<T: Transport> Call<T> {
         };
         let seen = match needs {
             Needs::Nothing => (result, Found::Nothing),
-            Needs::ErrorBody => progress.read::<T>(result, known.error_kind()).await,
-            Needs::Stream(look) => progress.hold::<T>(result, look, limit).await,
+            Needs::ErrorBody => Box::pin(progress.read::<T>(result, known.error_kind())).await,
+            Needs::Stream(look) => Box::pin(progress.hold::<T>(result, look, limit)).await,
         };
         match progress.step(known, seen, saved) {
             Ok(step) => step,
@@ -347,21 +365,4 @@ impl<T: Transport> Call<T> {
         }
         result
     }
-}
-
-/// Marks the start and every poll of an attempt, for retry layers further in.
-async fn marked<F: Future>(
-    mark: &AttemptMark,
-    layer: LayerId,
-    send: impl FnOnce() -> F,
-) -> F::Output {
-    let within = mark.polled(layer);
-    let attempt = send();
-    drop(within);
-    let mut attempt = pin!(attempt);
-    poll_fn(|cx| {
-        let _within = mark.polled(layer);
-        Pin::as_mut(&mut attempt).poll(cx)
-    })
-    .await
 }

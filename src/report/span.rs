@@ -7,7 +7,6 @@
 use super::{AttemptReport, Subject};
 use crate::budget::PaidRetry;
 use crate::policy::Outcome;
-use std::future::Future;
 
 /// The span of one attempt.
 #[derive(Clone)]
@@ -20,8 +19,6 @@ pub(crate) struct AttemptSpan {
 mod on {
     use super::*;
     use crate::policy::ErrorKind;
-    use std::future::poll_fn;
-    use std::pin::pin;
     use tracing::field::Empty;
 
     /// Whether anybody listens to the spans.
@@ -50,10 +47,9 @@ mod on {
             }
         }
 
-        /// The future, with the span entered whenever it is polled.
-        pub(crate) async fn around<F: Future>(&self, future: F) -> F::Output {
-            let mut future = pin!(future);
-            poll_fn(|cx| self.span.in_scope(|| future.as_mut().poll(cx))).await
+        /// Does a part of the attempt within the span.
+        pub(crate) fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+            self.span.in_scope(part)
         }
 
         pub(crate) fn ended(self, outcome: &Outcome<'_>) {
@@ -140,8 +136,8 @@ mod on {
             Self {}
         }
 
-        pub(crate) async fn around<F: Future>(&self, future: F) -> F::Output {
-            future.await
+        pub(crate) fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+            part()
         }
 
         pub(crate) fn ended(self, _: &Outcome<'_>) {}
