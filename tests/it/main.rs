@@ -16,6 +16,7 @@ mod dialect;
 #[cfg(feature = "redis")]
 mod fleet;
 mod healthy_path;
+mod in_flight;
 mod llm;
 #[path = "../../examples/llm_batch/server/mod.rs"]
 mod llm_server;

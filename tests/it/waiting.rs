@@ -16,13 +16,13 @@ use std::task::Poll;
 use tokio::runtime::Runtime;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-const CALLS: usize = 10_000;
+pub(crate) const CALLS: usize = 10_000;
 const URL: &str = "http://api.example/orders";
 
 type Request = http::Request<String>;
 type Answer = Result<Response<String>, Infallible>;
 
-fn paused() -> Runtime {
+pub(crate) fn paused() -> Runtime {
     let builder = &mut tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true).build().unwrap()
 }
@@ -43,14 +43,17 @@ fn refused(wish: (&str, &str)) -> Answer {
 }
 
 /// Polls a call once, which cannot end now.
-async fn begin(call: Pin<&mut impl Future>) {
+pub(crate) async fn begin(call: Pin<&mut impl Future>) {
     let mut call = call;
     let pending = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending()));
     assert!(pending.await);
 }
 
 /// The bytes that each of these calls takes on the heap while it waits, besides its own future.
-async fn heap_of_each<C: Future>(calls: &mut Vec<Pin<Box<C>>>, mut call: impl FnMut() -> C) -> u64 {
+pub(crate) async fn heap_of_each<C: Future>(
+    calls: &mut Vec<Pin<Box<C>>>,
+    mut call: impl FnMut() -> C,
+) -> u64 {
     let futures = CALLS * size_of::<C>();
     let waiting = poll_fn(|cx| {
         let taken = measure(|| {
