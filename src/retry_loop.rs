@@ -17,6 +17,8 @@ pub(crate) use admission::Admission;
 pub(crate) use progress::Progress;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use progress::RequestHead;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use time_limit::CutFirst;
 pub(crate) use transport::{Repeat, Saved, Transport};
 
 use crate::engine::Engine;
@@ -93,6 +95,20 @@ impl<T: Transport> Call<T> {
             let (result, stop) = self.follow(step).await;
             self.stop(result, stop)
         }
+    }
+
+    /// The same after a first attempt that was cut.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) async fn go_on_after_cut(transport: T, first: Box<CutFirst<T>>) -> Outcomes<T> {
+        let CutFirst { progress, then } = *first;
+        let mut call = Self {
+            transport,
+            progress,
+        };
+        call.leave_connection(None);
+        let step = call.progress.after_first_cut(then).await;
+        let (result, stop) = call.follow(step).await;
+        call.stop(result, stop)
     }
 
     fn first_attempt(&mut self, request: T::Request) -> impl Future<Output = Step<T>> {
@@ -191,13 +207,9 @@ impl<T: Transport> Call<T> {
                     let limit = Limit::of(attempt, now);
                     Box::pin(self.judge((result, None), saved, limit)).await
                 }
-                Sent::Cut(error, stop) => {
+                Sent::Cut(cut) => {
                     self.leave_connection(None);
-                    Step::Stop(Err(error), stop)
-                }
-                Sent::CutForRetry(planned, timeout, saved) => {
-                    self.leave_connection(None);
-                    self.progress.retry(planned, timeout.map(Err), saved)
+                    self.progress.after_cut(cut)
                 }
             }
         }

@@ -144,10 +144,14 @@ impl Route {
         quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 
-    /// Whether a success needs neither a clock nor a rule, and is counted in one place.
+    /// Whether the budget of a silent route is a fleet's.
+    pub(crate) fn asks_a_fleet(&self) -> bool {
+        matches!(&self.budget, Budgets::One(budget) if budget.is_shared())
+    }
+
+    /// Whether a success needs no rule, and is counted in one place.
     pub(crate) fn is_silent(&self) -> bool {
-        self.policy.is_untimed()
-            && self.policy.streams().is_none()
+        self.policy.streams().is_none()
             && !self.policy.reads_whole_answers()
             && self.policy.takes_successes_as_they_are()
             && matches!(self.budget, Budgets::One(_))

@@ -1,18 +1,22 @@
 //! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
 
+#[cfg(all(feature = "tower", feature = "hyper"))]
+use super::connection::ConnectionUsed;
+use super::limited::Limited;
 use super::options::{RequestOptions, facts, give_key, line};
 use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
 use crate::gate::{End, Quota};
 use crate::nested::AttemptMark;
 use crate::policy::{Moment, Outcome, RequestFacts, Verdict};
-use crate::retry_loop::{Admission, Call, FirstAttempt, Transport};
+use crate::retry_loop::{Admission, Call, CutFirst, FirstAttempt, Progress, Transport};
 use crate::route::Route;
 use crate::server_hints::tells_of_a_quota;
 use http::{HeaderMap, StatusCode};
 use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::task::Context;
 use std::time::Duration;
 
 /// A request whose first attempt is about to start or under way, and what the loop needs should it not be a success.
@@ -24,6 +28,8 @@ pub(crate) struct StartedRequest<Q: Resend> {
     /// The facts of a request of which nothing is kept.
     unkept: Option<RequestFacts>,
     started: Duration,
+    /// Nothing as long as no timer runs for the first attempt.
+    limited: Option<Box<Limited>>,
 }
 
 impl<Q: Resend + Send + 'static> StartedRequest<Q> {
@@ -39,10 +45,12 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             saved: None,
             unkept: None,
             started,
+            limited: None,
         }
     }
 
     /// Lets the first attempt go at once, where nobody is told of it and the gate has nothing to decide or there is none.
+    /// It matters only to some whether the client's error type can say that an attempt was cut.
     ///
     /// # Errors
     ///
@@ -52,8 +60,13 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         &mut self,
         engine: E,
         request: &mut Q,
+        says_cuts: impl FnOnce() -> bool,
     ) -> Result<Admission<E>, E> {
         if !self.options.is_plain() || !engine.is_silent(&self.route) {
+            return Err(engine);
+        }
+        // What is asked of a fleet is asked when the attempt is gone, and then something must be said of that.
+        if self.limit().is_some() && self.route.asks_a_fleet() && !says_cuts() {
             return Err(engine);
         }
         let now = self.started;
@@ -95,6 +108,58 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         Ok(())
     }
 
+    /// How long the first attempt may take, if there is a limit.
+    #[inline]
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.options.first_limit(&self.route.policy)
+    }
+
+    /// What is known of an attempt that has a limit.
+    pub(crate) fn limited(&mut self) -> &mut Limited {
+        self.limited.get_or_insert_default()
+    }
+
+    /// The connection that the first attempt has used, if that was noted.
+    #[cfg(all(feature = "tower", feature = "hyper"))]
+    pub(crate) fn take_connection(&mut self) -> Option<Box<ConnectionUsed>> {
+        self.limited.as_mut()?.connection.take()
+    }
+
+    /// Whether the first attempt, which is not over, has no time left; else the task is woken when that is so.
+    #[inline]
+    pub(crate) fn is_late(&mut self, engine: &Engine, cx: &mut Context<'_>) -> bool {
+        match self.limit() {
+            None => false,
+            Some(limit) => {
+                let until = self.started.saturating_add(limit);
+                self.limited().is_over(until, &*engine.runtime, cx)
+            }
+        }
+    }
+
+    /// Cuts the first attempt, whose time is up; nothing where it must go on, since nothing could say that it was cut.
+    #[cold]
+    pub(crate) fn cut<T: Transport<Request = Q>>(
+        &mut self,
+        engine: Arc<Engine>,
+        admission: Option<Admission>,
+    ) -> Option<Box<CutFirst<T>>> {
+        let mut progress = self.progress(engine);
+        progress.admission = admission;
+        let first = (&self.mark, self.started);
+        let cut = progress.cut_first::<T>(first, self.saved.take());
+        cut.map_err(|saved| self.saved = saved).ok()
+    }
+
+    /// The start of the request's way, by what is kept of it.
+    fn progress(&self, engine: Arc<Engine>) -> Progress {
+        let request = self.saved.as_deref();
+        let facts = request.map(facts).or(self.unkept);
+        let facts = facts.unwrap_or_else(RequestFacts::operation);
+        let way = (engine, Arc::clone(&self.route));
+        self.options.progress(way, request, facts, self.started)
+    }
+
     /// The loop, with the request still to be sent.
     pub(crate) fn run<T: Transport<Request = Q>>(
         self,
@@ -121,11 +186,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         admission: Option<Admission>,
         (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
     ) -> impl Future<Output = Result<T::Response, T::Error>> {
-        let request = self.saved.as_deref();
-        let facts = request.map(facts).or(self.unkept);
-        let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let way = (engine, self.route);
-        let mut progress = self.options.progress(way, request, facts, self.started);
+        let mut progress = self.progress(engine);
         progress.admission = admission;
         let call = Call {
             transport,

@@ -13,6 +13,8 @@ pub(crate) mod first_attempt;
 #[cfg(feature = "tower")]
 mod kept_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
+mod limited;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod measure;
 #[cfg(feature = "tower")]
 mod of_reqwest;

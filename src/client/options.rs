@@ -19,26 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) struct RequestOptions {
-    own: Own,
+    /// What the request says for itself.
+    own: Option<Box<RetryOverride>>,
     pub(crate) slot: Option<ReportSlot>,
+    /// It says that it is sent once, which takes no box.
+    off: bool,
     pub(crate) nested: bool,
-}
-
-/// What the request says for itself.
-enum Own {
-    Nothing,
-    /// That it is sent once, which takes no box.
-    Off,
-    Says(Box<RetryOverride>),
-}
-
-impl From<RetryOverride> for Own {
-    fn from(own: RetryOverride) -> Self {
-        match own == OFF {
-            true => Self::Off,
-            false => Self::Says(Box::new(own)),
-        }
-    }
 }
 
 static OFF: RetryOverride = RetryOverride::off();
@@ -49,8 +35,9 @@ impl RequestOptions {
         match extensions.filter(|extensions| !extensions.is_empty()) {
             Some(extensions) => Self::among(extensions),
             None => Self {
-                own: Own::Nothing,
+                own: None,
                 slot: None,
+                off: false,
                 nested: is_inside(),
             },
         }
@@ -59,18 +46,27 @@ impl RequestOptions {
     fn among(extensions: &Extensions) -> Self {
         let own = extensions.get::<RetryOverride>();
         let marked = extensions.get::<Attempt>().is_some();
-        Self {
+        let mut options = Self {
+            own: None,
             slot: extensions.get().cloned(),
+            off: false,
             nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
-            own: own.cloned().map_or(Own::Nothing, Own::from),
-        }
+        };
+        options.say(own);
+        options
     }
 
+    fn say(&mut self, own: Option<&RetryOverride>) {
+        self.off = own == Some(&OFF);
+        let said = own.filter(|_| !self.off);
+        self.own = said.map(|own| Box::new(own.clone()));
+    }
+
+    #[inline]
     fn own(&self) -> Option<&RetryOverride> {
-        match &self.own {
-            Own::Nothing => None,
-            Own::Off => Some(&OFF),
-            Own::Says(own) => Some(own),
+        match self.off {
+            true => Some(&OFF),
+            false => self.own.as_deref(),
         }
     }
 
@@ -103,7 +99,8 @@ impl RequestOptions {
         };
         let route = engine.route(&head, service);
         if let Some(own) = self.own() {
-            self.own = route.overrides.allowed(own.clone()).into();
+            let allowed = route.overrides.allowed(own.clone());
+            self.say(Some(&allowed));
         }
         route
     }
@@ -116,12 +113,16 @@ impl RequestOptions {
         ever && !self.stands_aside()
     }
 
-    /// Whether a success needs neither a clock nor a report.
+    /// Whether a success needs no report, and nothing is read of it.
     pub(crate) fn is_plain(&self) -> bool {
-        let own = |own: &RetryOverride| {
-            own.deadline.or(own.attempt_timeout).is_some() || own.whole_answers > Some(0)
-        };
+        let own = |own: &RetryOverride| own.whole_answers > Some(0);
         self.slot.is_none() && !self.own().is_some_and(own)
+    }
+
+    /// How long the first attempt may take, if there is a limit.
+    #[inline]
+    pub(super) fn first_limit(&self, policy: &RetryPolicy) -> Option<Duration> {
+        policy.first_limit(self.own())
     }
 
     /// Lets the first attempt go at once, where the gate has nothing to decide or there is none.

@@ -263,9 +263,17 @@ impl RetryPolicy {
         self.0.deadline.is_some()
     }
 
-    /// Whether a request needs a clock only for its report: no deadline and no attempt timeout.
-    pub(crate) fn is_untimed(&self) -> bool {
-        self.0.deadline.is_none() && self.0.attempt_timeout.is_none()
+    /// How long the first attempt of a request with these settings of its own may take; as
+    /// [`RetrySession::attempt_limit`] has it.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    #[inline]
+    pub(crate) fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
+        let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
+        let by_request = || own.and_then(|own| own.attempt_timeout);
+        match (self.0.attempt_timeout.or_else(by_request), deadline) {
+            (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
+            (timeout, deadline) => timeout.or(deadline),
+        }
     }
 }
 

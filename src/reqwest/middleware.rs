@@ -12,7 +12,7 @@ use crate::policy::{Filled, Inspect, Inspected};
 use crate::redirects::Trail;
 use crate::report::{RequestFailed, RetryReport};
 use crate::resume::Resume;
-use crate::retry_loop::{Admission, Transport};
+use crate::retry_loop::{Admission, Call, CutFirst, Transport};
 use crate::route::Choose;
 use crate::runtime::{Sleep, TokioRuntime};
 use crate::services::Services;
@@ -22,6 +22,7 @@ use reqwest_middleware::{Error, Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -120,22 +121,34 @@ impl Middleware for RetryMiddleware {
             true => extensions.clone(),
             false => Extensions::new(),
         };
-        let Ok(mut admission) = started.enter(engine, &mut request) else {
+        let Ok(mut admission) = started.enter(engine, &mut request, || true) else {
             let chain = self.chain(next, extensions, before);
             return self.every_attempt(chain, started, request);
         };
         Box::pin(async move {
-            let result = {
-                let mark = &started.mark;
-                let polled = || mark.polled(engine.id());
-                let within = polled();
+            let ended = {
+                let within = started.mark.polled(engine.id());
                 let mut attempt = next.clone().run(request, extensions);
                 drop(within);
-                poll_fn(|cx| {
-                    let _within = polled();
-                    attempt.as_mut().poll(cx)
-                })
-                .await
+                loop {
+                    let poll = |cx: &mut Context<'_>| poll(engine, &mut started, &mut attempt, cx);
+                    if let Some(result) = poll_fn(poll).await {
+                        break Ok(result);
+                    }
+                    let engine = &self.engine;
+                    let admission = admission.held_by(Arc::clone(engine));
+                    let cut = started.cut::<Chain<'_>>(Arc::clone(engine), admission);
+                    if let Some(cut) = cut {
+                        break Err(cut);
+                    }
+                }
+            };
+            let result = match ended {
+                Ok(result) => result,
+                Err(cut) => {
+                    let chain = self.chain(next, extensions, before);
+                    return Self::after_cut(chain, cut).await;
+                }
             };
             let Err(said) = started.succeeds(&mut admission, result.as_ref().ok()) else {
                 return result;
@@ -157,6 +170,11 @@ impl RetryMiddleware {
         request: Request,
     ) -> Boxed<'a> {
         Box::pin(started.run(Arc::clone(&self.engine), chain, request))
+    }
+
+    #[cold]
+    fn after_cut<'a>(chain: Chain<'a>, cut: Box<CutFirst<Chain<'a>>>) -> Boxed<'a> {
+        Box::pin(Call::go_on_after_cut(chain, cut))
     }
 
     #[cold]
@@ -183,6 +201,24 @@ impl RetryMiddleware {
             across_tasks: self.engine.across_tasks,
             attempt_header: self.engine.attempt_header.clone(),
         }
+    }
+}
+
+/// Polls a first attempt; gives nothing where its time is up.
+#[inline]
+fn poll(
+    engine: &Engine,
+    started: &mut StartedRequest<Request>,
+    attempt: &mut Boxed<'_>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Response>>> {
+    let within = started.mark.polled(engine.id());
+    let polled = attempt.as_mut().poll(cx);
+    drop(within);
+    match polled {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending if started.is_late(engine, cx) => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
     }
 }
 

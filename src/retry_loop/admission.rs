@@ -37,7 +37,7 @@ impl<E: Deref<Target = Engine>> Admission<E> {
 
     /// The same right in the hands of the loop; nothing where no gate is to hear of the attempt.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
-    pub(crate) fn held_by(mut self, engine: Arc<Engine>) -> Option<Admission> {
+    pub(crate) fn held_by(&mut self, engine: Arc<Engine>) -> Option<Admission> {
         let place = self.place.take()?;
         Some(Admission::new(engine, Some(place)))
     }

@@ -67,12 +67,15 @@ impl Program {
         }
     }
 
+    fn layer(&self, policy: RetryPolicyBuilder) -> RetryLayer {
+        RetryLayer::new(policy.build().unwrap())
+            .runtime(self.runtime.clone())
+            .budget(self.budget.clone())
+    }
+
     /// A call to a server that always answers 503, or never anything.
     fn call(&self, policy: RetryPolicyBuilder, answers: bool) -> Call {
-        let policy = policy.build().unwrap();
-        let layer = RetryLayer::new(policy)
-            .runtime(self.runtime.clone())
-            .budget(self.budget.clone());
+        let layer = self.layer(policy);
         let (attempts, read) = (Arc::clone(&self.attempts), Arc::clone(&self.read));
         let client = service_fn(move |_: Request<String>| {
             attempts.fetch_add(1, Relaxed);
@@ -230,6 +233,34 @@ fn after_a_timeout_the_fleet_is_asked_as_well() {
         program.runtime.advance(DELAY);
         let _ = (granted > 0).then(|| poll(&mut call));
         assert_eq!(program.attempts(), attempts);
+    }
+}
+
+#[test]
+fn an_attempt_whose_end_no_error_can_say_goes_on_if_its_retry_is_refused() {
+    for granted in [2 * TOKEN, 0] {
+        let program = Program::new();
+        let (runtime, attempts) = (program.runtime.clone(), Arc::clone(&program.attempts));
+        let slow = service_fn(move |_: Request<String>| {
+            attempts.fetch_add(1, Relaxed);
+            let answer = runtime.sleep(DELAY * 3);
+            async move {
+                answer.await;
+                Ok::<_, Infallible>(Response::new(String::new()))
+            }
+        });
+        let layer = program.layer(policy().attempt_timeout(DELAY)).layer(slow);
+        let mut call = Box::pin(layer.oneshot(Request::new(String::new())));
+        let mut poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll().is_pending());
+        program.runtime.advance(DELAY);
+        assert!(poll().is_pending());
+        assert_eq!(program.command().want, 2 * TOKEN);
+        program.answers(granted);
+        assert!(poll().is_pending());
+        program.runtime.advance(DELAY * 2);
+        assert_eq!(poll().is_ready(), granted == 0);
+        assert_eq!(program.attempts(), if granted == 0 { 1 } else { 2 });
     }
 }
 

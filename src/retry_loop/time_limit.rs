@@ -1,7 +1,7 @@
 //! An attempt that may take no longer than so long.
 
 use super::paying::UnpaidLate;
-use super::progress::{Planned, Progress};
+use super::progress::{Planned, Progress, Step};
 use super::room::with_room;
 use super::{Repeat, Saved, Transport};
 use crate::error::AttemptTimeout;
@@ -35,14 +35,18 @@ impl Limit {
 /// How an attempt that may have a time limit ended.
 pub(super) enum Sent<T: Transport> {
     Done(Result<T::Response, T::Error>, Option<Box<Saved<T>>>),
-    Cut(T::Error, Stop),
-    CutForRetry(Planned, Option<T::Error>, Box<Saved<T>>),
+    Cut(Cut<T>),
+}
+
+/// What follows from an attempt that is cut.
+pub(super) enum Cut<T: Transport> {
+    Retry(Planned, Option<T::Error>, Box<Saved<T>>),
+    Stop(T::Error, Stop),
 }
 
 /// What follows from an attempt whose time is up.
 pub(super) enum TimeIsUp<T: Transport> {
-    Retry(Planned, Option<T::Error>, Box<Saved<T>>),
-    Stop(T::Error, Stop),
+    Cut(Cut<T>),
     /// The client's error type cannot say it.
     Unsaid(Stop, Option<Box<Saved<T>>>),
 }
@@ -87,8 +91,7 @@ impl Progress {
             Err(unpaid) => Box::pin(self.ask_for_late(unpaid)).await,
         };
         match time_is_up {
-            TimeIsUp::Retry(planned, error, saved) => Sent::CutForRetry(planned, error, saved),
-            TimeIsUp::Stop(error, stop) => Sent::Cut(error, stop),
+            TimeIsUp::Cut(cut) => Sent::Cut(cut),
             // What comes of the attempt is judged when it comes.
             TimeIsUp::Unsaid(_, saved) => Sent::Done(sent.await, saved),
         }
@@ -163,7 +166,7 @@ impl Progress {
         let (stop, saved) = match (decided, saved) {
             (Ok(planned), Some(saved)) => {
                 self.tell(timeout, at, planned.by(), false);
-                return TimeIsUp::Retry(planned, T::cut(error), saved);
+                return TimeIsUp::Cut(Cut::Retry(planned, T::cut(error), saved));
             }
             (Ok(planned), None) => (planned.without_a_body(), None),
             (Err(stop), saved) => (stop, saved),
@@ -173,8 +176,69 @@ impl Progress {
             self.tell(timeout, at, stop.by, false);
         }
         match error {
-            Some(error) => TimeIsUp::Stop(error, stop),
+            Some(error) => TimeIsUp::Cut(Cut::Stop(error, stop)),
             None => TimeIsUp::Unsaid(stop, saved),
         }
     }
+
+    /// Goes on after an attempt that was cut.
+    pub(super) fn after_cut<T: Transport>(&mut self, cut: Cut<T>) -> Step<T> {
+        match cut {
+            Cut::Retry(planned, error, saved) => self.retry(planned, error.map(Err), saved),
+            Cut::Stop(error, stop) => Step::Stop(Err(error), stop),
+        }
+    }
+
+    /// Cuts a first attempt that somebody else has made, with this mark, and whose time is up.
+    ///
+    /// # Errors
+    ///
+    /// What later attempts are made of, where the attempt must go on: nothing could say that it was cut.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn cut_first<T: Transport>(
+        mut self,
+        (mark, started): (&AttemptMark, Duration),
+        saved: Option<Box<Saved<T>>>,
+    ) -> Result<Box<CutFirst<T>>, Option<Box<Saved<T>>>> {
+        let (_, attempt) = self.attempt_starts(started);
+        let limit = attempt.limit().unwrap_or_default();
+        let then = match self.time_is_up::<T>(limit, Until::NoAnswer(mark), saved) {
+            Ok(TimeIsUp::Cut(cut)) => Then::Cut(cut),
+            Ok(TimeIsUp::Unsaid(_, saved)) => return Err(saved),
+            Err(unpaid) => match T::cut(unpaid.late.error) {
+                Some(error) => Then::Asks(unpaid, error),
+                None => return Err(unpaid.saved),
+            },
+        };
+        let progress = self;
+        Ok(Box::new(CutFirst { progress, then }))
+    }
+
+    /// Goes on after a first attempt that was cut, once the fleet has said what it is asked.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(super) async fn after_first_cut<T: Transport>(&mut self, then: Then<T>) -> Step<T> {
+        let cut = match then {
+            Then::Cut(cut) => cut,
+            Then::Asks(unpaid, error) => match Box::pin(self.ask_for_late(unpaid)).await {
+                TimeIsUp::Cut(cut) => cut,
+                TimeIsUp::Unsaid(stop, _) => Cut::Stop(error, stop),
+            },
+        };
+        self.after_cut(cut)
+    }
+}
+
+/// A first attempt that somebody else has made and is about to drop, and how the request goes on.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) struct CutFirst<T: Transport> {
+    pub(super) progress: Progress,
+    pub(super) then: Then<T>,
+}
+
+/// How a request goes on after a first attempt that was cut.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(super) enum Then<T: Transport> {
+    Cut(Cut<T>),
+    /// A fleet must be asked first. If no retry follows, this is what the caller gets.
+    Asks(Box<UnpaidLate<T>>, T::Error),
 }

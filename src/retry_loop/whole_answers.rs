@@ -99,8 +99,7 @@ impl Progress {
             Err(unpaid) => Box::pin(self.ask_for_late(unpaid)).await,
         };
         match time_is_up {
-            TimeIsUp::Retry(planned, error, saved) => self.retry(planned, error.map(Err), saved),
-            TimeIsUp::Stop(error, stop) => Step::Stop(Err(error), stop),
+            TimeIsUp::Cut(cut) => self.after_cut(cut),
             TimeIsUp::Unsaid(stop, _) => Step::Stop(Ok(response), stop),
         }
     }

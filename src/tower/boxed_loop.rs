@@ -6,7 +6,7 @@ use crate::client::first_attempt::StartedRequest;
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
 use crate::policy::Verdict;
-use crate::retry_loop::Admission;
+use crate::retry_loop::{Admission, Call};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,6 +29,10 @@ where
     type Loop: Future<Output = Outcomes<S, Q, X>> + Unpin;
 
     fn boxed(start: Start<S, Q>) -> Self::Loop;
+
+    /// The loop after a first attempt whose time is up; nothing where it goes on.
+    #[doc(hidden)]
+    fn after_late_attempt(rest: &mut Option<Rest<S, Q>>) -> Option<Self::Loop>;
 }
 
 /// Where the loop begins.
@@ -46,7 +50,7 @@ pub(super) type Ended<S, Q> = (
 );
 
 /// What the loop needs if the first attempt fails.
-pub(super) struct Rest<S, Q: Resend> {
+pub struct Rest<S, Q: Resend> {
     pub(super) admission: Admission,
     pub(super) request: StartedRequest<Q>,
     pub(super) service: S,
@@ -98,6 +102,13 @@ where
             Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
         }
     }
+
+    #[cold]
+    #[inline(never)]
+    fn after_late_attempt(rest: &mut Option<Rest<S, Q>>) -> Option<Self::Loop> {
+        let attempts = after_late_attempt::<S, Q, X>(rest)?;
+        Some(Box::pin(attempts))
+    }
 }
 
 impl<S, Q, X> BoxLoop<S, Q, X> for OneThread
@@ -121,6 +132,13 @@ where
             }
             Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn after_late_attempt(rest: &mut Option<Rest<S, Q>>) -> Option<Self::Loop> {
+        let attempts = after_late_attempt::<S, Q, X>(rest)?;
+        Some(Box::pin(attempts))
     }
 }
 
@@ -154,10 +172,57 @@ where
     X: Errors<S::Error>,
     X::Error: 'static,
 {
-    let engine = Arc::clone(&rest.admission.engine);
-    let admission = rest.admission.held_by(Arc::clone(&engine));
-    let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
+    let Rest {
+        mut admission,
+        mut request,
+        service,
+    } = rest;
+    let engine = Arc::clone(&admission.engine);
+    let admission = admission.held_by(Arc::clone(&engine));
+    let transport = transport_after::<S, Q, X>(&engine, service, &mut request);
     let result = result.map(Answer::keep).map_err(X::from_inner);
-    let request = rest.request;
     request.go_on(engine, transport, admission, (result, said))
+}
+
+fn after_late_attempt<S, Q, X>(
+    rest: &mut Option<Rest<S, Q>>,
+) -> Option<impl Future<Output = Outcomes<S, Q, X>> + use<S, Q, X>>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone,
+    S::Response: Answer + 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+{
+    let Rest {
+        admission, request, ..
+    } = rest.as_mut()?;
+    let engine = Arc::clone(&admission.engine);
+    let admission = admission.held_by(Arc::clone(&engine));
+    let cut = request.cut::<ServiceTransport<S, Q, X>>(Arc::clone(&engine), admission)?;
+    let Rest {
+        mut request,
+        service,
+        ..
+    } = rest.take()?;
+    let transport = transport_after::<S, Q, X>(&engine, service, &mut request);
+    Some(Call::go_on_after_cut(transport, cut))
+}
+
+/// The client, after the first attempt of this request.
+fn transport_after<S, Q, X>(
+    engine: &Engine,
+    service: S,
+    request: &mut StartedRequest<Q>,
+) -> ServiceTransport<S, Q, X>
+where
+    Q: Resend + Send + 'static,
+{
+    let transport = ServiceTransport::new(engine, service);
+    #[cfg(feature = "hyper")]
+    let transport = transport.over(request.take_connection());
+    #[cfg(not(feature = "hyper"))]
+    let _ = request;
+    transport
 }

@@ -2,15 +2,21 @@
 
 use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest, Start};
 use super::service::Errors;
+#[cfg(feature = "hyper")]
+use crate::client::connection::ConnectionUsed;
 use crate::client::first_attempt::StartedRequest;
 use crate::client::options::RequestOptions;
 use crate::client::{Answer, Resend};
 use crate::engine::Engine;
+use crate::error::AttemptTimeout;
+#[cfg(feature = "hyper")]
+use crate::policy::Attempt;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+use std::time::Duration;
 use tower_service::Service;
 
 pin_project! {
@@ -56,13 +62,15 @@ where
     Q: Resend + Send + 'static,
     S: Service<Q>,
     S::Response: Answer,
+    S::Error: 'static,
     X: Errors<S::Error>,
     H: BoxLoop<S, Q, X>,
 {
     pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
         let options = RequestOptions::of(request.extensions());
         let mut started = StartedRequest::new(&engine, &mut request, options);
-        let admission = match started.enter(engine, &mut request) {
+        let says_cuts = || X::from_own(AttemptTimeout::new(Duration::ZERO)).is_some();
+        let admission = match started.enter(engine, &mut request, says_cuts) {
             Ok(admission) => admission,
             Err(engine) => {
                 let attempts = H::boxed(Start::first(engine, service, started, request));
@@ -71,6 +79,13 @@ where
                 };
             }
         };
+        #[cfg(feature = "hyper")]
+        if let limit @ Some(_) = started.limit() {
+            let attempt = Attempt::new(1, limit);
+            if let Some(used) = ConnectionUsed::of::<S::Error>(attempt, &mut request) {
+                started.limited().connection = Some(Box::new(used));
+            }
+        }
         let within = started.mark.polled(admission.engine.id());
         let attempt = service.call(request);
         drop(within);
@@ -107,8 +122,17 @@ where
             return Poll::Pending;
         };
         let within = first.request.mark.polled(first.admission.engine.id());
-        let result = ready!(attempt.poll(cx));
+        let polled = attempt.poll(cx);
         drop(within);
+        let Poll::Ready(result) = polled else {
+            if first.request.is_late(&first.admission.engine, cx) {
+                if let Some(attempts) = H::after_late_attempt(rest) {
+                    state.set(State::Loop { attempts });
+                    return self.poll(cx);
+                }
+            }
+            return Poll::Pending;
+        };
         let answer = result.as_ref().ok();
         let Err(said) = first.request.succeeds(&mut first.admission, answer) else {
             *rest = None;

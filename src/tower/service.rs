@@ -142,6 +142,7 @@ impl<S, X, C, A> Retry<S, X, C, A> {
         request: Q,
     ) -> RetryFuture<Inner<S, Q, C, A>, C::Request, X, H>
     where
+        S::Error: 'static,
         C: ReplayStrategy<Q>,
         S: Service<Q> + Clone,
         A: Responses<S::Response>,

@@ -42,6 +42,12 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
             types: PhantomData,
         }
     }
+
+    /// The same after an attempt that used this connection.
+    #[cfg(feature = "hyper")]
+    pub(super) fn over(self, connection: Option<Box<ConnectionUsed>>) -> Self {
+        Self { connection, ..self }
+    }
 }
 
 impl<S, Q, X> Transport for ServiceTransport<S, Q, X>

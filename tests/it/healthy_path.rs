@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 /// A body that counts its copies.
@@ -127,6 +128,20 @@ fn a_success_allocates_its_saved_request_and_its_headers() {
     copies(layered.clone(), request());
     let layered = allocations(|| _ = copies(layered, request()));
     assert_eq!(layered, bare + 2);
+}
+
+#[test]
+fn an_answer_at_once_takes_no_timer() {
+    let timed = RetryPolicy::background().to_builder();
+    let timed = timed.attempt_timeout(Duration::from_secs(1));
+    let timed = timed.deadline(Duration::from_secs(2)).build().unwrap();
+    let timed = RetryLayer::new(timed).layer(client(StatusCode::OK));
+    let untimed = layer().layer(client(StatusCode::OK));
+    for service in [&timed, &untimed] {
+        copies(service.clone(), request());
+    }
+    let untimed = allocations(|| _ = copies(untimed, request()));
+    assert_eq!(allocations(|| _ = copies(timed, request())), untimed);
 }
 
 #[test]

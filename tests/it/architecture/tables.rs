@@ -85,6 +85,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("retry_loop", "engine"),
     ("client", "server_hints"),
     ("client", "nested"),
+    ("client", "runtime"),
     ("client", "gate"),
     ("client", "engine"),
     ("client", "retry_loop"),
