@@ -25,8 +25,6 @@ pub(crate) struct StartedRequest<Q: Resend> {
     pub(crate) mark: AttemptMark,
     options: RequestOptions,
     saved: Option<Box<Q::Saved>>,
-    /// The facts of a request of which nothing is kept.
-    unkept: Option<RequestFacts>,
     started: Duration,
     /// Nothing as long as no timer runs for the first attempt.
     limited: Option<Box<Limited>>,
@@ -43,7 +41,6 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             route,
             options,
             saved: None,
-            unkept: None,
             started,
             limited: None,
         }
@@ -75,7 +72,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             self.saved = request.save_in_place(admission.engine.recorded);
         }
         if self.saved.is_none() {
-            self.unkept = Some(facts(request));
+            self.options.unkept = Some(facts(request));
         }
         Ok(admission)
     }
@@ -154,7 +151,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     /// The start of the request's way, by what is kept of it.
     fn progress(&self, engine: Arc<Engine>) -> Progress {
         let request = self.saved.as_deref();
-        let facts = request.map(facts).or(self.unkept);
+        let facts = request.map(facts).or(self.options.unkept);
         let facts = facts.unwrap_or_else(RequestFacts::operation);
         let way = (engine, Arc::clone(&self.route));
         self.options.progress(way, request, facts, self.started)

@@ -26,13 +26,36 @@ impl Measure {
             None => Self::Unknown,
         }
     }
+}
+
+/// What a body measured at first, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Measured(u64);
+
+impl Measured {
+    const NOT_ASKED: Self = Self(u64::MAX);
+    const UNKNOWN: Self = Self(u64::MAX - 1);
+    const AT_ITS_END: Self = Self(u64::MAX - 2);
 
     /// Whether a copy that measures `now` is still the body that measured this at first.
-    pub(super) fn is_still(self, now: Self) -> bool {
+    pub(super) fn is_still(self, now: Measure) -> bool {
         match self {
-            Self::NotAsked => true,
-            Self::Unknown => false,
-            Self::AtItsEnd | Self::Exactly(_) => self == now,
+            Self::NOT_ASKED => true,
+            Self::UNKNOWN => false,
+            first => first == Self::from(now),
+        }
+    }
+}
+
+impl From<Measure> for Measured {
+    #[inline]
+    fn from(measure: Measure) -> Self {
+        match measure {
+            Measure::NotAsked => Self::NOT_ASKED,
+            Measure::Unknown => Self::UNKNOWN,
+            Measure::AtItsEnd => Self::AT_ITS_END,
+            Measure::Exactly(bytes) if bytes < Self::AT_ITS_END.0 => Self(bytes),
+            Measure::Exactly(_) => Self::UNKNOWN,
         }
     }
 }
@@ -59,8 +82,13 @@ mod tests {
             (Exactly(3), Exactly(2), false),
             (Exactly(3), Unknown, false),
             (Exactly(3), AtItsEnd, false),
+            (Exactly(u64::MAX), Exactly(u64::MAX), false),
         ] {
-            assert_eq!(first.is_still(now), whole, "{first:?}, {now:?}");
+            assert_eq!(
+                Measured::from(first).is_still(now),
+                whole,
+                "{first:?}, {now:?}"
+            );
         }
     }
 

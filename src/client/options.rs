@@ -18,13 +18,20 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Every call under way has these, and so most of it is in a box that most calls lack.
 pub(crate) struct RequestOptions {
     /// What the request says for itself.
-    own: Option<Box<RetryOverride>>,
-    pub(crate) slot: Option<ReportSlot>,
+    own: Option<Box<Own>>,
     /// It says that it is sent once, which takes no box.
     off: bool,
-    pub(crate) nested: bool,
+    pub(super) nested: bool,
+    /// The facts of a request of which nothing is kept.
+    pub(super) unkept: Option<RequestFacts>,
+}
+
+struct Own {
+    says: Option<RetryOverride>,
+    slot: Option<ReportSlot>,
 }
 
 static OFF: RetryOverride = RetryOverride::off();
@@ -36,9 +43,9 @@ impl RequestOptions {
             Some(extensions) => Self::among(extensions),
             None => Self {
                 own: None,
-                slot: None,
                 off: false,
                 nested: is_inside(),
+                unkept: None,
             },
         }
     }
@@ -48,26 +55,31 @@ impl RequestOptions {
         let marked = extensions.get::<Attempt>().is_some();
         let mut options = Self {
             own: None,
-            slot: extensions.get().cloned(),
             off: false,
             nested: (marked || is_inside()) && !own.is_some_and(|own| own.even_if_nested),
+            unkept: None,
         };
-        options.say(own);
+        options.say(own, extensions.get().cloned());
         options
     }
 
-    fn say(&mut self, own: Option<&RetryOverride>) {
-        self.off = own == Some(&OFF);
-        let said = own.filter(|_| !self.off);
-        self.own = said.map(|own| Box::new(own.clone()));
+    fn say(&mut self, says: Option<&RetryOverride>, slot: Option<ReportSlot>) {
+        self.off = says == Some(&OFF);
+        let says = says.filter(|_| !self.off).cloned();
+        let is_said = says.is_some() || slot.is_some();
+        self.own = is_said.then(|| Box::new(Own { says, slot }));
     }
 
     #[inline]
     fn own(&self) -> Option<&RetryOverride> {
         match self.off {
             true => Some(&OFF),
-            false => self.own.as_deref(),
+            false => self.own.as_ref()?.says.as_ref(),
         }
+    }
+
+    fn slot(&self) -> Option<&ReportSlot> {
+        self.own.as_ref()?.slot.as_ref()
     }
 
     /// Whether the request forbids to resume its download.
@@ -100,7 +112,7 @@ impl RequestOptions {
         let route = engine.route(&head, service);
         if let Some(own) = self.own() {
             let allowed = route.overrides.allowed(own.clone());
-            self.say(Some(&allowed));
+            self.say(Some(&allowed), self.slot().cloned());
         }
         route
     }
@@ -116,7 +128,7 @@ impl RequestOptions {
     /// Whether a success needs no report, and nothing is read of it.
     pub(crate) fn is_plain(&self) -> bool {
         let own = |own: &RetryOverride| own.whole_answers > Some(0);
-        self.slot.is_none() && !self.own().is_some_and(own)
+        self.slot().is_none() && !self.own().is_some_and(own)
     }
 
     /// How long the first attempt may take, if there is a limit.
@@ -165,7 +177,7 @@ impl RequestOptions {
         Progress {
             session: session.of_request(asked.map(|request| line(request).keyed(keyed))),
             budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
-            recorder: ReportRecorder::new(subject, observers, self.slot.clone(), started)
+            recorder: ReportRecorder::new(subject, observers, self.slot().cloned(), started)
                 .with_unknown_service(unknown),
             head: request.filter(|_| route.keeps_head).map(head),
             gate_key,

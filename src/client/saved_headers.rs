@@ -17,7 +17,7 @@ const FEW_BYTES: usize = 512;
 #[derive(Clone)]
 pub(super) enum SavedHeaders {
     /// Of each its number, its name and its value.
-    Packed(Vec<u8>),
+    Packed(Box<[u8]>),
     Whole(Box<HeaderMap>),
 }
 
@@ -66,16 +66,16 @@ impl SavedHeaders {
 
 /// The headers in one buffer; nothing where there are too many, or one is too long.
 #[inline]
-fn pack(headers: &HeaderMap) -> Option<Vec<u8>> {
+fn pack(headers: &HeaderMap) -> Option<Box<[u8]>> {
     let mut few = [0; FEW_BYTES];
     match pack_into(&mut few, headers) {
-        Some(left) => few.get(..FEW_BYTES.checked_sub(left)?).map(<[u8]>::to_vec),
+        Some(left) => few.get(..FEW_BYTES.checked_sub(left)?).map(Box::from),
         None => pack_many(headers),
     }
 }
 
 #[cold]
-fn pack_many(headers: &HeaderMap) -> Option<Vec<u8>> {
+fn pack_many(headers: &HeaderMap) -> Option<Box<[u8]>> {
     if headers.len() > MOST_PACKED {
         return None;
     }
@@ -85,7 +85,7 @@ fn pack_many(headers: &HeaderMap) -> Option<Vec<u8>> {
             .saturating_add(name.as_str().len())
             .saturating_add(value.len())
     });
-    let mut packed = vec![0; bytes];
+    let mut packed = vec![0; bytes].into_boxed_slice();
     pack_into(&mut packed, headers).map(|_| packed)
 }
 

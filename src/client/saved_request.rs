@@ -3,7 +3,7 @@
 #[cfg(feature = "reqwest")]
 mod of_reqwest;
 
-use super::measure::Measure;
+use super::measure::Measured;
 use super::resend::{HasHead, Replay, Resend, is_told_length, set};
 use super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
@@ -20,7 +20,7 @@ pub struct SavedRequest<B> {
     extensions: Extensions,
     body: B,
     /// What the body measured before the first attempt.
-    first: Measure,
+    first: Measured,
 }
 
 #[diagnostic::do_not_recommend]
@@ -106,7 +106,7 @@ impl<B: Replay + Send> Resend for http::Request<B> {
 
     #[inline]
     fn save_in_place(&mut self, _: usize) -> Option<Box<SavedRequest<B>>> {
-        let first = self.body().measure();
+        let first = Measured::from(self.body().measure());
         Some(Box::new(SavedRequest {
             body: self.body().replay()?,
             method: self.method().clone(),
@@ -154,7 +154,7 @@ impl<B: Replay + Send> Resend for http::Request<B> {
         let mut headers = saved.headers.to_map();
         let changed = saved.body.rewrite(&mut |body| with(&mut headers, body));
         if changed {
-            saved.first = saved.body.measure();
+            saved.first = saved.body.measure().into();
             saved.headers = SavedHeaders::of(&headers);
         }
         changed

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// The number of its slot.
-    pub(super) at: usize,
+    pub(super) at: u32,
     pub(super) key: GateKey,
     pub(super) permit: Permit,
     /// What its answer says of a quota counts.

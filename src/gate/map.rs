@@ -67,7 +67,7 @@ impl GateMap {
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     #[inline]
     pub(super) fn of(&self, place: &Place) -> Option<&Slot> {
-        let slot = self.at(place.at)?;
+        let slot = self.at(usize::try_from(place.at).ok()?)?;
         if slot.is_of(place.key) {
             return Some(slot);
         }
@@ -162,7 +162,7 @@ impl Slot {
     #[inline]
     pub(super) fn place(&self, key: GateKey, permit: Permit, hears_quotas: bool) -> Place {
         Place {
-            at: self.at,
+            at: u32::try_from(self.at).unwrap_or(u32::MAX),
             key,
             permit,
             hears_quotas,
