@@ -237,7 +237,7 @@ fn after_a_timeout_the_fleet_is_asked_as_well() {
 }
 
 #[test]
-fn an_attempt_whose_end_no_error_can_say_goes_on_if_its_retry_is_refused() {
+fn a_refused_attempt_goes_on_where_no_error_can_say_its_end() {
     for granted in [2 * TOKEN, 0] {
         let program = Program::new();
         let (runtime, attempts) = (program.runtime.clone(), Arc::clone(&program.attempts));
