@@ -58,12 +58,13 @@
 //!
 //! # Features
 //!
-//! `default = ["tower", "hyper"]`. A feature never changes a decision that could be taken without it.
+//! `default = ["tower", "hyper", "http2"]`. A feature never changes a decision that could be taken without it.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `tower` | the layer |
-//! | `hyper` | recognises the errors of hyper, hyper-util and h2 |
+//! | `hyper` | recognises the errors of hyper and hyper-util |
+//! | `http2` | recognises the errors of h2 by type, not by their words |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `serde` | the document of `config` |
 //! | `llm` | what the answers of LLM APIs mean |

@@ -3,6 +3,8 @@
 //! Clients wrap each other's errors, so what happened stands somewhere in the chain, sometimes inside an
 //! `std::io::Error`, whose `source()` skips its own payload.
 
+#[cfg(feature = "hyper")]
+mod http2;
 mod io_errors;
 mod link;
 mod links;

@@ -1,5 +1,7 @@
 //! What one link of an error's chain says by itself.
 
+#[cfg(feature = "hyper")]
+use super::http2;
 use super::io_errors::read_io;
 use crate::error::AttemptTimeout;
 use crate::policy::ErrorKind;
@@ -31,7 +33,7 @@ pub(super) enum Link {
 
 impl Link {
     #[cfg(feature = "hyper")]
-    fn says_if(condition: bool, kind: ErrorKind) -> Self {
+    pub(super) fn says_if(condition: bool, kind: ErrorKind) -> Self {
         if condition {
             Self::Says(kind)
         } else {
@@ -60,9 +62,9 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     if let Some(error) = link.downcast_ref::<hyper::Error>() {
         return read_hyper(error);
     }
-    #[cfg(feature = "hyper")]
+    #[cfg(feature = "http2")]
     if let Some(error) = link.downcast_ref::<h2::Error>() {
-        return read_h2(error);
+        return http2::read(error);
     }
     #[cfg(feature = "tokio")]
     if link.is::<tokio::time::error::Elapsed>() {
@@ -86,6 +88,9 @@ fn read_words(link: &(dyn Error + 'static)) -> Link {
         "tcp connect error" => Link::Connecting,
         // A buffer hands on why the service behind it was not ready for the request.
         words if words.starts_with("buffered service failed: ") => Link::Unsent,
+        #[cfg(all(feature = "hyper", not(feature = "http2")))]
+        words => http2::read_words(words),
+        #[cfg(not(all(feature = "hyper", not(feature = "http2"))))]
         _ => Link::Silent,
     }
 }
@@ -174,23 +179,4 @@ fn read_hyper(error: &hyper::Error) -> Link {
         };
     }
     Link::Connected
-}
-
-#[cfg(feature = "hyper")]
-fn read_h2(error: &h2::Error) -> Link {
-    let reason = error.reason();
-    let closing = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
-    let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
-    if error.is_remote() && (closing || refused) {
-        return Link::Says(ErrorKind::NotProcessed);
-    }
-    let not_http2 = [h2::Reason::PROTOCOL_ERROR, h2::Reason::FRAME_SIZE_ERROR].map(Some);
-    if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
-        return Link::Says(ErrorKind::Protocol);
-    }
-    // A stream that this side has reset: only because its own body failed, while somebody waits for the answer.
-    if error.is_reset() && !error.is_remote() && !error.is_library() {
-        return Link::Says(ErrorKind::Body);
-    }
-    Link::says_if(!error.is_io(), ErrorKind::Http2)
 }

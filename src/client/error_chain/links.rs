@@ -17,7 +17,7 @@ pub(super) fn links<'a>(
         if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
             return Some(carried(error));
         }
-        #[cfg(feature = "hyper")]
+        #[cfg(feature = "http2")]
         if let Some(error) = error.downcast_ref::<h2::Error>() {
             return error.get_io().map(|error| error as _);
         }
@@ -81,5 +81,9 @@ fn known_of_hyper(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = value.downcast_ref::<hyper::Error>() {
         return Some(error);
     }
-    value.downcast_ref::<h2::Error>().map(|error| error as _)
+    #[cfg(feature = "http2")]
+    if let Some(error) = value.downcast_ref::<h2::Error>() {
+        return Some(error);
+    }
+    None
 }

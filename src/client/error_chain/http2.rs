@@ -1,0 +1,73 @@
+//! What h2 says: by its type, or by its words in a program that speaks HTTP/2 without the feature `http2`.
+
+use super::link::Link;
+use crate::policy::ErrorKind;
+#[cfg(feature = "http2")]
+use h2::{Error, Reason};
+
+#[cfg(feature = "http2")]
+pub(super) fn read(error: &Error) -> Link {
+    let reason = error.reason();
+    let closing = error.is_go_away() && reason == Some(Reason::NO_ERROR);
+    let refused = error.is_reset() && reason == Some(Reason::REFUSED_STREAM);
+    if error.is_remote() && (closing || refused) {
+        return Link::Says(ErrorKind::NotProcessed);
+    }
+    let not_http2 = [Reason::PROTOCOL_ERROR, Reason::FRAME_SIZE_ERROR].map(Some);
+    if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
+        return Link::Says(ErrorKind::Protocol);
+    }
+    // A stream that this side has reset: only because its own body failed, while somebody waits for the answer.
+    if error.is_reset() && !error.is_remote() && !error.is_library() {
+        return Link::Says(ErrorKind::Body);
+    }
+    Link::says_if(!error.is_io(), ErrorKind::Http2)
+}
+
+/// The same from what h2 prints, which of an I/O error is its kind or what a TLS library says.
+#[cfg(any(test, not(feature = "http2")))]
+pub(super) fn read_words(words: &str) -> Link {
+    const REFUSED: &str =
+        "stream error received: refused stream before processing any application logic";
+    const CLOSING: &str = "connection error received: not a result of an error";
+    const NOT_HTTP2: [&str; 2] = [
+        "connection error detected: unspecific protocol error detected",
+        "connection error detected: frame with invalid size",
+    ];
+    if words == REFUSED || words.starts_with(CLOSING) {
+        return Link::Says(ErrorKind::NotProcessed);
+    }
+    if NOT_HTTP2.iter().any(|start| words.starts_with(start)) {
+        return Link::Says(ErrorKind::Protocol);
+    }
+    if words.starts_with("stream error sent by user: ") {
+        return Link::Says(ErrorKind::Body);
+    }
+    let said = ["stream error ", "connection error "]
+        .iter()
+        .find_map(|start| words.strip_prefix(start));
+    let is_h2 =
+        said.is_some_and(|said| said.starts_with("received: ") || said.starts_with("detected: "));
+    if is_h2 {
+        return Link::Says(ErrorKind::Http2);
+    }
+    read_io_words(words)
+}
+
+#[cfg(any(test, not(feature = "http2")))]
+fn read_io_words(words: &str) -> Link {
+    const TLS_CUT: &str = "peer closed connection without sending TLS close_notify";
+    match words {
+        "connection reset" | "connection aborted" | "broken pipe" | "not connected" => {
+            Link::Says(ErrorKind::Reset)
+        }
+        words if words == "unexpected end of file" || words.starts_with(TLS_CUT) => {
+            Link::Says(ErrorKind::Incomplete)
+        }
+        _ => Link::Silent,
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "http2")]
+mod tests;
