@@ -10,7 +10,6 @@ mod words;
 use anyhow::{Context, bail};
 use clap::Parser;
 use http_retry::config::{ConfigErrors, Document, RetryConfig, RouteSummary};
-#[cfg(feature = "redis")]
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
 use std::fmt;
@@ -43,7 +42,6 @@ struct Arguments {
     backoff: Vec<String>,
 
     /// A fleet that the program brings, for `fleet: {use: NAME}`; may be repeated
-    #[cfg(feature = "redis")]
     #[arg(long, value_name = "NAME")]
     fleet: Vec<String>,
 
@@ -102,7 +100,6 @@ fn load(arguments: &Arguments, document: &Document) -> Result<RetryConfig, Confi
         let unknown = |_: serde_json::Value| |_: u32| Duration::MAX;
         builder = builder.backoff(name.as_str(), unknown);
     }
-    #[cfg(feature = "redis")]
     for name in &arguments.fleet {
         if let Ok(fleet) = Fleet::redis("redis://of.the.program") {
             builder = builder.fleet(name.as_str(), &fleet);
@@ -153,15 +150,9 @@ fn summary(routes: &[RouteSummary]) -> Table {
 }
 
 /// What is shared with other processes, and where.
-#[cfg(feature = "redis")]
 fn fleet(config: &RetryConfig) -> String {
     let fleet = config.fleet();
     fleet.map_or_else(String::new, |fleet| format!("fleet: {fleet}\n\n"))
-}
-
-#[cfg(not(feature = "redis"))]
-fn fleet(_: &RetryConfig) -> String {
-    String::new()
 }
 
 fn explained(route: &RouteSummary) -> String {

@@ -7,7 +7,7 @@ pub mod guide {}
 pub mod clients {}
 
 #[doc = include_str!("docs/gate.md")]
-#[doc = include_str!("../examples/storm/charts/V.svg")]
+#[doc = include_str!("docs/charts/V.svg")]
 pub mod gate {}
 
 #[cfg(feature = "serde")]

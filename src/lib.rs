@@ -111,7 +111,7 @@
            [`docs::comparison`]: #features"
 )]
 #![doc = ""]
-#![cfg_attr(doc, doc = include_str!("../examples/storm/charts/B.svg"))]
+#![cfg_attr(doc, doc = include_str!("docs/charts/B.svg"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;

@@ -36,6 +36,8 @@ fn tree(features: &[&str]) -> Result<Tree> {
     let run = Command::new(env!("CARGO"))
         .args([
             "tree",
+            "--package",
+            "http-retry",
             "--edges",
             "normal",
             "--prefix",

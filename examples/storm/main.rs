@@ -6,7 +6,7 @@
 //! ```
 //!
 //! With `--sums` the charts show what has happened so far; the guide's picture of the gate is drawn by
-//! `--only V --sums --charts examples/storm/charts`.
+//! `--only V --sums --charts src/docs/charts`.
 //!
 //! For each scenario it plays this crate on both stacks and its peers, with even and with random arrivals, from several
 //! seeds. It prints one table, writes a chart for each scenario, and ends with an error if a bound does
