@@ -25,6 +25,10 @@ const MOST_OF_A_DIALECT: f64 = 100.0;
 const SWITCHES: &str = "  whole answers and resumes set up, and off; beside none";
 /// Counts differ by a few instructions from run to run.
 const MOST_OF_SWITCHES: f64 = 10.0;
+#[cfg(feature = "redis")]
+const SHARED: &str = "  the same, budget and gate shared; beside its own";
+#[cfg(feature = "redis")]
+const FLEET: &str = "  in a fleet; beside a budget for each service, gate on";
 
 fn main() -> Result<()> {
     if let Some((case, times)) = callgrind::wanted() {
@@ -55,6 +59,8 @@ fn main() -> Result<()> {
         ours,
         AtMost(1.10),
     );
+    #[cfg(feature = "redis")]
+    in_fleet("tower", gated)?;
     let off = added("tower/switches off", "tower/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     watched("tower", ours)?;
@@ -79,12 +85,24 @@ fn main() -> Result<()> {
         ours,
         AtMost(1.10),
     );
+    #[cfg(feature = "redis")]
+    in_fleet("reqwest", gated)?;
     let off = added("reqwest/switches off", "reqwest/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     watched("reqwest", ours)?;
     for (what, case, under) in uncopied("reqwest") {
         table::beside(what, added(&case, &under)?, peer, AtMost(0.25));
     }
+    Ok(())
+}
+
+/// The calls that share with other processes: a budget and a gate by hand, and whatever a fleet shares by itself.
+#[cfg(feature = "redis")]
+fn in_fleet(stack: &str, gated: f64) -> Result<()> {
+    let cost = |layers: &str| added(&format!("{stack}/{layers}"), &format!("{stack}/bare"));
+    table::more(SHARED, cost("shared")?, gated, MOST_OF_SWITCHES);
+    let each = cost("per service")?;
+    table::beside(FLEET, cost("fleet")?, each, AtMost(1.02));
     Ok(())
 }
 

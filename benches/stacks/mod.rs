@@ -76,6 +76,23 @@ fn gated() -> RetryPolicy {
     RetryPolicy::builder().max_retries(3).build().unwrap()
 }
 
+/// A fleet whose store nobody talks to. What a success costs does not depend on that.
+#[cfg(feature = "redis")]
+fn fleet() -> http_retry::fleet::Fleet {
+    http_retry::fleet::Fleet::redis("redis://127.0.0.1:1").unwrap()
+}
+
+/// Its budget of one service, and a gate that it shares.
+#[cfg(feature = "redis")]
+fn shared() -> (http_retry::RetryBudget, http_retry::gate::Gate) {
+    let fleet = fleet();
+    let budget = fleet.budget("orders", http_retry::RetryBudget::builder());
+    (
+        budget.unwrap(),
+        http_retry::gate::Gate::new().shared(&fleet),
+    )
+}
+
 /// The same as [`policy`] with a limit to each attempt and to the whole request.
 fn timed() -> RetryPolicy {
     let policy = policy().to_builder();

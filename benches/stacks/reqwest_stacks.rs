@@ -6,7 +6,7 @@ use http::Extensions;
 use http_retry::report::{ReportSlot, RetryEvent};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::resume::Resume;
-use http_retry::{RetryOverride, RetryPolicy};
+use http_retry::{RetryOverride, RetryPolicy, ServiceBudgets};
 use reqwest::{Body, Method, Request, Response, Url};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use reqwest_retry::RetryTransientMiddleware;
@@ -31,6 +31,21 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
             client().with(RetryMiddleware::new(gated())),
             Extensions::new,
         ),
+        #[cfg(feature = "redis")]
+        "shared" => {
+            let (budget, gate) = super::shared();
+            let middleware = RetryMiddleware::new(gated()).budget(budget).gate(gate);
+            through(client().with(middleware), Extensions::new)
+        }
+        #[cfg(feature = "redis")]
+        "fleet" => {
+            let middleware = RetryMiddleware::new(gated()).fleet(&super::fleet());
+            through(client().with(middleware), Extensions::new)
+        }
+        "per service" => {
+            let middleware = RetryMiddleware::new(gated()).budgets(ServiceBudgets::default());
+            through(client().with(middleware), Extensions::new)
+        }
         "timed" => through(
             client().with(RetryMiddleware::new(timed())),
             Extensions::new,

@@ -9,7 +9,7 @@ use http_retry::report::{ReportSlot, RetryEvent};
 use http_retry::resume::Resume;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryOverride, RetryPolicy};
+use http_retry::{RetryOverride, RetryPolicy, ServiceBudgets};
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Ready, ready};
@@ -37,6 +37,21 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
             through(layer.layer(bare::<13>()), request)
         }
         "gated" => through(RetryLayer::new(gated()).layer(bare::<8>()), request),
+        #[cfg(feature = "redis")]
+        "shared" => {
+            let (budget, gate) = super::shared();
+            let layer = RetryLayer::new(gated()).budget(budget).gate(gate);
+            through(layer.layer(bare::<19>()), request)
+        }
+        #[cfg(feature = "redis")]
+        "fleet" => {
+            let layer = RetryLayer::new(gated()).fleet(&super::fleet());
+            through(layer.layer(bare::<20>()), request)
+        }
+        "per service" => {
+            let layer = RetryLayer::new(gated()).budgets(ServiceBudgets::default());
+            through(layer.layer(bare::<21>()), request)
+        }
         "tower::retry" => through(tower_retry(bare::<2>()), request),
         "never" => through(never().layer(bare::<3>()), request),
         "bare, off" => through(bare::<4>(), request_off),

@@ -83,6 +83,11 @@ pub(crate) fn times_as_fast(what: &str, ours: f64, peer: f64, target: Target) {
     row(what, ours, Some((peer, ratio)), ratio, target);
 }
 
+/// A number that is judged by itself, beside a peer's.
+pub(crate) fn judged(what: &str, ours: f64, peer: f64, target: Target) {
+    row(what, ours, Some((peer, ours / peer)), ours, target);
+}
+
 pub(crate) fn alone(what: &str, ours: f64, target: Target) {
     row(what, ours, None, ours, target);
 }
