@@ -3,6 +3,7 @@
 #[cfg(feature = "redis")]
 mod fleets;
 mod limits;
+mod paying;
 mod settings;
 
 pub(crate) use limits::{DownloadLimits, DrainLimit};

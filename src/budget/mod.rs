@@ -21,7 +21,7 @@ mod paid_retry;
 mod services;
 mod sync;
 
-pub(crate) use ask::Ask;
+pub(crate) use ask::{Ask, Asking};
 pub use builder::RetryBudgetBuilder;
 pub use paid_retry::PaidRetry;
 pub use services::ServiceBudgets;

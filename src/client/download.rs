@@ -2,7 +2,7 @@
 
 use super::Resend;
 use super::options::{RequestOptions, line};
-use crate::budget::PaidRetry;
+use crate::budget::{Ask, PaidRetry};
 use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{
     Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
@@ -10,6 +10,8 @@ use crate::policy::{
 use crate::report::{DownloadRecorder, ReportSlot};
 use crate::route::Route;
 use http::{Extensions, HeaderMap, Method};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,14 @@ pub(crate) struct DownloadTerms {
     options: RequestOptions,
     /// Kept only where the policy asks for it.
     request: Option<RequestLine>,
+}
+
+/// Who pays for the request for the rest.
+pub(crate) enum Payment {
+    /// The budget has, at once.
+    Paid(PaidRetry),
+    /// The fleet says whether it does; nothing where it refuses.
+    Asked(Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>),
 }
 
 impl DownloadOptions {
@@ -90,13 +100,13 @@ impl DownloadTerms {
             .of_request(self.request.clone())
     }
 
-    /// A paid retry after this outcome. Whatever a rule says of other servers or other headers, the rest of a download is
-    /// where its start was.
+    /// Who pays for a retry after this outcome. Whatever a rule says of other servers or other headers, the rest of a
+    /// download is where its start was.
     pub(crate) fn pay(
         &self,
         session: &RetrySession,
         outcome: Outcome<'static>,
-    ) -> Result<PaidRetry, StopReason> {
+    ) -> Result<Payment, StopReason> {
         let moment = self.engine.runtime.moment();
         let asked = session.request();
         let outcome = session.policy().classify(outcome.about(asked.as_deref()));
@@ -107,6 +117,15 @@ impl DownloadTerms {
             let service = || self.recorder.service();
             self.engine.budget_of(&self.route, service)
         });
-        budget.withdraw(plan, moment.now)
+        match budget.ask(plan, moment.now) {
+            Ask::Paid(paid) => Ok(Payment::Paid(paid)),
+            Ask::Refused => Err(StopReason::BudgetExhausted),
+            Ask::Asking(asking) => {
+                let engine = Arc::clone(&self.engine);
+                // The download looks at its own deadline meanwhile.
+                let answer = async move { engine.answer(asking, Duration::MAX).await };
+                Ok(Payment::Asked(Box::pin(answer)))
+            }
+        }
     }
 }

@@ -46,7 +46,7 @@ pub use self::{
 #[cfg(feature = "tower")]
 pub(crate) use self::kept_response::KeptResponse;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) use download::{DownloadOptions, DownloadTerms};
+pub(crate) use download::{DownloadOptions, DownloadTerms, Payment};
 #[cfg(feature = "tower")]
 pub(crate) use of_reqwest::is_of_reqwest;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -1,7 +1,6 @@
 //! Tells the events of one download.
 
 use super::{Observer, RetryEventKind, Subject};
-use crate::budget::PaidRetry;
 use crate::policy::{ErrorKind, ResumeFailure};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +24,9 @@ impl DownloadRecorder {
         &self,
         (at, length): (u64, u64),
         kind: ErrorKind,
-        paid: &PaidRetry,
+        delay: Duration,
         now: Duration,
     ) {
-        let delay = paid.delay();
         let kind_of_event = RetryEventKind::Resuming {
             at,
             length,

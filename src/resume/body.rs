@@ -1,6 +1,6 @@
 //! The body that goes on.
 
-use super::download::{Again, Download, Sending};
+use super::download::{Again, Download, Pause, Question, Sending};
 use super::exclusive::Exclusive;
 use super::mark::Mark;
 use super::progress::ResumeProgress;
@@ -32,6 +32,8 @@ pub struct ResumedBody<B> {
 
 enum State<B> {
     Reading(B),
+    /// A fleet is asked whether it may go on.
+    Asking(Exclusive<Box<Question>>),
     Waiting(Exclusive<Sleep>),
     Sending(Exclusive<Sending<B>>),
     Over,
@@ -71,6 +73,13 @@ impl<B> ResumedBody<B> {
 }
 
 impl<B> State<B> {
+    fn paused(pause: Pause) -> Self {
+        match pause {
+            Pause::Wait(wait) => Self::waiting(wait),
+            Pause::Ask(question) => Self::Asking(Exclusive::new(question)),
+        }
+    }
+
     fn waiting(wait: Sleep) -> Self {
         Self::Waiting(Exclusive::new(wait))
     }
@@ -116,7 +125,7 @@ where
         match &self.state {
             State::Over => true,
             State::Reading(body) => body.is_end_stream() && is_whole(),
-            State::Waiting(_) | State::Sending(_) => false,
+            State::Asking(_) | State::Waiting(_) | State::Sending(_) => false,
         }
     }
 
@@ -125,7 +134,7 @@ where
             (State::Over, _) => SizeHint::with_exact(0),
             (_, Some(download)) => SizeHint::with_exact(download.left()),
             (State::Reading(body), None) => body.size_hint(),
-            (State::Waiting(_) | State::Sending(_), None) => SizeHint::default(),
+            (_, None) => SizeHint::default(),
         }
     }
 }
@@ -145,6 +154,10 @@ where
             let step = match state {
                 State::Over => return Poll::Ready(Ok(None)),
                 State::Reading(body) => ready!(self.poll_read(body, cx)),
+                State::Asking(question) => {
+                    let wait = ready!(self.poll_answer(question.get(), cx));
+                    wait.map(State::waiting).map(Step::GoesTo)
+                }
                 State::Waiting(wait) => {
                     ready!(wait.get().as_mut().poll(cx));
                     self.send().map(State::sending).map(Step::GoesTo)
@@ -170,8 +183,8 @@ where
             Poll::Pending if self.is_whole() => None,
             Poll::Pending => {
                 ready!(self.poll_idle(cx));
-                let wait = self.stalled();
-                return Poll::Ready(wait.map(State::waiting).map(Step::GoesTo));
+                let pause = self.stalled();
+                return Poll::Ready(pause.map(State::paused).map(Step::GoesTo));
             }
         };
         self.heard();
@@ -179,13 +192,13 @@ where
     }
 
     fn read(&mut self, frame: Option<Result<Frame<Bytes>, B::Error>>) -> Result<Step<B>, BoxError> {
-        let wait = match frame {
+        let pause = match frame {
             Some(Ok(frame)) => return self.read_frame(frame),
             None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(State::Over)),
             None => self.ended(),
             Some(Err(error)) => self.failed(error.into()),
         };
-        wait.map(State::waiting).map(Step::GoesTo)
+        pause.map(State::paused).map(Step::GoesTo)
     }
 
     fn read_frame(&mut self, frame: Frame<Bytes>) -> Result<Step<B>, BoxError> {

@@ -1,5 +1,9 @@
 //! One download: what of it was handed out, and what follows from each break.
 
+mod payment;
+
+pub(super) use payment::{Pause, Question};
+
 use super::exclusive::Exclusive;
 use super::idle_timer::IdleTimer;
 use super::interrupted::Interrupted;
@@ -8,8 +12,7 @@ use super::overlap::Overlap;
 use super::progress::ResumeProgress;
 use crate::budget::PaidRetry;
 use crate::client::DownloadTerms;
-use crate::client::error_chain::walk;
-use crate::policy::{ErrorKind, Outcome, ResumeFailure, RetrySession, StopReason};
+use crate::policy::{ErrorKind, ResumeFailure, RetrySession, StopReason};
 use crate::runtime::Sleep;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Response};
@@ -164,69 +167,6 @@ impl<B> Download<B> {
             self.paid = None;
         }
         Ok(data)
-    }
-
-    /// What follows where the body ended early.
-    pub(super) fn ended(&mut self) -> Result<Sleep, BoxError> {
-        let cut = Outcome::error(ErrorKind::Incomplete);
-        self.broke(cut, None)
-    }
-
-    /// What follows where the body stalled.
-    pub(super) fn stalled(&mut self) -> Result<Sleep, BoxError> {
-        let stall = Outcome::error(ErrorKind::Timeout);
-        self.broke(stall, None)
-    }
-
-    /// What follows where the body failed.
-    pub(super) fn failed(&mut self, error: BoxError) -> Result<Sleep, BoxError> {
-        let outcome = walk(self.terms.policy(), &*error);
-        self.broke(outcome, Some(error))
-    }
-
-    /// A paid wait before the next request, or the end.
-    fn broke(
-        &mut self,
-        outcome: Outcome<'static>,
-        error: Option<BoxError>,
-    ) -> Result<Sleep, BoxError> {
-        self.spend();
-        let kind = outcome.error_kind().unwrap_or(ErrorKind::Other);
-        if kind.is_of_connection() {
-            self.again.get().leave_connection();
-        }
-        match &mut self.last_break {
-            Some(last) if last.at == self.got => last.kind = kind,
-            last => {
-                let now = self.terms.engine.runtime.now();
-                let deadline = self.deadline.as_ref();
-                let left = deadline.map_or(Duration::MAX, |end| end.at.saturating_sub(now));
-                *last = Some(Break {
-                    session: self.terms.session(left),
-                    at: self.got,
-                    kind,
-                });
-            }
-        }
-        match self.pay(outcome) {
-            Err(why) => Err(self.fails(ResumeFailure::Stopped(why), error)),
-            Ok(paid) => {
-                let place = (self.got, self.mark.length());
-                self.terms.recorder.resuming(place, kind, &paid, self.now());
-                let wait = self.terms.engine.runtime.sleep(paid.delay());
-                self.paid = Some(paid);
-                Ok(wait)
-            }
-        }
-    }
-
-    fn pay(&mut self, outcome: Outcome<'static>) -> Result<PaidRetry, StopReason> {
-        let Some(Break { session, .. }) = &mut self.last_break else {
-            return Err(StopReason::NotRetryable);
-        };
-        let paid = self.terms.pay(session, outcome.after_an_answer())?;
-        session.apply(&paid);
-        Ok(paid)
     }
 
     /// Asks for the rest.

@@ -7,7 +7,6 @@ use super::time_limit::{Late, TimeIsUp};
 use super::{Progress, Saved, Transport};
 use crate::budget::{Ask, PaidRetry, RetryBudget};
 use crate::policy::{ErrorBody, Moment, Outcome, RetryPlan, ServerHints, Stop, StopReason};
-use crate::runtime::within;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,17 +142,12 @@ impl Progress {
 
     /// Waits for the fleet's word, but no longer than the budget says and no longer than the request has.
     async fn granted(&self, budget: &RetryBudget, plan: RetryPlan) -> Option<PaidRetry> {
-        let runtime = &self.engine.runtime;
-        let mut asking = match budget.ask(plan, runtime.now()) {
+        let asking = match budget.ask(plan, self.engine.runtime.now()) {
             Ask::Paid(paid) => return Some(paid),
             Ask::Refused => return None,
             Ask::Asking(asking) => asking,
         };
         let left = self.time_left().unwrap_or(Duration::MAX);
-        let timer = runtime.sleep(asking.wait().min(left));
-        match within(timer, &mut asking).await {
-            Some(answer) => answer,
-            None => asking.alone(runtime.now()),
-        }
+        self.engine.answer(asking, left).await
     }
 }

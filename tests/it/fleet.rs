@@ -3,6 +3,7 @@
 
 mod bounds;
 mod broken_store;
+mod downloads;
 mod process;
 mod proxied;
 mod proxy;
