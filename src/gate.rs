@@ -49,6 +49,8 @@ pub(crate) use admission::{End, Place};
 pub(crate) use controller::Quota;
 #[cfg(feature = "redis")]
 pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
+#[cfg(all(feature = "redis", feature = "testing"))]
+pub(crate) use fleet::{StoredGate, step};
 pub(crate) use key::GateKey;
 pub(crate) use narrow::RouteOf;
 pub(crate) use wait_queue::Kind;

@@ -8,7 +8,7 @@ mod change;
 mod link;
 mod member;
 mod pace;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod settle;
 mod share;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub use change::LeaveReason;
 pub(crate) use link::{BudgetLink, Next};
 pub(super) use member::Member;
 pub(crate) use pace::Backoff;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use settle::{StoredBucket, StoredRecord, settle};
 pub(crate) use words::{BudgetAnswer, BudgetWords};
 #[cfg(test)]

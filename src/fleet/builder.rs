@@ -22,8 +22,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct FleetBuilder {
-    prefix: Arc<str>,
-    wait: Duration,
+    pub(super) prefix: Arc<str>,
+    pub(super) wait: Duration,
 }
 
 const PREFIX: &str = "http-retry";
@@ -77,7 +77,7 @@ impl FleetBuilder {
         Fleet::new(store, self.prefix, self.wait)
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
         if !is_prefix(&self.prefix) {
             let allowed = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :";
             return Err(ConfigError::new("fleet.prefix", &self.prefix, allowed));

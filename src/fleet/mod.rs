@@ -23,6 +23,8 @@ mod builder;
 mod core;
 mod gates;
 mod member;
+#[cfg(feature = "testing")]
+mod memory;
 mod names;
 mod presence;
 mod redis;
@@ -37,6 +39,8 @@ mod tests;
 pub(crate) use tests::server;
 
 pub use builder::FleetBuilder;
+#[cfg(feature = "testing")]
+pub use memory::MemoryStore;
 pub use status::FleetStatus;
 
 use self::core::Core;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "tower")]
 mod gates;
+#[cfg(feature = "testing")]
+mod memory;
 pub(crate) mod server;
 
 use super::*;

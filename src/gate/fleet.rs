@@ -16,7 +16,6 @@ mod says;
 #[cfg(test)]
 #[cfg(feature = "testing")]
 pub(in crate::gate) mod tests;
-#[cfg(test)]
 #[cfg(feature = "testing")]
 mod twin;
 mod words;
@@ -25,4 +24,6 @@ pub(super) use join::JoinedFleet;
 pub(super) use member::Member;
 
 pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};
+#[cfg(feature = "testing")]
+pub(crate) use twin::{SharedGate as StoredGate, step};
 pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaTold, QuotaWord};

@@ -126,7 +126,8 @@ impl StoredBucket {
             self.rest = rem(part, 1_000);
         }
         let tokens = self.tokens.saturating_add(earned);
-        self.tokens = tokens.saturating_sub(unheard).clamp(-most, most);
+        let least = 0_i64.saturating_sub(most);
+        self.tokens = tokens.saturating_sub(unheard).clamp(least, most);
     }
 
     fn grants(&mut self, words: &BudgetWords) -> i64 {

@@ -150,6 +150,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("config", "llm"),
     ("llm", "dialect"),
     ("llm", "policy"),
+    ("testing", "fleet"),
     ("testing", "policy"),
     ("testing", "runtime"),
 ];

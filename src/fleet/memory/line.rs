@@ -1,0 +1,163 @@
+//! The way of one process to a store in memory, and back.
+
+use super::{Health, MemoryStore, lock};
+use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
+use crate::fleet::names::{BudgetKeys, GateKeys};
+use crate::fleet::store::{Answer, Hear, Store, Told};
+use crate::gate::{GateAnswer, GatePush, GateWords};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// A connection, and who hears what by it.
+pub(super) struct Line {
+    store: MemoryStore,
+    listeners: Mutex<Vec<(String, Weak<dyn Hear>)>>,
+}
+
+/// The longest that an answer may take.
+const RESPONSE: Duration = Duration::from_secs(1);
+
+impl Line {
+    pub(super) fn new(store: MemoryStore) -> Self {
+        Self {
+            store,
+            listeners: Mutex::default(),
+        }
+    }
+
+    /// The connection ends.
+    pub(super) fn lose(&self) {
+        let lost = std::mem::take(&mut *lock(&self.listeners));
+        for (_, listener) in lost {
+            if let Some(listener) = listener.upgrade() {
+                listener.lost();
+            }
+        }
+    }
+
+    /// A command is on its way; whether it is taken.
+    async fn reaches_store(&self) -> Result<(), LeaveReason> {
+        self.store.state().commands += 1;
+        self.half_way().await;
+        let health = self.store.state().health;
+        let failed = match health {
+            Health::Well => return Ok(()),
+            Health::Fails(reason) => {
+                self.half_way().await;
+                reason
+            }
+            Health::Hangs => {
+                self.store.0.runtime.sleep(RESPONSE).await;
+                LeaveReason::Timeout
+            }
+        };
+        if ends_connection(failed) {
+            self.lose();
+        }
+        Err(failed)
+    }
+
+    async fn half_way(&self) {
+        let latency = self.store.state().latency;
+        if !latency.is_zero() {
+            self.store.0.runtime.sleep(latency / 2).await;
+        }
+    }
+
+    fn add(&self, channel: &str, listener: &Arc<dyn Hear>) {
+        let mut listeners = lock(&self.listeners);
+        listeners.retain(|(_, listener)| listener.strong_count() > 0);
+        listeners.push((channel.to_owned(), Arc::downgrade(listener)));
+    }
+
+    fn hears(&self, channel: &str, told: Told) {
+        let listeners = lock(&self.listeners);
+        let named = listeners.iter().filter(|(of, _)| of == channel);
+        let heard: Vec<_> = named.filter_map(|(_, ear)| ear.upgrade()).collect();
+        drop(listeners);
+        for listener in heard {
+            listener.told(told);
+        }
+    }
+}
+
+impl Store for Arc<Line> {
+    fn settle<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        words: &'a BudgetWords,
+    ) -> Answer<'a, BudgetAnswer> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let answer = self.store.state().data.settle(keys, words, now);
+            self.half_way().await;
+            Ok(answer)
+        })
+    }
+
+    fn step<'a>(&'a self, keys: &'a GateKeys, words: &'a GateWords) -> Answer<'a, GateAnswer> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let (answer, push) = self.store.state().data.step(keys, words, now);
+            if let Some(push) = push {
+                self.store.tell(&keys.channel, push);
+            }
+            self.half_way().await;
+            Ok(answer)
+        })
+    }
+
+    fn listen<'a>(&'a self, keys: &'a GateKeys, listener: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            if !self.store.state().tells {
+                return Err(LeaveReason::Denied);
+            }
+            self.add(&keys.channel, listener);
+            self.half_way().await;
+            Ok(())
+        })
+    }
+}
+
+impl MemoryStore {
+    /// Tells all who listen, after half of the latency.
+    fn tell(&self, channel: &str, push: GatePush) {
+        let told = Told {
+            opening: push.opening.try_into().unwrap_or(i64::MAX),
+            milliseconds: push.closed.as_millis().try_into().unwrap_or(i64::MAX),
+        };
+        let latency = self.state().latency;
+        match Handle::try_current() {
+            Ok(tokio) if !latency.is_zero() => {
+                let (store, channel) = (self.clone(), channel.to_owned());
+                let arrives = self.0.runtime.sleep(latency / 2);
+                tokio.spawn(async move {
+                    arrives.await;
+                    store.arrives(&channel, told);
+                });
+            }
+            _ => self.arrives(channel, told),
+        }
+    }
+
+    fn arrives(&self, channel: &str, told: Told) {
+        if self.state().health == Health::Hangs {
+            return;
+        }
+        for line in self.lines() {
+            line.hears(channel, told);
+        }
+    }
+}
+
+/// As with a server: only a new connection can show that such a failure is over.
+fn ends_connection(reason: LeaveReason) -> bool {
+    matches!(
+        reason,
+        LeaveReason::Timeout | LeaveReason::Unreachable | LeaveReason::Auth | LeaveReason::ReadOnly
+    )
+}

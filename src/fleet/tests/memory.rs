@@ -1,0 +1,156 @@
+//! The store in memory that programs test their fleets with.
+
+use super::*;
+use crate::fleet::MemoryStore;
+use crate::testing::ManualRuntime;
+
+const MILLI: Duration = Duration::from_millis(1);
+
+fn tokens(budget: &RetryBudget) -> u64 {
+    budget.available(TokioRuntime.now())
+}
+
+/// A process that has joined.
+async fn joined(store: &MemoryStore) -> (Fleet, RetryBudget) {
+    let fleet = Fleet::in_memory(store);
+    let budget = fleet.budget_of("a");
+    pass(SECOND).await;
+    assert!(fleet.status().joined);
+    (fleet, budget)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_takes_as_long_as_the_store_is_away() {
+    let store = MemoryStore::new();
+    store.set_latency(MILLI * 20);
+    let (_one, one) = joined(&store).await;
+    let (_other, other) = joined(&store).await;
+    let mut paid = 0;
+    for _ in 0..15 {
+        let (answer, took) = ask(&one).await;
+        assert!(
+            !answer || (MILLI * 20..MILLI * 25).contains(&took),
+            "{took:?}"
+        );
+        paid += usize::from(answer) + usize::from(ask(&other).await.0);
+    }
+    assert_eq!(paid, 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_or_hangs_is_left_and_joined_again() {
+    let store = MemoryStore::new();
+    let (fleet, budget) = joined(&store).await;
+    for (trouble, reason, waits) in [
+        (
+            MemoryStore::hang as fn(&MemoryStore),
+            LeaveReason::Timeout,
+            WAIT,
+        ),
+        (
+            |store| store.fail(LeaveReason::ReadOnly),
+            LeaveReason::ReadOnly,
+            Duration::ZERO,
+        ),
+    ] {
+        trouble(&store);
+        assert_eq!(ask(&budget).await, (true, waits));
+        assert_eq!(fleet.status().reason, Some(reason));
+        pass(SECOND * 3).await;
+        assert!(!fleet.status().joined);
+        store.recover();
+        pass(SECOND * 7).await;
+        assert!(fleet.status().joined);
+    }
+    assert_eq!(tokens(&budget), 18);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_forgotten_or_rolled_back_is_no_second_fortune() {
+    let store = MemoryStore::new();
+    let (_fleet, budget) = joined(&store).await;
+    store.save();
+    for _ in 0..15 {
+        assert!(ask(&budget).await.0);
+    }
+    store.roll_back();
+    assert!(ask(&budget).await.0);
+    assert_eq!(tokens(&budget), 4, "a process is charged by its totals");
+    store.forget();
+    assert!(ask(&budget).await.0);
+    assert_eq!(tokens(&budget), 3, "a fleet that was heard of is not new");
+    let (_other, other) = joined(&store).await;
+    assert_eq!(tokens(&other), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_uses_is_forgotten_in_an_hour() {
+    let store = MemoryStore::new();
+    for hours in [0, 1] {
+        pass(SECOND * 3_600 * hours).await;
+        let (_fleet, budget) = joined(&store).await;
+        assert_eq!(tokens(&budget), 20);
+        for _ in 0..20 {
+            assert!(ask(&budget).await.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fleet_waits_by_the_clock_of_its_store() {
+    let clock = ManualRuntime::paused();
+    let store = MemoryStore::on(clock.clone());
+    store.set_latency(MILLI * 20);
+    let fleet = Fleet::in_memory(&store);
+    let _budget = fleet.budget_of("a");
+    // A process speaks first after about a quarter of a second.
+    for (passes, joined) in [(0, false), (400, false), (10, false), (10, true)] {
+        clock.advance(MILLI * passes);
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(fleet.status().joined, joined);
+    }
+}
+
+#[cfg(feature = "tower")]
+mod pauses {
+    use super::*;
+    use crate::testing::Script;
+    use crate::tower::{Retry, RetryLayer};
+    use tower::{Layer, ServiceExt};
+
+    fn process(store: &MemoryStore, answers: Script) -> Retry<Script> {
+        let layer = RetryLayer::new(RetryPolicy::rate_limited());
+        layer.fleet(&Fleet::in_memory(store)).layer(answers)
+    }
+
+    /// How long a call takes.
+    async fn call(process: &Retry<Script>) -> Duration {
+        let began = TokioRuntime.now();
+        let get = http::Request::get("http://a/").body(String::new()).unwrap();
+        process.clone().oneshot(get).await.unwrap();
+        TokioRuntime.now() - began
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn processes_hear_of_pauses_unless_they_are_not_told() {
+        for (tells, waits) in [(true, 9..15), (false, 0..1)] {
+            let store = MemoryStore::new();
+            store.set_latency(MILLI * 2);
+            store.tell_of_pauses(tells);
+            let refused = Script::new().status(200).status(429);
+            let one = process(&store, refused.header("retry-after", "10").status(200));
+            let other = process(&store, Script::new());
+            for process in [&one, &other] {
+                assert_eq!(call(process).await, Duration::ZERO);
+            }
+            pass(SECOND).await;
+            let (_, waited) = tokio::join!(call(&one), async {
+                pass(MILLI * 100).await;
+                call(&other).await
+            });
+            assert!(waits.contains(&waited.as_secs()), "{waited:?}");
+        }
+    }
+}
