@@ -93,8 +93,8 @@ impl<'a> Line<'a> {
     fn of(row: &'a Row) -> Self {
         let (colour, width) = match row.contender {
             "no retries" => (RGBColor(120, 120, 120), 1),
-            "http-retry" | "with the gate" => (RGBColor(0, 90, 200), 3),
-            "reqwest-retry" | "without the gate" => (RGBColor(210, 40, 40), 2),
+            "http-retry" | "with the gate" | "a fleet" => (RGBColor(0, 90, 200), 3),
+            "reqwest-retry" | "without the gate" | "each for itself" => (RGBColor(210, 40, 40), 2),
             "tower::retry" => (RGBColor(230, 150, 0), 2),
             _ => (RGBColor(90, 160, 220), 2),
         };

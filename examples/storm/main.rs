@@ -8,6 +8,12 @@
 //! With `--sums` the charts show what has happened so far; the guide's picture of the gate is drawn by
 //! `--only V --sums --charts src/docs/charts`.
 //!
+//! `fleet` plays what many processes do, each for itself and as a fleet:
+//!
+//! ```text
+//! cargo run --release --all-features --example storm -- fleet [--only outage-fleet,stall-fleet]
+//! ```
+//!
 //! For each scenario it plays this crate on both stacks and its peers, with even and with random arrivals, from several
 //! seeds. It prints one table, writes a chart for each scenario, and ends with an error if a bound does
 //! not hold.
@@ -24,7 +30,7 @@ mod table;
 use anyhow::{Context, Result, ensure};
 use chart::Shows;
 use clap::Parser;
-use lab::scenarios::{ALL, Scenario, Worlds};
+use lab::scenarios::{ALL, FLEETS, Scenario, Worlds};
 use lab::verdict::Row;
 use lab::{Arrivals, Stack, World};
 use std::path::PathBuf;
@@ -36,6 +42,9 @@ use table::Table;
 /// Plays every storm, and says what held.
 #[derive(Debug, Parser)]
 struct Args {
+    /// Which scenarios there are.
+    #[arg(value_enum, default_value_t = Suite::Storms)]
+    suite: Suite,
     /// Only these scenarios, by their letters.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -48,6 +57,23 @@ struct Args {
     /// From how many seeds each scenario is played.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Suite {
+    /// One process after the other, or many that share nothing: A to V, and B2.
+    Storms,
+    /// Many processes, each for itself and as a fleet.
+    Fleet,
+}
+
+impl Suite {
+    fn scenarios(self) -> &'static [Scenario] {
+        match self {
+            Self::Storms => &ALL,
+            Self::Fleet => &FLEETS,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -65,10 +91,11 @@ fn run(args: &Args) -> Result<()> {
         let named = |id: &String| id.eq_ignore_ascii_case(scenario.id);
         args.only.is_empty() || args.only.iter().any(named)
     };
-    let scenarios: Vec<_> = ALL.iter().filter(chosen).copied().collect();
+    let scenarios = args.suite.scenarios().iter();
+    let scenarios: Vec<_> = scenarios.filter(chosen).copied().collect();
     ensure!(
         !scenarios.is_empty(),
-        "--only names no scenario; there are A to V, and B2"
+        "--only names no scenario; there are A to V, and B2, or those that end in -fleet"
     );
     let played = play(&scenarios, &worlds(args.seeds));
     std::fs::create_dir_all(&args.charts)

@@ -26,6 +26,7 @@ mod properties;
 mod reqwest_stack;
 mod resume;
 mod services;
+#[cfg(feature = "redis")]
 mod storm;
 mod tower_stack;
 mod waiting;

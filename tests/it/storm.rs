@@ -5,7 +5,7 @@
 #[path = "../../examples/storm/lab/mod.rs"]
 mod lab;
 
-use lab::scenarios::{ALL, Scenario};
+use lab::scenarios::{ALL, FLEETS, Scenario};
 use lab::verdict::{Bound, Row};
 use lab::{Arrivals, Stack, World};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const WORLDS: [World; 2] = [
 
 fn scenario(id: &str) -> Scenario {
     let named = |scenario: &&Scenario| scenario.id == id;
-    *ALL.iter().find(named).unwrap()
+    *ALL.iter().chain(&FLEETS).find(named).unwrap()
 }
 
 /// Plays a scenario and says which bounds do not hold.
@@ -42,9 +42,18 @@ fn weather(id: &str) {
             ..world
         },
     });
+    holds(&scenario, &worlds);
+}
+
+/// The same in the first or the second world: the tasks of many processes take their time.
+fn fleet_weather(id: &str, world: usize) {
+    holds(&scenario(id), &WORLDS[world..=world]);
+}
+
+fn holds(scenario: &Scenario, worlds: &[World]) {
     let mut bounds = 0;
     for world in worlds {
-        let rows = (scenario.play)(world);
+        let rows = (scenario.play)(*world);
         let measures = rows
             .iter()
             .flat_map(|row| row.measures.iter().map(move |measure| (row, measure)));
@@ -182,6 +191,41 @@ fn a_batch_of_jobs_ends_in_time_and_spends_no_token() {
 }
 
 #[test]
+fn a_fleet_meets_an_outage_like_one_process() {
+    fleet_weather("outage-fleet", 1);
+}
+
+#[test]
+fn a_fleet_does_not_drown_a_server_that_hung() {
+    fleet_weather("stall-fleet", 0);
+}
+
+#[test]
+fn a_fleet_rides_out_a_blip() {
+    fleet_weather("blip-fleet", 0);
+}
+
+#[test]
+fn a_fleet_of_few_requests_each_has_its_retries() {
+    fleet_weather("small-fleet", 1);
+}
+
+#[test]
+fn programs_of_one_request_share_one_budget() {
+    fleet_weather("runs-fleet", 0);
+}
+
+#[test]
+fn a_store_is_asked_seldom_however_much_fails() {
+    fleet_weather("flood-fleet", 0);
+}
+
+#[test]
+fn a_fleet_keeps_a_quota_together() {
+    fleet_weather("quota-fleet", 0);
+}
+
+#[test]
 fn the_same_world_gives_the_same_run() {
     let play = || -> Vec<Row> { (scenario("D").play)(WORLDS[1]) };
     assert_eq!(play(), play());
@@ -194,7 +238,8 @@ fn the_same_world_gives_the_same_run() {
 
 #[test]
 fn every_scenario_is_played_here() {
-    let ids: BTreeSet<_> = ALL.iter().map(|scenario| scenario.id).collect();
+    let all = ALL.iter().chain(&FLEETS);
+    let ids: BTreeSet<_> = all.map(|scenario| scenario.id).collect();
     let played = include_str!("storm.rs").split("weather(\"").skip(1);
     let played: BTreeSet<_> = played.filter_map(|rest| rest.split('"').next()).collect();
     assert!(ids.is_subset(&played), "{ids:?}, {played:?}");

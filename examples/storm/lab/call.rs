@@ -29,9 +29,10 @@ pub(crate) fn next_attempt() -> (u64, u64) {
     CALL.with(|call| (call.number, count(&call.attempts)))
 }
 
-/// The number of the call, and how many numbers were drawn for it before.
-pub(crate) fn next_jitter() -> (u64, u64) {
-    CALL.with(|call| (call.number, count(&call.jitters)))
+/// The number of the call, and how many numbers were drawn for it before; nothing in a task that is no call's.
+pub(crate) fn next_jitter() -> Option<(u64, u64)> {
+    let next = |call: &Call| (call.number, count(&call.jitters));
+    CALL.try_with(next).ok()
 }
 
 /// How many attempts the call has made.

@@ -11,6 +11,7 @@ pub(crate) enum Use {
     Jitter,
     Way,
     Beginning,
+    Task,
 }
 
 /// The number for this use, of this thing, for the so-manieth time.

@@ -4,6 +4,7 @@ use super::origin::{Body, Origin};
 use super::runtime::LabRuntime;
 use super::{Stack, World};
 use http::{Request, Response, StatusCode, Uri};
+use http_retry::fleet::Fleet;
 use http_retry::gate::Gate;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
@@ -120,10 +121,40 @@ impl Client {
         }
     }
 
+    /// This crate with all that a process of a fleet shares; with a gate, that one stays the process's own.
+    pub(crate) fn in_fleet(
+        world: World,
+        runtime: LabRuntime,
+        origin: &Origin,
+        policy: &RetryPolicy,
+        (fleet, gate): (&Fleet, Option<Gate>),
+    ) -> Self {
+        match world.stack {
+            Stack::Tower => {
+                let layer = RetryLayer::new(policy.clone()).runtime(runtime);
+                let layer = layer.fleet(fleet).boxed_errors();
+                let layer = match gate {
+                    Some(gate) => layer.gate(gate),
+                    None => layer,
+                };
+                Self::tower(layer.layer(origin.clone()))
+            }
+            Stack::Reqwest => {
+                let layer = RetryMiddleware::new(policy.clone()).runtime(runtime);
+                let layer = layer.fleet(fleet);
+                let layer = match gate {
+                    Some(gate) => layer.gate(gate),
+                    None => layer,
+                };
+                Self::chain([layer], origin)
+            }
+        }
+    }
+
     /// This crate three times, one layer around the other, each with a budget of its own.
     pub(crate) fn ours_thrice(
         world: World,
-        runtime: LabRuntime,
+        runtime: &LabRuntime,
         origin: &Origin,
         policy: &RetryPolicy,
         budget: impl Fn() -> RetryBudget,
@@ -131,14 +162,14 @@ impl Client {
         match world.stack {
             Stack::Tower => {
                 let layer = || {
-                    let layer = RetryLayer::new(policy.clone()).runtime(runtime);
+                    let layer = RetryLayer::new(policy.clone()).runtime(runtime.clone());
                     layer.budget(budget()).boxed_errors()
                 };
                 Self::tower(layer().layer(layer().layer(layer().layer(origin.clone()))))
             }
             Stack::Reqwest => {
                 let layer = || {
-                    let layer = RetryMiddleware::new(policy.clone()).runtime(runtime);
+                    let layer = RetryMiddleware::new(policy.clone()).runtime(runtime.clone());
                     layer.budget(budget())
                 };
                 Self::chain([layer(), layer(), layer()], origin)

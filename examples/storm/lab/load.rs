@@ -53,16 +53,21 @@ pub(crate) async fn offer(
     targets: &[Target],
     times: impl Iterator<Item = Duration>,
 ) -> Vec<Ended> {
+    offer_by(clock, clients.iter().cycle().cloned(), targets, times).await
+}
+
+/// The same, each call by the next of these clients.
+pub(crate) async fn offer_by(
+    clock: Clock,
+    clients: impl Iterator<Item = Client>,
+    targets: &[Target],
+    times: impl Iterator<Item = Duration>,
+) -> Vec<Ended> {
     let (mut calls, mut ended) = (JoinSet::new(), Vec::new());
-    let callers = clients.iter().cycle().zip(targets.iter().cycle());
+    let callers = clients.zip(targets.iter().cycle());
     for ((number, time), (client, target)) in (0..).zip(times).zip(callers) {
         clock.until(time).await;
-        calls.spawn(Box::pin(made(
-            clock,
-            number,
-            client.clone(),
-            target.clone(),
-        )));
+        calls.spawn(Box::pin(made(clock, number, client, target.clone())));
         while let Some(call) = calls.try_join_next() {
             ended.push(call.expect("a call does not panic"));
         }
@@ -183,7 +188,8 @@ async fn park(number: u64, client: Client) {
     }
 }
 
-async fn made(clock: Clock, number: u64, client: Client, target: Target) -> Ended {
+/// Makes a call under its number.
+pub(crate) async fn made(clock: Clock, number: u64, client: Client, target: Target) -> Ended {
     let began = clock.now();
     let succeeded = numbered(number, client.call(target)).await;
     Ended {

@@ -8,6 +8,8 @@ use super::call::next_jitter;
 use super::chance::{Use, draw};
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -34,10 +36,12 @@ impl Clock {
 }
 
 /// Tokio's paused clock, and numbers that depend on the call alone.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct LabRuntime {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
+    /// How many numbers were drawn that are no call's; all clients of a world share it.
+    pub(crate) drawn: Arc<AtomicU64>,
 }
 
 impl Runtime for LabRuntime {
@@ -47,10 +51,16 @@ impl Runtime for LabRuntime {
 
     fn moment(&self) -> Moment {
         let now = self.now();
-        let (call, time) = next_jitter();
+        let random = match next_jitter() {
+            Some((call, time)) => draw(self.seed, Use::Jitter, call, time),
+            None => {
+                let time = self.drawn.fetch_add(1, Ordering::Relaxed);
+                draw(self.seed, Use::Task, 0, time)
+            }
+        };
         Moment::new(now)
             .with_wall(BEGINNING + now)
-            .with_random(draw(self.seed, Use::Jitter, call, time))
+            .with_random(random)
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {

@@ -1,5 +1,6 @@
 //! The scenarios: what the world does, and what must hold.
 
+mod fleets;
 mod gates;
 mod jobs;
 mod outages;
@@ -71,3 +72,6 @@ pub(crate) const ALL: [Scenario; 23] = [
     gates::U,
     jobs::V,
 ];
+
+/// Those of fleets.
+pub(crate) const FLEETS: [Scenario; 7] = fleets::ALL;

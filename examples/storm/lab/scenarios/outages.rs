@@ -12,10 +12,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// How long a caller waits for an attempt.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many are served in a second: 50 workers, 50 ms each.
-fn thousand_a_second() -> Rules {
+pub(super) fn thousand_a_second() -> Rules {
     Rules {
         workers: Some(50),
         service_time: Duration::from_millis(50),
@@ -182,7 +182,7 @@ impl Trouble {
     }
 }
 
-const LATER: &str = "well again later by, s";
+pub(super) const LATER: &str = "well again later by, s";
 
 fn everybody(world: World) -> Vec<Contender> {
     let peers = Contender::peers(world).iter().copied();

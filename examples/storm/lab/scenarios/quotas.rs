@@ -38,6 +38,10 @@ fn run(world: World, quota: Limited, width: u64, contender: Contender) -> Run {
         let stage = Stage::new(world, vec![rules]);
         let client = match contender {
             Contender::NoRetries => Client::bare(&stage.origin),
+            Contender::Fleet(_) => {
+                let store = stage.store(contender);
+                stage.process(&stage.origin, &RetryPolicy::llm(), (&store, None))
+            }
             Contender::HttpRetry => {
                 stage.ours(&RetryPolicy::llm(), &Tokens::One(RetryBudget::default()))
             }

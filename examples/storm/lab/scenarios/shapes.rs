@@ -101,7 +101,7 @@ fn n(world: World) -> Vec<Row> {
     };
     let ours = |budget: fn() -> RetryBudget| {
         let policy = RetryPolicy::background();
-        run(&|stage| Client::ours_thrice(world, stage.runtime(), &stage.origin, &policy, budget))
+        run(&|stage| Client::ours_thrice(world, &stage.runtime(), &stage.origin, &policy, budget))
     };
     let (with, without) = (ours(RetryBudget::default), ours(RetryBudget::unlimited));
     let mut rows = vec![

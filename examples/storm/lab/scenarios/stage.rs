@@ -8,9 +8,12 @@ use super::super::run::{Ended, Run};
 use super::super::runtime::{Clock, LabRuntime};
 use super::super::server::{Rules, Server};
 use super::super::verdict::Row;
+use http_retry::fleet::Fleet;
 use http_retry::gate::Gate;
+use http_retry::testing::MemoryStore;
 use http_retry::{RetryBudget, RetryPolicy};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tower::retry::budget::TpsBudget;
 
@@ -19,6 +22,8 @@ use tower::retry::budget::TpsBudget;
 pub(super) enum Contender {
     NoRetries,
     HttpRetry,
+    /// The same as one fleet, whose store is this far away.
+    Fleet(Duration),
     ReqwestRetry,
     TowerRetry,
 }
@@ -28,6 +33,7 @@ impl Contender {
         match self {
             Self::NoRetries => "no retries",
             Self::HttpRetry => "http-retry",
+            Self::Fleet(_) => "a fleet",
             Self::ReqwestRetry => "reqwest-retry",
             Self::TowerRetry => "tower::retry",
         }
@@ -81,25 +87,27 @@ impl Setup {
     pub(super) fn run(&self, world: World, contender: Contender) -> Run {
         world.play(async {
             let stage = Stage::new(world, vec![self.rules.clone()]);
+            let store = stage.store(contender);
             let clients: Vec<_> = (0..self.clients)
-                .map(|_| self.client(&stage, contender))
+                .map(|_| self.client(&stage, contender, &store))
                 .collect();
             let calls = stage.offer(&clients, 1, &self.loads).await;
             stage.run(calls)
         })
     }
 
-    fn client(&self, stage: &Stage, contender: Contender) -> Client {
+    fn client(&self, stage: &Stage, contender: Contender, store: &MemoryStore) -> Client {
         let origin = &stage.origin.with_patience(self.patience);
+        let policy = || {
+            let builder = self.policy.to_builder().attempt_timeout(self.patience);
+            builder.build().expect("a timeout of some length")
+        };
         match contender {
             Contender::NoRetries => Client::bare(origin),
             Contender::ReqwestRetry => Client::reqwest_retry(origin),
             Contender::TowerRetry => Client::tower_retry(origin, &tps_budget()),
-            Contender::HttpRetry => {
-                let builder = self.policy.to_builder().attempt_timeout(self.patience);
-                let policy = builder.build().expect("a timeout of some length");
-                stage.ours(&policy, &Tokens::One((self.budget)()))
-            }
+            Contender::HttpRetry => stage.ours(&policy(), &Tokens::One((self.budget)())),
+            Contender::Fleet(_) => stage.process(origin, &policy(), (store, None)),
         }
     }
 }
@@ -116,6 +124,7 @@ pub(super) struct Stage {
     pub(super) clock: Clock,
     servers: Vec<Server>,
     pub(super) origin: Origin,
+    drawn: Arc<AtomicU64>,
 }
 
 impl Stage {
@@ -130,6 +139,7 @@ impl Stage {
             clock,
             origin: Origin::new(&servers),
             servers,
+            drawn: Arc::default(),
         }
     }
 
@@ -137,7 +147,29 @@ impl Stage {
         LabRuntime {
             clock: self.clock,
             seed: self.world.seed,
+            drawn: Arc::clone(&self.drawn),
         }
+    }
+
+    /// The store of a fleet, which nobody asks where there is none.
+    pub(super) fn store(&self, contender: Contender) -> MemoryStore {
+        let store = MemoryStore::on(self.runtime());
+        if let Contender::Fleet(latency) = contender {
+            store.set_latency(latency);
+        }
+        store
+    }
+
+    /// A process of the fleet on this store; with a gate, that one is its own.
+    pub(super) fn process(
+        &self,
+        origin: &Origin,
+        policy: &RetryPolicy,
+        (store, gate): (&MemoryStore, Option<Gate>),
+    ) -> Client {
+        let fleet = Fleet::in_memory(store);
+        let shared = (&fleet, gate);
+        Client::in_fleet(self.world, self.runtime(), origin, policy, shared)
     }
 
     /// A client of this crate with a gate of its own, which counts where the policy has one.
