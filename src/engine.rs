@@ -35,6 +35,12 @@ pub(crate) struct Engine {
     pub(crate) drain: DrainLimit,
     /// How many bytes of a streaming body are recorded for later attempts.
     pub(crate) recorded: usize,
+    /// Of a first attempt's request only that is kept which is sent.
+    #[cfg_attr(
+        not(any(feature = "tower", feature = "reqwest")),
+        expect(dead_code, reason = "adapters alone send requests")
+    )]
+    pub(crate) plain_requests: bool,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
     /// A download that brings nothing for so long is broken.
@@ -92,6 +98,7 @@ impl Engine {
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
             recorded: RECORDED,
+            plain_requests: false,
             downloads: DownloadLimits::DEFAULT,
             across_tasks: false,
             redirects: Redirects::default(),

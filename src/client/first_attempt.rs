@@ -24,7 +24,7 @@ pub(crate) struct StartedRequest<Q: Resend> {
     pub(crate) route: Arc<Route>,
     pub(crate) mark: AttemptMark,
     options: RequestOptions,
-    saved: Option<Box<Q::Saved>>,
+    saved: Option<Q::InPlace>,
     started: Duration,
     /// Nothing as long as no timer runs for the first attempt.
     limited: Option<Box<Limited>>,
@@ -69,7 +69,11 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         let now = self.started;
         let admission = self.options.enter(engine, &self.route, request, now)?;
         if self.mark.repeats() {
-            self.saved = request.save_in_place(admission.engine.recorded);
+            let recorded = admission.engine.recorded;
+            self.saved = match admission.engine.plain_requests {
+                true => request.save_what_is_sent(recorded),
+                false => request.save_in_place(recorded),
+            };
         }
         if self.saved.is_none() {
             self.options.unkept = Some(facts(request));
@@ -144,8 +148,9 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         let mut progress = self.progress(engine);
         progress.admission = admission;
         let first = (&self.mark, self.started);
-        let cut = progress.cut_first::<T>(first, self.saved.take());
-        cut.map_err(|saved| self.saved = saved).ok()
+        let saved = self.saved.take().map(Into::into);
+        let cut = progress.cut_first::<T>(first, saved);
+        cut.map_err(|saved| self.saved = saved.map(Into::into)).ok()
     }
 
     /// The start of the request's way, by what is kept of it.
@@ -192,7 +197,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         call.go_on(FirstAttempt {
             result,
             said,
-            saved: self.saved,
+            saved: self.saved.map(Into::into),
             mark: self.mark,
             started: self.started,
         })

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
 use std::any::Any;
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// A body that may be copied for a later attempt.
 ///
@@ -170,6 +171,13 @@ pub trait Resend: HasHead + Sized + sealed::Sealed {
     /// What later attempts are made of.
     type Saved: HasHead + Send;
 
+    /// The same for as long as the first attempt is made in place.
+    #[doc(hidden)]
+    type InPlace: Deref<Target = Self::Saved>
+        + From<Box<Self::Saved>>
+        + Into<Box<Self::Saved>>
+        + Send;
+
     /// The scheme that the request's URI names.
     fn scheme(&self) -> Option<&str>;
 
@@ -188,12 +196,18 @@ pub trait Resend: HasHead + Sized + sealed::Sealed {
     /// stream, unless the body has its own limit.
     fn save(mut self, recorded: usize) -> (Self, Option<Box<Self::Saved>>) {
         let saved = self.save_in_place(recorded);
-        (self, saved)
+        (self, saved.map(Into::into))
     }
 
     /// The same, with the request in place.
     #[doc(hidden)]
-    fn save_in_place(&mut self, recorded: usize) -> Option<Box<Self::Saved>>;
+    fn save_in_place(&mut self, recorded: usize) -> Option<Self::InPlace>;
+
+    /// The same, without what nobody but a middleware could see of the request.
+    #[doc(hidden)]
+    fn save_what_is_sent(&mut self, recorded: usize) -> Option<Self::InPlace> {
+        self.save_in_place(recorded)
+    }
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
     fn again(saved: Box<Self::Saved>, last: bool) -> (Self, Option<Box<Self::Saved>>);

@@ -142,20 +142,24 @@ fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::policy::splitmix64;
 
     /// Random numbers from a seed.
-    struct Random(u64);
+    pub(in crate::client) struct Random(u64);
 
     impl Random {
-        fn below(&mut self, end: usize) -> usize {
+        pub(in crate::client) fn new(seed: u64) -> Self {
+            Self(splitmix64(seed))
+        }
+
+        pub(in crate::client) fn below(&mut self, end: usize) -> usize {
             self.0 = self.0.wrapping_add(1);
             usize::try_from(splitmix64(self.0) >> 33).unwrap() % end
         }
 
-        fn bytes(&mut self, of: &[u8], most: usize) -> Vec<u8> {
+        pub(in crate::client) fn bytes(&mut self, of: &[u8], most: usize) -> Vec<u8> {
             let length = self.below(most);
             (0..length).map(|_| of[self.below(of.len())]).collect()
         }
@@ -177,7 +181,7 @@ mod tests {
         }
 
         /// As a program comes to its headers: it adds, replaces and removes.
-        fn map(&mut self) -> HeaderMap {
+        pub(in crate::client) fn map(&mut self) -> HeaderMap {
             let mut map = HeaderMap::new();
             for _ in 0..self.below(30) {
                 let (name, value) = (self.name(), self.value());
@@ -192,7 +196,7 @@ mod tests {
     }
 
     /// What can be seen of a map: names, values and what is secret, in their order.
-    fn seen(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
+    pub(in crate::client) fn seen(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
         map.iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes(), value.is_sensitive()))
             .collect()
@@ -201,7 +205,7 @@ mod tests {
     #[test]
     fn saved_headers_come_back_as_a_clone_of_them_would() {
         for seed in 0..10_000 {
-            let mut random = Random(splitmix64(seed));
+            let mut random = Random::new(seed);
             let map = random.map();
             let saved = SavedHeaders::of(&map);
             assert!(matches!(saved, SavedHeaders::Packed(_)));

@@ -87,6 +87,7 @@ impl<B> HasHead for SavedRequest<B> {
 #[diagnostic::do_not_recommend]
 impl<B: Replay + Send> Resend for http::Request<B> {
     type Saved = SavedRequest<B>;
+    type InPlace = Box<SavedRequest<B>>;
 
     fn scheme(&self) -> Option<&str> {
         self.uri().scheme_str()

@@ -89,6 +89,19 @@ impl RetryMiddleware {
 
     http_engine_settings!();
 
+    /// Keeps of a request only what is sent of it: method, URL, version, headers, timeout and body. Default: its extensions
+    /// too.
+    ///
+    /// A `reqwest::Request` that was made of an `http::Request` has that one's extensions. reqwest itself does not read
+    /// them, but a middleware further in can, which makes an `http::Request` of it again; without this setting it finds
+    /// them in every attempt. They are private, and so a request does not tell whether it has any: to keep them takes
+    /// three allocations for each request, also where there are none. Extensions that `with_extension` adds are others,
+    /// and are kept in any case.
+    #[must_use]
+    pub fn plain_requests(self) -> Self {
+        self.with(|engine| engine.plain_requests = true)
+    }
+
     /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed).
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {

@@ -4,7 +4,7 @@
 use allocation_counter::measure;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{Extensions, StatusCode};
+use http::{Extensions, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
@@ -177,6 +177,20 @@ fn on_reqwest_only_a_copy_allocates_more() {
 }
 
 #[test]
+fn on_reqwest_a_plain_request_takes_three_allocations_more() {
+    let through = |retries: RetryMiddleware| {
+        let sent = || sent(stack().with(retries.clone()), Extensions::new());
+        // The first call through a gate makes its table.
+        sent();
+        sent()
+    };
+    let retries = || RetryMiddleware::new(RetryPolicy::background());
+    let bare = sent(stack(), Extensions::new());
+    assert_eq!(through(retries().plain_requests()), bare + 3);
+    assert_eq!(through(retries()), bare + 6);
+}
+
+#[test]
 fn the_future_adds_little_to_the_inner_one() {
     let (mut bare, mut layered) = (
         client(StatusCode::OK),
@@ -199,7 +213,9 @@ fn stack() -> ClientBuilder {
 fn sent(stack: ClientBuilder, mut extensions: Extensions) -> u64 {
     let client = stack.with(Canned).build();
     let url = "http://api.example/orders".parse().unwrap();
-    let request = reqwest::Request::new(reqwest::Method::GET, url);
+    let mut request = reqwest::Request::new(reqwest::Method::GET, url);
+    let id = HeaderValue::from_static("7");
+    request.headers_mut().insert("x-request-id", id);
     allocations(|| {
         let sent = client.execute_with_extensions(request, &mut extensions);
         drop(sent.now_or_never().unwrap().unwrap());

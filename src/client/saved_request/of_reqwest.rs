@@ -6,9 +6,14 @@ use super::super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
 use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri};
+use http_body::Body as _;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 /// What later attempts of a `reqwest::Request` are made of.
 pub struct SavedRequest {
@@ -87,8 +92,32 @@ impl HasHead for SavedRequest {
     }
 }
 
+/// What later attempts are made of, without a box: the middleware's future, which holds it, is in one.
+pub struct Unboxed(SavedRequest);
+
+impl Deref for Unboxed {
+    type Target = SavedRequest;
+
+    fn deref(&self) -> &SavedRequest {
+        &self.0
+    }
+}
+
+impl From<Box<SavedRequest>> for Unboxed {
+    fn from(saved: Box<SavedRequest>) -> Self {
+        Self(*saved)
+    }
+}
+
+impl From<Unboxed> for Box<SavedRequest> {
+    fn from(saved: Unboxed) -> Self {
+        Self::new(saved.0)
+    }
+}
+
 impl Resend for Request {
     type Saved = SavedRequest;
+    type InPlace = Unboxed;
 
     fn scheme(&self) -> Option<&str> {
         Some(self.url().scheme())
@@ -102,9 +131,29 @@ impl Resend for Request {
         self.headers_mut()
     }
 
-    fn save_in_place(&mut self, recorded: usize) -> Option<Box<SavedRequest>> {
+    fn save_what_is_sent(&mut self, recorded: usize) -> Option<Unboxed> {
+        let body = match self.body_mut() {
+            Some(body) if body.as_bytes().is_none() => return self.save_in_place(recorded),
+            Some(body) => Some(copy_of_bytes(body)?),
+            None => None,
+        };
+        let mut request = Self::new(self.method().clone(), self.url().clone());
+        *request.version_mut() = self.version();
+        *request.body_mut() = body;
+        // To write none would make room for one.
+        if let Some(timeout) = self.timeout() {
+            *request.timeout_mut() = Some(*timeout);
+        }
+        Some(Unboxed(SavedRequest {
+            headers: SavedHeaders::of(self.headers()),
+            request,
+            stream: None,
+        }))
+    }
+
+    fn save_in_place(&mut self, recorded: usize) -> Option<Unboxed> {
         if let Some(request) = clone_without_headers(self) {
-            return Some(Box::new(SavedRequest {
+            return Some(Unboxed(SavedRequest {
                 headers: SavedHeaders::of(self.headers()),
                 request,
                 stream: None,
@@ -116,7 +165,7 @@ impl Resend for Request {
         let later = stream.later();
         *self.body_mut() = Some(Body::wrap(stream));
         head.zip(later).map(|(request, later)| {
-            Box::new(SavedRequest {
+            Unboxed(SavedRequest {
                 headers: SavedHeaders::of(self.headers()),
                 request,
                 stream: Some(later),
@@ -206,6 +255,19 @@ impl SavedRequest {
     }
 }
 
+/// A copy of a body that is bytes, which share their memory.
+fn copy_of_bytes(body: &mut Body) -> Option<Body> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let bytes = match Pin::new(&mut *body).poll_frame(&mut cx) {
+        // Nothing is left of the body, whose only frame this is.
+        Poll::Ready(Some(frame)) => frame.ok()?.into_data().ok()?,
+        Poll::Ready(None) => Bytes::new(),
+        Poll::Pending => return None,
+    };
+    *body = Body::from(bytes.clone());
+    Some(Body::from(bytes))
+}
+
 /// A clone of all but the headers, where the body can be cloned.
 fn clone_without_headers(request: &mut Request) -> Option<Request> {
     let headers = std::mem::take(request.headers_mut());
@@ -235,36 +297,4 @@ fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use http::Version;
-    use std::time::Duration;
-
-    #[test]
-    fn a_copy_has_all_that_can_be_seen_of_the_request() {
-        let url: Url = "http://u:p@h:1/a?b#c".parse().unwrap();
-        let mut request = Request::new(Method::from_bytes(b"PURGE").unwrap(), url);
-        request
-            .headers_mut()
-            .append("x", HeaderValue::from_static("1"));
-        request
-            .headers_mut()
-            .append("x", HeaderValue::from_static("2"));
-        *request.timeout_mut() = Some(Duration::from_secs(3));
-        *request.version_mut() = Version::HTTP_2;
-        *request.body_mut() = Some(Body::from("b"));
-        let clone = request.try_clone().unwrap();
-        let (sent, saved) = Resend::save(request, 0);
-        let (second, saved) = Request::again(saved.unwrap(), false);
-        let (last, saved) = Request::again(saved.unwrap(), true);
-        assert!(saved.is_none());
-        for copy in [sent, second, last] {
-            assert_eq!((copy.method(), copy.url()), (clone.method(), clone.url()));
-            assert_eq!(copy.headers(), clone.headers());
-            assert_eq!(copy.timeout(), clone.timeout());
-            assert_eq!(copy.version(), clone.version());
-            let bodies = [&copy, &clone].map(|request| request.body().and_then(Body::as_bytes));
-            assert_eq!(bodies[0], bodies[1]);
-        }
-    }
-}
+mod tests;

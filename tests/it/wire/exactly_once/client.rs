@@ -59,7 +59,7 @@ fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Clie
         .drain_limit(128 * 1024, STALLS)
         .runtime(runtime);
     let retries = match watched {
-        true => retries.redirects_watched(),
+        true => retries.redirects_watched().plain_requests(),
         false => retries,
     };
     Client::Reqwest(ClientBuilder::new(plain).with(retries).build())

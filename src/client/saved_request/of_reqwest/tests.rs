@@ -1,0 +1,111 @@
+use super::*;
+use crate::client::saved_headers::tests::{Random, seen};
+use http::Version;
+use std::time::Duration;
+
+/// What a program may put into a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Note(usize);
+
+/// Any request whose body is bytes, with extensions of its own or without.
+fn any_request(random: &mut Random) -> Request {
+    let url = any_url(random);
+    let mut request = match random.below(2) {
+        0 => Request::new(Method::GET, url.parse().unwrap()),
+        _ => of_http(random, &url),
+    };
+    let methods: [&[u8]; 4] = [b"GET", b"POST", b"PURGE", b"X-LONGER-THAN-OTHERS"];
+    *request.method_mut() = Method::from_bytes(methods[random.below(4)]).unwrap();
+    *request.version_mut() = [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2][random.below(3)];
+    *request.headers_mut() = random.map();
+    if random.below(2) == 0 {
+        let length = random.below(4);
+        *request.body_mut() = (length > 0).then(|| Body::from(random.bytes(b"\0az\xff", 90)));
+    }
+    if random.below(3) == 0 {
+        let seconds = random.below(9).try_into().unwrap();
+        *request.timeout_mut() = (seconds > 0).then_some(Duration::from_secs(seconds));
+    }
+    request
+}
+
+fn any_url(random: &mut Random) -> String {
+    let user = ["", "me@", "me:p%40ss@"][random.below(3)];
+    let port = ["", ":80", ":8080"][random.below(3)];
+    let path = String::from_utf8(random.bytes(b"/az09%20.~", 30)).unwrap();
+    let rest = ["", "?", "?a=b&c=%00", "#d", "?a#d"][random.below(5)];
+    format!(
+        "http://{user}API.example{port}/{}{rest}",
+        path.replace('%', "%25")
+    )
+}
+
+fn of_http(random: &mut Random, url: &str) -> Request {
+    let body = Body::from(random.bytes(b"az", 2_000));
+    let mut request = http::Request::post(url).body(body).unwrap();
+    if random.below(2) == 0 {
+        let note = Note(random.below(1_000));
+        request.extensions_mut().insert(note);
+    }
+    request.try_into().unwrap()
+}
+
+/// A request in words, without its extensions, and those.
+fn told(request: Request) -> (String, (usize, Option<Note>)) {
+    let body = request.body().map(Body::as_bytes);
+    let said = format!(
+        "{} {} {:?} {:?} {:?} {body:?}",
+        request.method(),
+        request.url(),
+        request.version(),
+        seen(request.headers()),
+        request.timeout(),
+    );
+    let request = http::Request::try_from(request).unwrap();
+    let extensions = request.extensions();
+    (said, (extensions.len(), extensions.get().copied()))
+}
+
+/// The request as it is sent, and two copies.
+fn attempts(request: Request, saved: Option<Unboxed>) -> [Request; 3] {
+    let (second, saved) = Request::again(saved.unwrap().into(), false);
+    let (third, last) = Request::again(saved.unwrap(), true);
+    assert!(last.is_none());
+    [request, second, third]
+}
+
+#[test]
+fn all_attempts_are_clones_of_the_request() {
+    for seed in 0..10_000 {
+        let mut request = any_request(&mut Random::new(seed));
+        let clone = told(request.try_clone().unwrap());
+        let saved = request.save_in_place(0);
+        for attempt in attempts(request, saved) {
+            assert_eq!(told(attempt), clone, "{seed}");
+        }
+    }
+}
+
+#[test]
+fn all_attempts_of_a_plain_request_are_clones_of_what_is_sent() {
+    for seed in 0..10_000 {
+        let mut request = any_request(&mut Random::new(seed));
+        let (clone, extensions) = told(request.try_clone().unwrap());
+        let saved = request.save_what_is_sent(0);
+        let [first, second, third] = attempts(request, saved).map(told);
+        assert_eq!(first, (clone.clone(), extensions), "{seed}");
+        for (attempt, (_, note)) in [second, third] {
+            assert_eq!((attempt, note), (clone.clone(), None), "{seed}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_bytes_shares_their_memory() {
+    let mut request = Request::new(Method::POST, "http://h/".parse().unwrap());
+    *request.body_mut() = Some(Body::from(vec![7; 4_096]));
+    let place = |request: &Request| request.body().unwrap().as_bytes().unwrap().as_ptr();
+    let before = place(&request);
+    let saved = request.save_what_is_sent(0).unwrap();
+    assert_eq!([place(&request), place(&saved.request)], [before; 2]);
+}
