@@ -48,6 +48,8 @@ fn allocations() {
     let ours = added("reqwest/http-retry", "reqwest/bare");
     table::alone("reqwest", ours, AtMost(3.0));
     table::beside("  beside reqwest-retry", ours, peer, None);
+    let plain = added("reqwest/plain", "reqwest/bare");
+    table::alone("  plain requests", plain, AtMost(3.0));
     let uncopied = [
         ("  max_retries 0", "reqwest/never", "reqwest/bare"),
         ("  override off", "reqwest/off", "reqwest/bare, off"),

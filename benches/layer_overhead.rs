@@ -76,6 +76,8 @@ fn main() -> Result<()> {
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.45));
+    let plain = added("reqwest/plain", "reqwest/bare")?;
+    table::beside("  plain requests", plain, peer, AtMost(0.45));
     let dialect = added("reqwest/dialect", "reqwest/bare")?;
     table::more(DIALECT, dialect, ours, MOST_OF_A_DIALECT);
     let gated = added("reqwest/gated", "reqwest/bare")?;

@@ -18,6 +18,10 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
     Some(match layers {
         "bare" => through(client(), Extensions::new),
         "http-retry" => through(client().with(middleware()), Extensions::new),
+        "plain" => through(
+            client().with(middleware().plain_requests()),
+            Extensions::new,
+        ),
         "dialect" => through(
             client().with(RetryMiddleware::new(with_dialect())),
             Extensions::new,
