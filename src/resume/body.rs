@@ -179,12 +179,13 @@ where
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
         let frame = match Pin::new(body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
-            // Whatever the connection still does is nobody's concern.
-            Poll::Pending if self.is_whole() => None,
             Poll::Pending => {
                 ready!(self.poll_idle(cx));
-                let pause = self.stalled();
-                return Poll::Ready(pause.map(State::paused).map(Step::GoesTo));
+                if !self.is_whole() {
+                    let pause = self.stalled();
+                    return Poll::Ready(pause.map(State::paused).map(Step::GoesTo));
+                }
+                None
             }
         };
         self.heard();

@@ -166,6 +166,9 @@ impl<B> Download<B> {
         if self.got.saturating_sub(resumed_at) >= WORTH_IT || self.is_whole() {
             self.paid = None;
         }
+        if self.is_whole() {
+            self.idle.has_all();
+        }
         Ok(data)
     }
 

@@ -20,6 +20,10 @@ pub(super) struct IdleTimer {
 /// after sockets were looked at.
 const LAST_LOOK: Duration = Duration::from_millis(1);
 
+/// What comes after the last byte: the end of the answer, and trailers. A body that is dropped before them costs its
+/// connection, or resets its stream.
+const END: Duration = Duration::from_secs(1);
+
 impl IdleTimer {
     pub(super) fn new(limit: Duration) -> Self {
         Self {
@@ -34,6 +38,12 @@ impl IdleTimer {
     pub(super) fn heard(&mut self) {
         self.since = None;
         self.is_last_look = false;
+    }
+
+    /// Only the end is still to come.
+    pub(super) fn has_all(&mut self) {
+        self.limit = self.limit.min(END);
+        self.timer = None;
     }
 
     /// Ready once the body has said nothing for too long.

@@ -32,6 +32,8 @@ pub(crate) enum Piece {
     Data(Bytes),
     Trailers,
     Reset,
+    /// Nothing at the first look.
+    Later,
     /// Nothing more, and nobody is told.
     Stall,
 }
@@ -45,16 +47,21 @@ impl Body for Pieces {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if let Some(Piece::Stall) = self.0.front() {
+            return Poll::Pending;
+        }
+        if let Some(Piece::Later) = self.0.front() {
+            self.0.pop_front();
+            cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
         Poll::Ready(self.0.pop_front().map(|piece| match piece {
             Piece::Data(data) => Ok(Frame::data(data)),
             Piece::Trailers => Ok(Frame::trailers(HeaderMap::new())),
-            Piece::Reset | Piece::Stall => Err(reset()),
+            Piece::Reset | Piece::Later | Piece::Stall => Err(reset()),
         }))
     }
 
