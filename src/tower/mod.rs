@@ -31,6 +31,7 @@ mod layer;
 mod local;
 mod response;
 mod resume;
+mod resume_future;
 mod service;
 mod strategy;
 mod transport;

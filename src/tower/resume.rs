@@ -1,17 +1,15 @@
 //! The layer that also resumes downloads.
 
 use super::layer::RetryLayer;
-use super::service::{Boxed, Errors, Retry, Unchanged};
+use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
+use super::service::{Errors, Retry, Unchanged};
 use super::strategy::{CloneBody, ReplayStrategy};
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::{Answer, DownloadOptions, HasHead, Resend};
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
-use http::Method;
+use crate::resume::{Mark, Resumable};
 use std::error::Error;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -63,11 +61,6 @@ impl<S, X, C> ResumeService<S, X, C> {
     }
 }
 
-type Sent<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
-
-/// The response of the retry layer.
-type Kept<S, Q> = <<S as Service<Q>>::Response as Answer>::Kept;
-
 impl<S, Q, X, C> Service<Q> for ResumeService<S, X, C>
 where
     C: ReplayStrategy<Q>,
@@ -82,7 +75,7 @@ where
 {
     type Response = <Kept<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
-    type Future = Sent<Self::Response, X::Error>;
+    type Future = ResumeFuture<<Retry<S, X, C> as Service<Q>>::Future, Continuation<S, Q, C>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>> {
         self.0.poll_ready(cx)
@@ -90,8 +83,7 @@ where
 
     fn call(&mut self, request: Q) -> Self::Future {
         let Some(options) = DownloadOptions::of(request.method(), request.extensions()) else {
-            let sent = self.0.call(request);
-            return Box::pin(async move { sent.await.map(Resumable::plain) });
+            return ResumeFuture::new(self.0.call(request), None);
         };
         let recorded = self.0.engine().recorded;
         let mut request = self.0.copies().take_in(request, recorded);
@@ -102,32 +94,15 @@ where
             true => request.save(recorded),
             false => (request, None),
         };
+        let saved = saved.filter(|saved| C::Request::can_resend(saved, true));
         let service = self.0.with_boxed_errors();
-        let sent = self.0.call(C::give_out(request));
-        Box::pin(async move {
-            let answer = sent.await?;
-            let saved = saved.filter(|saved| C::Request::can_resend(saved, true));
-            let begun = saved.zip(terms).and_then(|(saved, terms)| {
-                let asked = saved.header_map();
-                let mark = Mark::of((&Method::GET, &asked), answer.head())?;
-                drop(asked);
-                Some((saved, terms, mark))
-            });
-            let Some((saved, terms, mark)) = begun else {
-                return Ok(answer.plain());
-            };
-            let again = ServiceAgain::<S, Q, C> {
-                service,
-                saved: Some(saved),
-                leave,
-            };
-            Ok(answer.resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms)))
-        })
+        let continuation = saved.zip(terms).map(|(saved, terms)| {
+            let again = ServiceAgain::new(service, saved, leave);
+            Continuation::new(again, terms)
+        });
+        ResumeFuture::new(self.0.call(C::give_out(request)), continuation)
     }
 }
-
-/// Lets no later request share the connection of the latest one.
-type Leave = Box<dyn Fn() + Send>;
 
 /// A way to leave the connections of a download, where the client below can tell them.
 fn leave<E: 'static>(request: &mut impl Resend) -> Option<Leave> {
@@ -140,46 +115,5 @@ fn leave<E: 'static>(request: &mut impl Resend) -> Option<Leave> {
     {
         let _ = request;
         None
-    }
-}
-
-/// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
-struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
-    service: Retry<S, Boxed, C>,
-    saved: Option<Box<<C::Request as Resend>::Saved>>,
-    leave: Option<Leave>,
-}
-
-impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
-where
-    C: ReplayStrategy<Q>,
-    Q: Send + 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
-    Kept<S, Q>: Resumable<Body = B> + 'static,
-    S::Future: Send + 'static,
-    S::Error: Into<BoxError> + Send + 'static,
-{
-    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>> {
-        let (mut request, saved) = C::Request::again(self.saved.take()?, false);
-        self.saved = saved.filter(|saved| C::Request::can_resend(saved, true));
-        if let Some(extensions) = request.extensions_mut() {
-            rest.extend(extensions);
-        }
-        if !rest.ask(request.headers_mut()) {
-            return None;
-        }
-        let mut service = self.service.clone();
-        Some(Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx)).await?;
-            let answer = service.call(C::give_out(request)).await?;
-            Ok(answer.into_http())
-        }))
-    }
-
-    fn leave_connection(&mut self) {
-        if let Some(leave) = &self.leave {
-            leave();
-        }
     }
 }

@@ -1,0 +1,151 @@
+//! The future of a request whose download may be resumed, and what its rest is asked for with.
+
+use super::service::{Boxed, Retry};
+use super::strategy::ReplayStrategy;
+use crate::client::{Answer, DownloadTerms, HasHead, Resend};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
+use http::{HeaderMap, Method};
+use pin_project_lite::pin_project;
+use std::borrow::Cow;
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tower_service::Service;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The response of the retry layer.
+pub(super) type Kept<S, Q> = <<S as Service<Q>>::Response as Answer>::Kept;
+
+/// Lets no later request share the connection of the latest one.
+pub(super) type Leave = Box<dyn Fn() + Send>;
+
+pin_project! {
+    /// The future of a call to [`ResumeService`](super::ResumeService).
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`RetryFuture`](super::Retry).
+    pub struct ResumeFuture<F, T> {
+        #[pin]
+        sent: F,
+        // None where the answer's body is plain.
+        continuation: Option<Box<T>>,
+    }
+}
+
+impl<F, T> ResumeFuture<F, T> {
+    pub(super) fn new(sent: F, continuation: Option<T>) -> Self {
+        let continuation = continuation.map(Box::new);
+        Self { sent, continuation }
+    }
+}
+
+impl<F, R, E, S, Q, C, B> Future for ResumeFuture<F, Continuation<S, Q, C>>
+where
+    F: Future<Output = Result<R, E>>,
+    R: Resumable<Body = B>,
+    C: ReplayStrategy<Q>,
+    ServiceAgain<S, Q, C>: Again<B> + 'static,
+{
+    type Output = Result<R::Resumed, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let answer = ready!(this.sent.poll(cx))?;
+        Poll::Ready(Ok(match this.continuation.take() {
+            Some(continuation) => continuation.resumed(answer),
+            None => answer.plain(),
+        }))
+    }
+}
+
+/// What a body that broke goes on with.
+pub struct Continuation<S, Q, C: ReplayStrategy<Q>> {
+    again: ServiceAgain<S, Q, C>,
+    terms: DownloadTerms,
+}
+
+impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
+    pub(super) fn new(again: ServiceAgain<S, Q, C>, terms: DownloadTerms) -> Self {
+        Self { again, terms }
+    }
+
+    /// The answer with a body that goes on, if this one can.
+    fn resumed<R>(self, answer: R) -> R::Resumed
+    where
+        R: Resumable,
+        ServiceAgain<S, Q, C>: Again<R::Body> + 'static,
+    {
+        let asked = self.again.asked();
+        let mark = asked.and_then(|asked| Mark::of((&Method::GET, &asked), answer.head()));
+        match mark {
+            None => answer.plain(),
+            Some(mark) => {
+                let again = Box::new(self.again);
+                answer.resumed(|body| ResumedBody::new(body, mark, again, self.terms))
+            }
+        }
+    }
+}
+
+/// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
+pub struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
+    service: Retry<S, Boxed, C>,
+    saved: Option<Box<<C::Request as Resend>::Saved>>,
+    leave: Option<Leave>,
+}
+
+impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
+    pub(super) fn new(
+        service: Retry<S, Boxed, C>,
+        saved: Box<<C::Request as Resend>::Saved>,
+        leave: Option<Leave>,
+    ) -> Self {
+        Self {
+            service,
+            saved: Some(saved),
+            leave,
+        }
+    }
+
+    /// The headers that the first request had.
+    fn asked(&self) -> Option<Cow<'_, HeaderMap>> {
+        self.saved.as_ref().map(|saved| saved.header_map())
+    }
+}
+
+impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
+where
+    C: ReplayStrategy<Q>,
+    Q: Send + 'static,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Response: Answer + 'static,
+    Kept<S, Q>: Resumable<Body = B> + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError> + Send + 'static,
+{
+    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>> {
+        let (mut request, saved) = C::Request::again(self.saved.take()?, false);
+        self.saved = saved.filter(|saved| C::Request::can_resend(saved, true));
+        if let Some(extensions) = request.extensions_mut() {
+            rest.extend(extensions);
+        }
+        if !rest.ask(request.headers_mut()) {
+            return None;
+        }
+        let mut service = self.service.clone();
+        Some(Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            let answer = service.call(C::give_out(request)).await?;
+            Ok(answer.into_http())
+        }))
+    }
+
+    fn leave_connection(&mut self) {
+        if let Some(leave) = &self.leave {
+            leave();
+        }
+    }
+}
