@@ -5,10 +5,13 @@
 //! cargo bench --all-features --bench downloads
 //! ```
 //!
-//! What is compared is the median of the ratios of neighbouring runs. Client and server have a thread each, and only the
-//! client's is measured, by what Linux says of it; elsewhere the rows are skipped.
+//! What is compared is the median of the ratios of neighbouring runs in a process; and of many processes the middle, with
+//! the interval in which it lies 19 times out of 20: where a process has its buffers is chance, and as much as what is
+//! measured. Client and server have a thread each, and only the client's is measured, by what Linux says of it; elsewhere
+//! the rows are skipped.
 #![allow(
     clippy::cast_precision_loss,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a benchmark prints, and says what went wrong by panicking"
@@ -26,32 +29,54 @@ use http_retry::tower::RetryLayer;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::process::Command;
 use table::Target::{self, AtMost, None};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tower::{Layer, Service, ServiceExt};
 
-const PAIRS: usize = 41;
+/// Odd, like the number of pairs in each.
+const PROCESSES: usize = 35;
+const PAIRS: usize = 11;
 const LARGE: usize = 8 * 1024 * 1024;
 const SMALL: usize = 4 * 1024;
+const MEASURE: &str = "--measure";
 
-/// How many answers of a size one run reads.
-const SIZES: [(usize, &str, usize); 2] = [(LARGE, "8 MiB", 8), (SMALL, "4 KiB", 400)];
+/// What is read, from which client, how, and what is asked of that.
+const ROWS: [(&str, &str, usize, Target); 8] = [
+    ("hyper-util", "resumed", LARGE, AtMost(1.02)),
+    ("hyper-util", "read whole", LARGE, None),
+    ("reqwest", "resumed", LARGE, AtMost(1.02)),
+    ("reqwest", "read whole", LARGE, None),
+    ("hyper-util", "resumed", SMALL, None),
+    ("hyper-util", "read whole", SMALL, None),
+    ("reqwest", "resumed", SMALL, None),
+    ("reqwest", "read whole", SMALL, None),
+];
 
 type Microseconds = f64;
 
-/// What the bench is about: the client's runtime, and where the server listens.
+/// One process: its client's runtime, and where its server listens.
 struct World {
     client: Runtime,
     address: SocketAddr,
+    size: usize,
 }
 
 fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [MEASURE, row] = *args.iter().map(String::as_str).collect::<Vec<_>>() {
+        let (client, reading, size, _) = ROWS[row.parse::<usize>().unwrap()];
+        let (ours, peer) = World::new(size).measure(client, reading);
+        println!("{ours} {peer}");
+        return;
+    }
     if !table::is_wanted() {
         return;
     }
@@ -62,90 +87,97 @@ fn main() {
         );
         return;
     }
-    let (client, server) = (single_threaded(), single_threaded());
-    let address = serve(&server);
-    std::thread::spawn(move || server.block_on(std::future::pending::<()>()));
-    let world = World { client, address };
     table::head("CPU of an answer over loopback, us; the peer only retries");
-    for (size, called, times) in SIZES {
-        let resumed = if size == LARGE { AtMost(1.02) } else { None };
-        world.tower(size, called, times, resumed);
-        world.reqwest(size, called, times, resumed);
+    for (row, (client, reading, size, target)) in ROWS.into_iter().enumerate() {
+        let told: Vec<_> = (0..PROCESSES).map(|_| one_process(row)).collect();
+        let peer = table::median(told.iter().map(|(_, peer)| *peer).collect());
+        let ratio = table::median_within(told.iter().map(|(ours, peer)| ours / peer).collect());
+        let called = if size == LARGE { "8 MiB" } else { "4 KiB" };
+        let what = format!("{client}, {called}, {reading}");
+        table::likely(&what, ratio.1 * peer, peer, ratio, target);
     }
 }
 
+/// What another process measures of a row.
+fn one_process(row: usize) -> (Microseconds, Microseconds) {
+    let mut process = Command::new(std::env::current_exe().unwrap());
+    process.args([MEASURE, &row.to_string()]);
+    // Whether glibc gives the end of its heap back, and takes it anew, hangs on all else that a program holds.
+    process.env("MALLOC_TRIM_THRESHOLD_", "1000000000");
+    process.env("MALLOC_MMAP_THRESHOLD_", "1000000000");
+    let run = process.output().unwrap();
+    assert!(run.status.success(), "row {row} has failed");
+    let told = String::from_utf8(run.stdout).unwrap();
+    let (ours, peer) = told.trim().split_once(' ').unwrap();
+    (ours.parse().unwrap(), peer.parse().unwrap())
+}
+
 impl World {
-    fn tower(&self, size: usize, called: &str, times: usize, resumed: Target) {
-        let client = || Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let plain = RetryLayer::new(policy(0)).layer(client());
-        let resumes = RetryLayer::new(policy(0))
-            .resume_downloads()
-            .layer(client());
-        let whole = RetryLayer::new(policy(LARGE)).layer(client());
-        let at_plain = || self.run(times, || by_tower(&plain, self.url(size)));
-        let at_resumed = || self.run(times, || by_tower(&resumes, self.url(size)));
-        let at_whole = || self.run(times, || by_tower(&whole, self.url(size)));
-        compare(
-            &format!("hyper-util, {called}, resumed"),
-            at_resumed,
-            at_plain,
-            resumed,
-        );
-        compare(
-            &format!("hyper-util, {called}, read whole"),
-            at_whole,
-            at_plain,
-            None,
-        );
+    fn new(size: usize) -> Self {
+        let (client, server) = (single_threaded(), single_threaded());
+        let address = serve(&server);
+        std::thread::spawn(move || server.block_on(std::future::pending::<()>()));
+        Self {
+            client,
+            address,
+            size,
+        }
     }
 
-    fn reqwest(&self, size: usize, called: &str, times: usize, resumed: Target) {
-        let client = |most| {
-            let client = reqwest::Client::builder().no_proxy().build().unwrap();
-            let retries = RetryMiddleware::new(policy(most));
-            ClientBuilder::new(client).with(retries).build()
-        };
-        let (plain, resumes, whole) = (client(0), client(0), client(LARGE));
-        let at_plain = || self.run(times, || by_reqwest(&plain, self.url(size), false));
-        let at_resumed = || self.run(times, || by_reqwest(&resumes, self.url(size), true));
-        let at_whole = || self.run(times, || by_reqwest(&whole, self.url(size), false));
-        compare(
-            &format!("reqwest, {called}, resumed"),
-            at_resumed,
-            at_plain,
-            resumed,
-        );
-        compare(
-            &format!("reqwest, {called}, read whole"),
-            at_whole,
-            at_plain,
-            None,
-        );
+    fn measure(&self, client: &str, reading: &str) -> (Microseconds, Microseconds) {
+        match (client, reading) {
+            ("reqwest", "resumed") => compare(|| self.reqwest(0, true), || self.reqwest(0, false)),
+            ("reqwest", _) => compare(|| self.reqwest(LARGE, false), || self.reqwest(0, false)),
+            (_, "resumed") => compare(|| self.resumed(), || self.tower(0)),
+            _ => compare(|| self.tower(LARGE), || self.tower(0)),
+        }
     }
 
-    fn url(&self, size: usize) -> String {
-        format!("http://{}/{size}", self.address)
+    fn resumed(&self) -> Microseconds {
+        let service = RetryLayer::new(policy(0)).resume_downloads();
+        let service = service.layer(hyper_client());
+        self.run(|| by_tower(&service, self.url()))
     }
 
-    /// The CPU of one answer.
-    fn run<F: Future<Output = ()>>(&self, times: usize, one: impl Fn() -> F) -> Microseconds {
+    fn tower(&self, whole_answers: usize) -> Microseconds {
+        let service = RetryLayer::new(policy(whole_answers)).layer(hyper_client());
+        self.run(|| by_tower(&service, self.url()))
+    }
+
+    fn reqwest(&self, whole_answers: usize, resumed: bool) -> Microseconds {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let retries = RetryMiddleware::new(policy(whole_answers));
+        let client = ClientBuilder::new(client).with(retries).build();
+        self.run(|| by_reqwest(&client, self.url(), resumed))
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/{}", self.address, self.size)
+    }
+
+    /// The CPU of one answer over a connection that stands.
+    fn run<F: Future<Output = ()>>(&self, one: impl Fn() -> F) -> Microseconds {
+        self.client.block_on(one());
+        let times = if self.size == LARGE { 8 } else { 400 };
         let before = cpu().unwrap();
         self.client.block_on(async {
             for _ in 0..times {
                 one().await;
             }
         });
-        (cpu().unwrap() - before) / times as f64
+        (cpu().unwrap() - before) / f64::from(times)
     }
+}
+
+fn hyper_client() -> Client<HttpConnector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new()).build_http()
 }
 
 /// The medians of runs that take turns; the ratio is that of each run to the one beside it.
 fn compare(
-    what: &str,
     ours: impl Fn() -> Microseconds,
     peer: impl Fn() -> Microseconds,
-    target: Target,
-) {
+) -> (Microseconds, Microseconds) {
     let _warm = (ours(), peer());
     let pairs: Vec<_> = (0..PAIRS)
         .map(|turn| match turn % 2 {
@@ -158,7 +190,7 @@ fn compare(
         .collect();
     let ratio = table::median(pairs.iter().map(|(ours, peer)| ours / peer).collect());
     let peer = table::median(pairs.iter().map(|(_, peer)| *peer).collect());
-    table::beside(what, ratio * peer, peer, target);
+    (ratio * peer, peer)
 }
 
 /// The CPU that this thread has used so far.
