@@ -26,8 +26,6 @@ mod properties;
 mod reqwest_stack;
 mod resume;
 mod services;
-#[cfg(feature = "redis")]
-mod storm;
 mod tower_stack;
 mod waiting;
 mod whole_answers;

@@ -1,6 +1,14 @@
 //! The storms in short: this crate on both stacks, with even and with random arrivals, and every bound of the lab.
 //!
-//! The whole of them, with peers and charts: `cargo run --release --all-features --example storm`.
+//! The whole of them, with peers and charts: `cargo run --release --all-features --example storm`. These are
+//! the package of `tests/storm/Cargo.toml`, and run by `cargo test --all-features --test storm`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says what went wrong by panicking"
+)]
 
 #[path = "../../examples/storm/lab/mod.rs"]
 mod lab;
