@@ -52,12 +52,13 @@ const WORKERS: usize = 8;
 /// What the server does, until which time of a run.
 const PLAN: [(Phase, Duration); 4] = [
     (Phase::Quota, Duration::from_secs(4)),
-    (Phase::Well, Duration::from_secs(6)),
-    (Phase::Outage, Duration::from_secs(11)),
-    (Phase::Well, Duration::from_secs(13)),
+    // As long as it takes until no gate holds a call back any more: those would come in the outage, or after it.
+    (Phase::Well, Duration::from_secs(9)),
+    (Phase::Outage, Duration::from_secs(14)),
+    (Phase::Well, Duration::from_secs(16)),
 ];
-const STORE_DIES: Duration = Duration::from_millis(8_500);
-const STORE_RETURNS: Duration = Duration::from_millis(9_500);
+const STORE_DIES: Duration = Duration::from_millis(11_500);
+const STORE_RETURNS: Duration = Duration::from_millis(12_500);
 
 #[tokio::main]
 async fn main() -> ExitCode {

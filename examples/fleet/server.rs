@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// The header in which an attempt says its number.
 pub(crate) const ATTEMPT: &str = "x-attempt";
 /// Calls in a window, after which it answers 429 until the next one begins.
-const QUOTA: u32 = 100;
+const QUOTA: u32 = 140;
 const WINDOW: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
