@@ -1,8 +1,10 @@
 //! Processes that share their budgets by a server of the test's own, through the public API of both stacks. Where no
 //! engine is on PATH, these tests say so and pass.
 
+mod addresses;
 mod bounds;
 mod broken_store;
+mod cluster;
 mod downloads;
 mod process;
 mod proxied;

@@ -25,11 +25,14 @@ pub enum LeaveReason {
     Script,
     /// The key is at another node of a cluster.
     Moved,
+    /// The store cannot tell all processes at once, as gates need it: it does not speak RESP3. Budgets are shared all the
+    /// same.
+    NoPush,
 }
 
 impl LeaveReason {
     /// A stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
-    /// `wrong_type`, `script`, `moved`.
+    /// `wrong_type`, `script`, `moved`, `no_push`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,6 +45,7 @@ impl LeaveReason {
             Self::WrongType => "wrong_type",
             Self::Script => "script",
             Self::Moved => "moved",
+            Self::NoPush => "no_push",
         }
     }
 
@@ -58,6 +62,7 @@ impl LeaveReason {
             Self::WrongType => "A key of the fleet holds a value of another type.",
             Self::Script => "The store cannot run the fleet's script.",
             Self::Moved => "The store is a cluster, and the key is at another of its nodes.",
+            Self::NoPush => "The store does not speak RESP3, by which gates are told.",
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
 
-use super::failure::Failure;
+use super::failure::{self, Failure};
 use super::listeners::Listeners;
 use crate::budget::fleet::LeaveReason;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, ProtocolVersion, PushInfo, PushKind,
+    AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, PushKind,
     RedisConnectionInfo, RedisError,
 };
 use std::sync::Arc;
@@ -24,7 +24,10 @@ pub(super) struct Connection {
 }
 
 /// What came of the last try.
-type Last = Result<MultiplexedConnection, LeaveReason>;
+type Last = Result<Commands, LeaveReason>;
+
+/// The way to send commands, and whether messages come back on it.
+type Commands = (MultiplexedConnection, bool);
 
 /// What comes by connections without having been asked for.
 #[derive(Default)]
@@ -39,6 +42,8 @@ pub(super) struct Open {
     /// 1 for the first that was tried, and so on.
     pub(super) number: u64,
     pub(super) commands: MultiplexedConnection,
+    /// Messages come by it.
+    pub(super) hears: bool,
 }
 
 /// How long a new connection may take.
@@ -77,7 +82,11 @@ impl Connection {
             true => tries,
             false => self.replace(&mut last, tries.saturating_add(1)).await,
         };
-        last.clone().map(|commands| Open { number, commands })
+        last.clone().map(|(commands, hears)| Open {
+            number,
+            commands,
+            hears,
+        })
     }
 
     /// Whoever gives up while it waits here leaves no connection, and no try.
@@ -94,14 +103,15 @@ impl Connection {
     }
 
     /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
-    async fn open(&self, number: u64) -> Result<MultiplexedConnection, LeaveReason> {
+    async fn open(&self, number: u64) -> Last {
         let heard = Arc::clone(&self.heard);
         let config = unbounded().set_push_sender(move |push: PushInfo| heard.hear(number, &push));
         let opened = match self.open_by(ProtocolVersion::RESP3, &config).await {
-            Err(error) if error.kind() == ErrorKind::RESP3NotSupported => {
-                self.open_by(ProtocolVersion::RESP2, &unbounded()).await
+            Err(error) if failure::is_older_protocol(&error) => {
+                let opened = self.open_by(ProtocolVersion::RESP2, &unbounded()).await;
+                opened.map(|commands| (commands, false))
             }
-            opened => opened,
+            opened => opened.map(|commands| (commands, true)),
         };
         opened.map_err(|error| Failure::of(&error).reason)
     }

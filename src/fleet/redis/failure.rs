@@ -69,6 +69,14 @@ pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
+/// Whether the server, or somebody on the way to it, does not speak RESP3. Each engine and proxy says so in its own words.
+pub(super) fn is_older_protocol(error: &RedisError) -> bool {
+    let text = error.detail().unwrap_or("").to_ascii_lowercase();
+    error.kind() == ErrorKind::RESP3NotSupported
+        || error.code() == Some("NOPROTO")
+        || text.starts_with("unknown command")
+}
+
 fn reason(error: &RedisError) -> LeaveReason {
     match error.kind() {
         ErrorKind::Io if error.is_timeout() => LeaveReason::Timeout,
@@ -107,6 +115,36 @@ mod tests {
             assert_eq!(answered(code, "x").reason, reason, "{code}");
         }
         assert_eq!(answered("ERR", "no such thing").reason, LeaveReason::Script);
+    }
+
+    #[test]
+    fn a_server_without_resp3_is_known_by_what_it_says_to_hello() {
+        let says = |code: &str, text: &str| {
+            let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
+            is_older_protocol(&error)
+        };
+        for (code, text, older) in [
+            (
+                "ERR",
+                "unknown command 'HELLO', with args beginning with: '3'",
+                true,
+            ),
+            (
+                "ERR",
+                "unknown command `HELLO`, with args beginning with: `3`",
+                true,
+            ),
+            ("ERR", "Unknown command: hello", true),
+            ("NOPROTO", "unsupported protocol version", true),
+            ("WRONGPASS", "invalid username-password pair", false),
+            (
+                "NOPERM",
+                "this user has no permissions to run 'hello'",
+                false,
+            ),
+        ] {
+            assert_eq!(says(code, text), older, "{code} {text}");
+        }
     }
 
     #[test]

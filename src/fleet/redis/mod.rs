@@ -34,7 +34,7 @@ const RESPONSE: Duration = Duration::from_secs(1);
 impl RedisStore {
     /// The server at a URL, which is not connected to yet.
     pub(crate) fn open(url: &str) -> Result<Self, ConfigError> {
-        let client = Client::open(url).map_err(|error| bad_url(&error))?;
+        let client = Client::open(url).map_err(|error| bad_url(url, &error))?;
         let info = client.get_connection_info();
         // What the server is told of the library is one right more that a user of it needs.
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
@@ -84,6 +84,9 @@ impl RedisStore {
         listener: &Arc<dyn Hear>,
     ) -> Result<(), LeaveReason> {
         let mut open = self.connection.get().await?;
+        if !open.hears {
+            return Err(LeaveReason::NoPush);
+        }
         let listeners = self.connection.listeners();
         listeners.add(open.number, channel, listener);
         let subscribed = open.commands.subscribe(channel);
@@ -151,8 +154,16 @@ async fn evaluate(
 }
 
 /// What is wrong with a URL, without a word of it: it may hold a password.
-fn bad_url(error: &RedisError) -> ConfigError {
+fn bad_url(url: &str, error: &RedisError) -> ConfigError {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     let allowed = match error.kind() {
+        _ if scheme.contains("sentinel") => {
+            "must be of a server and not of its sentinels: ask them for the primary, and give a redis::Client of it to \
+             Fleet::redis_client"
+        }
+        _ if scheme.contains("cluster") => {
+            "must be of one server, which has all slots: a cluster is not followed"
+        }
         ErrorKind::InvalidClientConfig if error.to_string().contains("TLS") => {
             "needs a TLS feature of the crate redis, such as tokio-rustls-comp"
         }
