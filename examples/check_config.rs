@@ -141,7 +141,7 @@ fn summary(routes: &[RouteSummary]) -> Table {
             place(route),
             attempts(route),
             schedule(&route.policy),
-            time(&route.worst_case),
+            time(route),
             budget(route),
             rules.join("\n"),
         ]);

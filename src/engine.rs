@@ -5,6 +5,7 @@ mod fleets;
 mod limits;
 mod paying;
 mod settings;
+mod waiting;
 
 pub(crate) use limits::{DownloadLimits, DrainLimit};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -210,7 +211,8 @@ impl Engine {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,
             Routes::PerRequest(_) => {
-                self.silent && route.is_silent() && self.own_budget(route).is_none()
+                let alone = self.waits_alone(route);
+                self.silent && !alone && route.is_silent() && self.own_budget(route).is_none()
             }
         };
         silent && !crate::report::is_traced()
@@ -219,7 +221,10 @@ impl Engine {
     /// To be called after every change.
     pub(crate) fn refresh(&mut self) {
         #[cfg(feature = "redis")]
-        self.tell_fleets();
+        {
+            self.wait_together();
+            self.tell_fleets();
+        }
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
             Routes::PerRequest(_) => true,

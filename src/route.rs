@@ -32,10 +32,6 @@ pub(crate) struct Route {
     /// Whether a document names the budget.
     pub(crate) names_budget: bool,
     /// Shares nothing with other processes, whatever fleet its layer is in.
-    #[cfg_attr(
-        not(feature = "redis"),
-        expect(dead_code, reason = "there is no fleet")
-    )]
     pub(crate) alone: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,

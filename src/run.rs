@@ -193,12 +193,12 @@ impl Runner {
 
     /// The gate of the service, which joins its fleet, if it is shared.
     fn gate_key(&self, route: &Route) -> GateKey {
-        let Engine { gate, runtime, .. } = &*self.engine;
-        let key = gate.key_of(&self.service);
-        if !self.service.is_empty() && route.policy.max_gate_wait().is_some() {
-            gate.joins_fleet(key, &self.service, &**runtime, || None);
+        let key = self.engine.gate.key_of(&self.service);
+        if self.service.is_empty() || route.policy.max_gate_wait().is_none() {
+            return key;
         }
-        key
+        let named = (key, &*self.service);
+        self.engine.comes_to_the_gate(route, named, || None)
     }
 
     async fn call<T, E, X>(&self, transport: X) -> Result<T, E>

@@ -76,7 +76,7 @@ impl Services {
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        routes(&self.0)
+        routes(&self.0, false)
     }
 
     /// Finds a route for each request.

@@ -57,7 +57,8 @@ pub(super) fn schedule(policy: &RetryPolicy) -> String {
     format!("{} ({})", words.join(" "), policy.jitter())
 }
 
-pub(super) fn time(worst: &WorstCase) -> String {
+pub(super) fn time(route: &RouteSummary) -> String {
+    let worst = &route.worst_case;
     if let (Some(time), Some(deadline)) = (worst.time(), worst.deadline) {
         let why = if time < deadline {
             ""
@@ -75,6 +76,7 @@ pub(super) fn time(worst: &WorstCase) -> String {
     let (own, asked) = (with_attempts(worst.backoff), with_attempts(worst.waits));
     let gate = match worst.gate.waits {
         Duration::ZERO => String::new(),
+        waits if route.shares_gate => format!("\n+ {} at the fleet's gate", duration(waits)),
         waits => format!("\n+ {} at the gate", duration(waits)),
     };
     match own == asked {

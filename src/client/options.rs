@@ -167,7 +167,7 @@ impl RequestOptions {
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
         let gate_key = match (request, route.policy.max_gate_wait()) {
-            (Some(request), Some(_)) => joined_key(&engine, &subject.authority, request),
+            (Some(request), Some(_)) => joined_key((&engine, &route), &subject.authority, request),
             _ => GateKey::default(),
         };
         let asked = request.filter(|_| route.policy.asks_for_the_request());
@@ -269,12 +269,14 @@ fn own_gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> Gat
 
 /// The gate of a call that is looked at. It joins its fleet, if it is shared.
 #[cold]
-fn joined_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
-    let Engine { gate, runtime, .. } = engine;
+fn joined_key(
+    (engine, route): (&Engine, &Route),
+    authority: &str,
+    request: &impl HasHead,
+) -> GateKey {
     let key = gate_key(engine, authority, request);
-    let apart = || gated(authority, request, |call| gate.apart(call));
-    gate.joins_fleet(key, authority, &**runtime, apart);
-    key
+    let apart = || gated(authority, request, |call| engine.gate.apart(call));
+    engine.comes_to_the_gate(route, (key, authority), apart)
 }
 
 fn gated<T>(authority: &str, request: &impl HasHead, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {

@@ -1,4 +1,4 @@
-//! `fleet`: budgets that other processes share, and which of a document's they are.
+//! `fleet`: budgets and gates that other processes share, and which of a document's they are.
 
 #[cfg(feature = "redis")]
 mod joined;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 table! {
-    /// Shares the budgets of all services with the other processes whose documents name the same store and prefix. The
-    /// numbers of a budget then mean all of them together. Gates stay in each process. Needs the crate's feature `redis`.
-    /// A change takes a restart.
+    /// Shares the budgets and gates of all services with the other processes whose documents name the same store and
+    /// prefix. The numbers of a budget then mean all of them together, and a pause is one for all. Needs the crate's
+    /// feature `redis`. A change takes a restart.
     #[derive(PartialEq)]
     FleetMap("fleet", "A fleet", together()) {
         /// Where the store is, Redis or Valkey: redis://cache:6379. Without a password; for one, give redis_env.

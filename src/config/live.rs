@@ -69,6 +69,10 @@ impl Live {
         })
     }
 
+    pub(super) fn names_a_fleet(&self) -> bool {
+        self.fleet.is_some()
+    }
+
     #[cfg(feature = "redis")]
     pub(super) fn fleet(&self) -> Option<&crate::fleet::Fleet> {
         self.budgets.joined.fleet()

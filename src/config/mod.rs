@@ -204,7 +204,8 @@ impl RetryConfig {
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        services::routes(&self.shared.live.load().services)
+        let live = self.shared.live.load();
+        services::routes(&live.services, live.names_a_fleet())
     }
 
     fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {

@@ -12,6 +12,14 @@ impl Engine {
         }
     }
 
+    /// Waits at the gate of the document's fleet, where neither a gate nor another fleet was given by hand.
+    pub(super) fn wait_together(&mut self) {
+        let by_hand = self.has_gate || self.fleet.is_some();
+        if let Some(fleet) = self.fleet_of_routes().filter(|_| !by_hand) {
+            self.gate = fleet.gate();
+        }
+    }
+
     /// Gives them the layer's clock, and those who watch it.
     pub(super) fn tell_fleets(&self) {
         for fleet in self.fleet.iter().chain(&self.fleet_of_routes()) {

@@ -142,9 +142,9 @@ impl Progress {
             headers,
             extensions,
         };
-        let Engine { gate, runtime, .. } = &*self.engine;
-        let key = gate.key(&call);
-        gate.joins_fleet(key, &authority, &**runtime, || gate.apart(&call));
-        Some(key)
+        let gate = &self.engine.gate;
+        let key = (gate.key(&call), &*authority);
+        let apart = || gate.apart(&call);
+        Some(self.engine.comes_to_the_gate(&self.route, key, apart))
     }
 }

@@ -25,11 +25,14 @@ pub struct RouteSummary {
     pub budget: Option<String>,
     /// Whether other processes spend the same budget: it is in the document's fleet.
     pub shared: bool,
+    /// Whether the requests wait at one gate with those of other processes: it is in the document's fleet.
+    pub shares_gate: bool,
     /// What the budget holds now; `None` if each host has its own.
     pub tokens: Option<BudgetSnapshot>,
 }
 
-pub(crate) fn routes(services: &Services) -> Vec<RouteSummary> {
+/// The places of services, which may share what they can with other processes.
+pub(crate) fn routes(services: &Services, in_fleet: bool) -> Vec<RouteSummary> {
     let mut costs = Costs {
         services,
         known: BTreeMap::new(),
@@ -42,6 +45,9 @@ pub(crate) fn routes(services: &Services) -> Vec<RouteSummary> {
         all.push(summary(Some(name), None, &service.rest, &mut costs));
     }
     all.push(summary(None, None, &services.rest, &mut costs));
+    for route in &mut all {
+        route.shares_gate &= in_fleet;
+    }
     all
 }
 
@@ -61,6 +67,7 @@ fn summary<'a>(
         worst_case: costs.of_route(route),
         budget: budget.map(|origin| origin.value.to_string()),
         shared: route.budget.is_shared(),
+        shares_gate: !route.alone && route.policy.max_gate_wait().is_some(),
         tokens: match &route.budget {
             Budgets::One(budget) => budget.snapshot(Duration::ZERO),
             Budgets::PerService(_) => None,

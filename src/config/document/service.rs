@@ -23,7 +23,7 @@ place_keys! {
         budget: Given<Arc<str>> = told(name());
         /// One pause for all callers of the service after a 429.
         gate: Given<Gating> = gate();
-        /// Whether its budget is in the fleet, where there is one: on (default) or off.
+        /// Whether its budget and its gate are in the fleet, where there is one: on (default) or off.
         fleet: Membership = word::<Membership>(), default(&"on");
         /// Which requests belong to it. Without it, only those that name it with RetryOverride::service, and those that
         /// fail over to it.

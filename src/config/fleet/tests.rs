@@ -50,6 +50,24 @@ fn every_budget_is_shared_but_those_that_are_taken_out() {
 }
 
 #[test]
+fn every_gate_is_shared_but_those_that_are_taken_out() {
+    let with = |fleet: &str| {
+        let config = load(&format!(
+            "version: 1\n{fleet}\n{SERVICES}  e: {{gate: off}}\n"
+        ));
+        let routes = config.unwrap().routes().into_iter();
+        let gates = routes.map(|route| (route.service, route.shares_gate));
+        gates.collect::<Vec<_>>()
+    };
+    assert!(with("").iter().all(|(_, shared)| !shared));
+    let names = ["a", "b", "c", "d", "e"].map(|name| Some(name.to_owned()));
+    let wanted = [true, false, true, true, false, true];
+    let wanted = names.into_iter().chain([None]).zip(wanted);
+    let shared = with("fleet: {redis: \"redis://cache:6379\"}");
+    assert_eq!(shared, wanted.collect::<Vec<_>>());
+}
+
+#[test]
 fn a_fleet_of_the_program_is_used_by_its_name() {
     let fleet = Fleet::builder().prefix("mine").redis("redis://h").unwrap();
     let builder = RetryConfig::builder().fleet("main", &fleet);

@@ -4,7 +4,7 @@ use super::{GateFleet, GateLink};
 use crate::gate::counters::Counters;
 use crate::gate::state::KeyState;
 use crate::gate::{Gate, GateKey, micros};
-use crate::policy::Moment;
+use crate::policy::{Moment, splitmix64};
 use crate::runtime::Runtime;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,13 +40,23 @@ impl Gate {
         }
     }
 
+    /// The key of the same calls that are told to no other process.
+    pub(crate) fn alone(&self, key: GateKey, now: Duration) -> GateKey {
+        if self.0.options.fleet.is_none() {
+            return key;
+        }
+        let key = GateKey(splitmix64(key.0).max(1));
+        self.makes_place(key, now);
+        key
+    }
+
     /// Makes the place of a key that is not shared, so that its first call goes at once.
     pub(in crate::gate) fn makes_place(&self, key: GateKey, now: Duration) {
         if self.0.options.fleet.is_none() {
             return;
         }
         let moment = Moment::new(now).with_random(key.0);
-        if let Some(slot) = self.0.map.find(key) {
+        if let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) {
             self.0.map.decide(slot, key, moment, |_, _| ());
         }
     }

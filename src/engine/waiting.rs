@@ -1,0 +1,35 @@
+//! Where the calls of a route wait.
+
+use super::Engine;
+use crate::gate::GateKey;
+use crate::route::Route;
+
+impl Engine {
+    /// The key under which calls on this route wait. With its first call it joins the gate's fleet, if there is one, by
+    /// its name and by what tells it from others of that name; that of a route that shares nothing stays in this process.
+    pub(crate) fn comes_to_the_gate(
+        &self,
+        route: &Route,
+        (key, name): (GateKey, &str),
+        apart: impl FnOnce() -> Option<String>,
+    ) -> GateKey {
+        if self.waits_alone(route) {
+            return self.gate.alone(key, self.runtime.now());
+        }
+        self.gate.joins_fleet(key, name, &*self.runtime, apart);
+        key
+    }
+
+    /// Whether no other process is told of the pauses on this route, whatever fleet the gate is in. A gate that was given
+    /// by hand is shared as its giver says.
+    #[cfg(feature = "redis")]
+    pub(super) fn waits_alone(&self, route: &Route) -> bool {
+        route.alone && !self.has_gate
+    }
+
+    /// There is no fleet.
+    #[cfg(not(feature = "redis"))]
+    pub(super) fn waits_alone(&self, _: &Route) -> bool {
+        false
+    }
+}
