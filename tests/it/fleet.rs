@@ -6,6 +6,8 @@ mod bounds;
 mod broken_store;
 mod cluster;
 mod downloads;
+mod gates;
+mod member;
 mod process;
 mod proxied;
 mod proxy;
@@ -14,4 +16,5 @@ mod secrets;
 #[path = "../../src/fleet/tests/server.rs"]
 mod server;
 mod silence;
+mod told;
 mod two_processes;

@@ -1,10 +1,10 @@
 //! What is told of a request: events, reports, metrics, spans and log lines, on both stacks.
 
-mod counters;
+pub(crate) mod counters;
 mod downloads;
 mod events;
 mod failover_secrets;
-mod journal;
+pub(crate) mod journal;
 mod judged_once;
 mod kept_type;
 mod reports;

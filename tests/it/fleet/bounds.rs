@@ -3,8 +3,12 @@
 use super::process::{BOTH, Process};
 use super::server::Server;
 use http_retry::fleet::Fleet;
+use http_retry::rules::{Failover, OnExhausted};
+use http_retry::services::{Service, Services};
+use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryPolicy, ServiceBudgets};
+use tower::{Layer, ServiceExt};
 
 const KEY: &str = "http-retry:1:{orders}:budget";
 
@@ -113,4 +117,34 @@ async fn a_budget_by_hand_has_its_own_numbers_and_is_told_at_the_end() {
     }
     let tokens = server.ask(&["HGET", KEY, "t"]).unwrap();
     assert_eq!(redis::from_redis_value::<i64>(tokens).unwrap(), 9_000_000);
+}
+
+#[tokio::test]
+async fn another_service_takes_over_once_the_fleet_refuses() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let other = Process::joined(BOTH[0], &server.url()).await;
+    other.is_down(true);
+    assert_eq!(other.retries(40).await, 20);
+    let fleet = Fleet::builder().wait(std::time::Duration::from_secs(1));
+    let fleet = fleet.redis(&server.url()).unwrap();
+    let orders = RetryPolicy::background().to_builder().max_gate_wait(None);
+    let orders = orders.on_exhausted(OnExhausted::failover(Failover::to("backup")));
+    let services = Services::builder(RetryPolicy::never())
+        .service(Service::new("orders", orders.build().unwrap()).host("a.test"))
+        .service(Service::new("backup", RetryPolicy::never()).base_url("http://b.test"))
+        .build()
+        .unwrap();
+    let service = Script::new().status(503).status(200);
+    let layer = RetryLayer::for_services(&services).fleet(&fleet);
+    let request = http::Request::get("http://a.test/x").body(String::new());
+    let response = layer.layer(service.clone()).oneshot(request.unwrap()).await;
+    assert_eq!(response.unwrap().status(), 200);
+    let asked: Vec<_> = service
+        .calls()
+        .iter()
+        .map(|(_, uri)| uri.to_string())
+        .collect();
+    assert_eq!(asked, ["http://a.test/x", "http://b.test/x"]);
 }

@@ -65,6 +65,39 @@ async fn a_password_that_is_changed_is_told() {
     assert_eq!(process.other_events(), [""; 0]);
 }
 
+#[tokio::test]
+async fn a_password_that_is_changed_and_set_back_is_told_each_time() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let password = |password: &str| {
+        let rights = ["~*", "&*", "+@all"];
+        let user = ["ACL", "SETUSER", "fleet", "on", "resetpass", password];
+        server.ask(&[&user[..], &rights].concat()).unwrap();
+    };
+    let url = format!("redis://fleet:hunter2@127.0.0.1:{}", server.port());
+    for stack in BOTH {
+        server.ask(&["FLUSHALL"]).unwrap();
+        password(">hunter2");
+        let mut process = Process::joined(stack, &url).await;
+        password(">hunter3");
+        // A server asks for the password of new connections alone.
+        server.ask(&["CLIENT", "KILL", "USER", "fleet"]).unwrap();
+        // What is asked on a connection of which nobody knows yet that it has ended has another reason.
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+        process.is_down(true);
+        let alone = process.retries(40).await;
+        assert!((1..=20).contains(&alone), "{alone}");
+        assert_eq!(process.event().await, "orders left: auth");
+        password(">hunter2");
+        assert_eq!(process.event().await, "orders joined");
+        assert!(alone + process.retries(40).await <= 20);
+        assert_eq!(process.other_events(), [""; 0]);
+    }
+}
+
 fn all(server: &Server, commands: &[&[&str]]) {
     for command in commands {
         server.ask(command).unwrap();

@@ -8,8 +8,8 @@ use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, Jitter, RetryOverride, RetryPolicy, RetryReport};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower::{Layer, ServiceExt};
@@ -32,6 +32,7 @@ pub(super) struct Process {
     client: Client,
     is_down: Arc<AtomicBool>,
     events: UnboundedReceiver<String>,
+    aways: Arc<Mutex<Vec<Duration>>>,
 }
 
 enum Client {
@@ -51,7 +52,8 @@ impl Process {
     pub(super) async fn start(stack: Stack, fleet: Fleet) -> Self {
         let (sender, events) = unbounded_channel();
         let is_down = Arc::new(AtomicBool::new(false));
-        let heard = Heard(sender);
+        let aways = Arc::default();
+        let heard = Heard(sender, Arc::clone(&aways));
         let client = match stack {
             Stack::Tower => {
                 let layer = RetryLayer::new(policy()).fleet(&fleet).observe(heard);
@@ -72,6 +74,7 @@ impl Process {
             client,
             is_down,
             events,
+            aways,
         }
     }
 
@@ -129,6 +132,11 @@ impl Process {
         event.expect("an event comes").unwrap()
     }
 
+    /// For how long it was away, each time that it joined.
+    pub(super) fn aways(&self) -> Vec<Duration> {
+        self.aways.lock().unwrap().clone()
+    }
+
     /// What was told that nobody waited for.
     pub(super) fn other_events(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()
@@ -171,13 +179,16 @@ impl Respond for Service {
     }
 }
 
-struct Heard(UnboundedSender<String>);
+struct Heard(UnboundedSender<String>, Arc<Mutex<Vec<Duration>>>);
 
 impl Observer for Heard {
     fn on_event(&self, event: &RetryEvent<'_>) {
         let what = match event.kind {
             RetryEventKind::FleetLeft { reason, .. } => format!("left: {reason}"),
-            RetryEventKind::FleetJoined { .. } => "joined".to_owned(),
+            RetryEventKind::FleetJoined { away, .. } => {
+                self.1.lock().unwrap().push(away);
+                "joined".to_owned()
+            }
             _ => return,
         };
         let _ = self.0.send(format!("{} {what}", event.service));

@@ -15,6 +15,8 @@ pub(super) enum Fault {
     CutAfter,
     /// The connection ends when the store has the command, and before its answer.
     CutBefore,
+    /// It does not know the newer protocol.
+    OldProtocol,
     /// The answer comes later.
     Late(Duration),
 }
@@ -37,6 +39,11 @@ async fn serve(client: TcpStream, port: u16, fault: Fault) -> io::Result<()> {
     let (mut client, mut store) = (Frames::new(client), Frames::new(store));
     loop {
         let command = client.next().await?;
+        if fault == Fault::OldProtocol && command.windows(5).any(|word| word == b"HELLO") {
+            let unknown = b"-ERR unknown command 'HELLO'\r\n";
+            client.stream.write_all(unknown).await?;
+            continue;
+        }
         store.stream.write_all(&command).await?;
         let mut answer = store.next().await?;
         let is_step = command.windows(7).any(|word| word == b"EVALSHA");

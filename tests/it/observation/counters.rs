@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// What was measured, by a metric's name and labels.
-pub(super) fn measured(run: impl FnOnce()) -> BTreeMap<String, DebugValue> {
+pub(crate) fn measured(run: impl FnOnce()) -> BTreeMap<String, DebugValue> {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     with_local_recorder(&recorder, run);

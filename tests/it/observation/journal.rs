@@ -38,11 +38,11 @@ impl fmt::Display for Fields {
 
 /// A line for each span, when it closes, and for each event, when it happens.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Journal(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);
 
 impl Journal {
     /// Listens to what the thread does in `run`.
-    pub(super) fn of<T>(run: impl FnOnce() -> T) -> (Vec<String>, T) {
+    pub(crate) fn of<T>(run: impl FnOnce() -> T) -> (Vec<String>, T) {
         let journal = Self::default();
         let result = journal.listen(run);
         (journal.lines(), result)
