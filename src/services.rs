@@ -41,6 +41,7 @@
 //! budget for each host.
 
 mod build;
+mod failover_cost;
 mod service;
 mod summary;
 

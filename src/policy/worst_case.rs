@@ -114,64 +114,8 @@ impl WorstCase {
             (all, deadline) => all.or(deadline),
         }
     }
-
-    /// The cost where the request goes on by another policy afterwards, by no later than its own deadline.
-    pub(crate) fn and_then(self, next: Self) -> Self {
-        let both = sum(self.time(), next.time());
-        let ends_in_time = next.deadline.and(both);
-        Self {
-            attempts: sum_of(self.attempts, next.attempts, u64::saturating_add),
-            backoff: sum(self.backoff, next.backoff),
-            waits: sum(self.waits, next.waits),
-            sending: sum(self.sending, next.sending),
-            deadline: self.deadline.or(ends_in_time),
-            gate: self.gate.and_then(next.gate),
-        }
-    }
-
-    /// The cost of the dearer of two, part by part.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            attempts: sum_of(self.attempts, other.attempts, u64::max),
-            backoff: larger(self.backoff, other.backoff),
-            waits: larger(self.waits, other.waits),
-            sending: larger(self.sending, other.sending),
-            deadline: match self.deadline.or(other.deadline) {
-                Some(_) => larger(self.time(), other.time()),
-                None => None,
-            },
-            gate: self.gate.or(other.gate),
-        }
-    }
-}
-
-impl AtGate {
-    /// What was waited at one gate is not waited at the next.
-    fn and_then(self, next: Self) -> Self {
-        Self {
-            attempts: self.attempts.max(next.attempts),
-            waits: self.waits.max(next.waits),
-            sending: sum(self.sending, next.sending),
-        }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            attempts: self.attempts.max(other.attempts),
-            waits: self.waits.max(other.waits),
-            sending: larger(self.sending, other.sending),
-        }
-    }
 }
 
 fn sum(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    sum_of(one, other, Duration::saturating_add)
-}
-
-fn larger(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    sum_of(one, other, Duration::max)
-}
-
-fn sum_of<T>(one: Option<T>, other: Option<T>, of: fn(T, T) -> T) -> Option<T> {
-    one.zip(other).map(|(one, other)| of(one, other))
+    one.zip(other).map(|(one, other)| one.saturating_add(other))
 }

@@ -147,22 +147,6 @@ fn a_delay_built_on_the_last_may_follow_a_longer_one() {
     );
 }
 
-#[test]
-fn what_follows_a_failover_is_added_within_the_deadline() {
-    let timed = |retries, deadline| {
-        let builder = fixed(retries, SECOND).to_builder();
-        let builder = builder.attempt_timeout(SECOND * 2);
-        builder.deadline(deadline).build().unwrap().worst_case()
-    };
-    let (open, bounded) = (timed(1, None), timed(2, Some(SECOND * 30)));
-    assert_eq!(open.and_then(open).attempts, Some(4));
-    assert_eq!(open.and_then(open).time(), Some(SECOND * (60 + 60 + 8)));
-    assert_eq!(bounded.and_then(open).time(), Some(SECOND * 30));
-    assert_eq!(open.and_then(bounded).time(), Some(SECOND * (60 + 4 + 30)));
-    assert_eq!(open.or(bounded).time(), Some(SECOND * 64));
-    assert_eq!(open.or(bounded).attempts, Some(3));
-}
-
 fn gated(retries: u32, millis: u64) -> RetryPolicy {
     let builder = fixed(retries, SECOND).to_builder();
     let builder = builder.max_gate_wait(Duration::from_millis(millis));
@@ -178,11 +162,6 @@ fn the_gate_adds_waits_and_a_refusal_for_each_second() {
     assert_eq!(worst.gate.sending, Some(SECOND * 10));
     let all = Duration::from_millis(60_000 + 4_000 + 4_500 + 10_000);
     assert_eq!(worst.time(), Some(all));
-    // Both gates together are waited at no longer than the more patient of them allows.
-    let twice = all * 2 - Duration::from_millis(4_500);
-    assert_eq!(worst.and_then(worst).time(), Some(twice));
-    assert_eq!(worst.and_then(worst).gate.attempts, 5);
-    assert_eq!(worst.or(gated(1, 9_000).worst_case()).gate.attempts, 9);
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! What a request costs that goes on at another service: the sums and the larger of what policies cost.
+
+use crate::policy::{AtGate, WorstCase};
+use std::time::Duration;
+
+impl WorstCase {
+    /// The cost where the request goes on by another policy afterwards, by no later than its own deadline.
+    pub(super) fn and_then(self, next: Self) -> Self {
+        let both = sum(self.time(), next.time());
+        let ends_in_time = next.deadline.and(both);
+        Self {
+            attempts: sum_of(self.attempts, next.attempts, u64::saturating_add),
+            backoff: sum(self.backoff, next.backoff),
+            waits: sum(self.waits, next.waits),
+            sending: sum(self.sending, next.sending),
+            deadline: self.deadline.or(ends_in_time),
+            gate: self.gate.and_then(next.gate),
+        }
+    }
+
+    /// The cost of the dearer of two, part by part.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            attempts: sum_of(self.attempts, other.attempts, u64::max),
+            backoff: larger(self.backoff, other.backoff),
+            waits: larger(self.waits, other.waits),
+            sending: larger(self.sending, other.sending),
+            deadline: match self.deadline.or(other.deadline) {
+                Some(_) => larger(self.time(), other.time()),
+                None => None,
+            },
+            gate: self.gate.or(other.gate),
+        }
+    }
+}
+
+impl AtGate {
+    /// What was waited at one gate is not waited at the next.
+    fn and_then(self, next: Self) -> Self {
+        Self {
+            attempts: self.attempts.max(next.attempts),
+            waits: self.waits.max(next.waits),
+            sending: sum(self.sending, next.sending),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            attempts: self.attempts.max(other.attempts),
+            waits: self.waits.max(other.waits),
+            sending: larger(self.sending, other.sending),
+        }
+    }
+}
+
+fn sum(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    sum_of(one, other, Duration::saturating_add)
+}
+
+fn larger(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    sum_of(one, other, Duration::max)
+}
+
+fn sum_of<T>(one: Option<T>, other: Option<T>, of: fn(T, T) -> T) -> Option<T> {
+    one.zip(other).map(|(one, other)| of(one, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Backoff, RetryPolicy, RetryPolicyBuilder};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn fixed(retries: u32) -> RetryPolicyBuilder {
+        RetryPolicy::builder()
+            .max_retries(retries)
+            .backoff(Backoff::fixed(SECOND))
+            .max_server_delay(SECOND * 50)
+            .attempt_timeout(SECOND * 2)
+            .max_gate_wait(None)
+    }
+
+    fn cost(policy: RetryPolicyBuilder) -> WorstCase {
+        policy.build().unwrap().worst_case()
+    }
+
+    #[test]
+    fn what_follows_a_failover_is_added_within_the_deadline() {
+        let timed = |retries, deadline| cost(fixed(retries).deadline(deadline));
+        let (open, bounded) = (timed(1, None), timed(2, Some(SECOND * 30)));
+        assert_eq!(open.and_then(open).attempts, Some(4));
+        assert_eq!(open.and_then(open).time(), Some(SECOND * (60 + 60 + 8)));
+        assert_eq!(bounded.and_then(open).time(), Some(SECOND * 30));
+        assert_eq!(open.and_then(bounded).time(), Some(SECOND * (60 + 4 + 30)));
+        assert_eq!(open.or(bounded).time(), Some(SECOND * 64));
+        assert_eq!(open.or(bounded).attempts, Some(3));
+    }
+
+    #[test]
+    fn two_gates_are_waited_at_as_long_as_the_more_patient_allows() {
+        let gated = |millis| cost(fixed(1).max_gate_wait(Duration::from_millis(millis)));
+        let (worst, patient) = (gated(4_500), gated(9_000));
+        let twice = worst.time().unwrap() * 2 - Duration::from_millis(4_500);
+        assert_eq!(worst.and_then(worst).time(), Some(twice));
+        assert_eq!(worst.and_then(worst).gate.attempts, 5);
+        assert_eq!(worst.or(patient).gate.attempts, 9);
+    }
+}
