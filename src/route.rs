@@ -141,6 +141,7 @@ impl Route {
     }
 
     /// Whether the budget of a silent route is a fleet's.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn asks_a_fleet(&self) -> bool {
         matches!(&self.budget, Budgets::One(budget) if budget.is_shared())
     }
