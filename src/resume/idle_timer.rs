@@ -12,6 +12,8 @@ pub(super) struct IdleTimer {
     timer: Option<Exclusive<Sleep>>,
     /// Since when the reader waits.
     since: Option<Duration>,
+    /// The timer was set for an earlier silence.
+    is_stale: bool,
     /// The limit has passed, and the body gets time for a last word.
     is_last_look: bool,
 }
@@ -30,6 +32,7 @@ impl IdleTimer {
             limit,
             timer: None,
             since: None,
+            is_stale: false,
             is_last_look: false,
         }
     }
@@ -37,6 +40,7 @@ impl IdleTimer {
     /// The body has said something.
     pub(super) fn heard(&mut self) {
         self.since = None;
+        self.is_stale = true;
         self.is_last_look = false;
     }
 
@@ -50,14 +54,22 @@ impl IdleTimer {
     pub(super) fn poll(&mut self, runtime: &dyn Runtime, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let since = *self.since.get_or_insert_with(|| runtime.now());
-            let limit = self.limit;
-            let timer = self
-                .timer
-                .get_or_insert_with(|| Exclusive::new(runtime.sleep(limit)));
+            let timer = match &mut self.timer {
+                Some(timer) => timer,
+                None => {
+                    self.is_stale = false;
+                    let timer = Exclusive::new(runtime.sleep(self.limit));
+                    self.timer.insert(timer)
+                }
+            };
             ready!(timer.get().as_mut().poll(cx));
             self.timer = None;
-            let end = since.saturating_add(limit);
-            let left = end.saturating_sub(runtime.now());
+            let left = match std::mem::take(&mut self.is_stale) {
+                true => since
+                    .saturating_add(self.limit)
+                    .saturating_sub(runtime.now()),
+                false => Duration::ZERO,
+            };
             let more = match (left.is_zero(), self.is_last_look) {
                 (false, _) => left,
                 (true, false) => {

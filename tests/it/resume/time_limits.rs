@@ -4,7 +4,9 @@ use super::script::{Piece, Scripted, Turn, bytes, download, get, layer, policy};
 use futures_util::FutureExt;
 use http::Request;
 use http_body_util::BodyExt;
+use http_retry::policy::Moment;
 use http_retry::resume::{Interrupted, Resume, ResumeFailure};
+use http_retry::runtime::{Runtime, Sleep};
 use http_retry::testing::ManualRuntime;
 use http_retry::{AttemptTimeout, RetryBudget, RetryOverride, StopReason};
 use std::time::Duration;
@@ -112,6 +114,34 @@ async fn a_download_that_is_whole_is_never_late() {
     let (ended, read) = ends(Scripted::new([whole]), true).await;
     assert!(ended <= SECOND * 2, "{ended:?}");
     assert_eq!(read, 10);
+}
+
+/// Time stands still, and every wait is over at once.
+struct Frozen;
+
+impl Runtime for Frozen {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::new(Duration::ZERO)
+    }
+
+    fn sleep(&self, _: Duration) -> Sleep {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test]
+async fn a_silence_ends_though_no_clock_goes_on() {
+    for sent in [10, 5] {
+        let stalls = Turn::file(10).sends(0..sent).then(Piece::Stall);
+        let client = Scripted::new([stalls, Turn::rest(0, 10).sends(0..10)]);
+        let layer = layer(policy()).runtime(Frozen);
+        let ended = download(layer.resume_downloads(), &client, get()).await;
+        assert_eq!(ended.read, bytes(0..10));
+    }
 }
 
 #[tokio::test]
