@@ -12,6 +12,8 @@
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
