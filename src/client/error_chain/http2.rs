@@ -58,9 +58,11 @@ pub(super) fn read_words(words: &str) -> Link {
 fn read_io_words(words: &str) -> Link {
     const TLS_CUT: &str = "peer closed connection without sending TLS close_notify";
     match words {
-        "connection reset" | "connection aborted" | "broken pipe" | "not connected" => {
-            Link::Says(ErrorKind::Reset)
-        }
+        "connection reset"
+        | "connection aborted"
+        | "broken pipe"
+        | "not connected"
+        | "stream closed because of a broken pipe" => Link::Says(ErrorKind::Reset),
         words if words == "unexpected end of file" || words.starts_with(TLS_CUT) => {
             Link::Says(ErrorKind::Incomplete)
         }
