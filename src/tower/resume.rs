@@ -39,7 +39,8 @@ impl<S, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 ///
 /// # Cancel safety
 ///
-/// As of [`Retry`] until the head is there; afterwards as of [`ResumedBody`].
+/// As of [`Retry`] until the head is there; afterwards as of
+/// [`ResumedBody`](crate::resume::ResumedBody).
 pub struct ResumeService<S, X = Unchanged, C = CloneBody>(Retry<S, X, C>);
 
 impl<S: Clone, X, C: Clone> Clone for ResumeService<S, X, C> {

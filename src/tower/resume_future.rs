@@ -26,7 +26,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// As of [`RetryFuture`](super::Retry).
+    /// As of [`RetryFuture`](super::future::RetryFuture).
     pub struct ResumeFuture<F, T> {
         #[pin]
         sent: F,
