@@ -53,6 +53,16 @@ impl Default for Rules {
     }
 }
 
+impl Rules {
+    /// Everything is answered 503, to the end.
+    pub(crate) fn down() -> Self {
+        Self {
+            outage: Duration::ZERO..Duration::MAX,
+            ..Self::default()
+        }
+    }
+}
+
 /// The server. Work whose caller gave up is done all the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Server(Arc<Inner>);

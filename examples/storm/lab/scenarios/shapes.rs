@@ -89,11 +89,7 @@ pub(super) const N: Scenario = Scenario {
 fn n(world: World) -> Vec<Row> {
     let run = |client: &dyn Fn(&Stage) -> Client| {
         world.play(async {
-            let rules = Rules {
-                outage: Duration::ZERO..Duration::MAX,
-                ..Rules::default()
-            };
-            let stage = Stage::new(world, vec![rules]);
+            let stage = Stage::new(world, vec![Rules::down()]);
             let times = Load::new(50.0, 0..60).times(world.arrivals, world.seed);
             let (clients, targets) = ([client(&stage)], [Target::new(0)]);
             stage.run(load::offer(stage.clock, &clients, &targets, times).await)

@@ -47,13 +47,7 @@ fn flood(world: World, gates: bool) -> (Run, [f64; 2]) {
         false => 100.0,
     };
     world.play(async {
-        let stage = Stage::new(
-            world,
-            vec![Rules {
-                outage: Duration::ZERO..Duration::MAX,
-                ..Rules::default()
-            }],
-        );
+        let stage = Stage::new(world, vec![Rules::down()]);
         let (store, policy) = (stage.store(FLEET), Setup::retries(4));
         let process = |_| -> Client {
             let gate = (!gates).then(Gate::new);

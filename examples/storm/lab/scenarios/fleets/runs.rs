@@ -48,13 +48,7 @@ fn run(world: World, contender: Contender, down: bool) -> Run {
         false => 10_000,
     };
     world.play(async {
-        let stage = Stage::new(
-            world,
-            vec![Rules {
-                outage: Duration::ZERO..Duration::MAX,
-                ..Rules::default()
-            }],
-        );
+        let stage = Stage::new(world, vec![Rules::down()]);
         let store = stage.store(contender);
         if down {
             store.fail(LeaveReason::Unreachable);
