@@ -5,10 +5,8 @@ mod dialects;
 mod keys;
 mod tables;
 
-use crate::policy::{
-    Class, DelaySource, ErrorKind, Reach, ResumeFailure, RetryPolicy, StopReason, TextCut,
-};
-use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind};
+use crate::policy::{Class, DelaySource, ErrorKind, Reach, ResumeFailure, RetryPolicy, StopReason};
+use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind, TextCut};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use futures_util::FutureExt;

@@ -2,9 +2,7 @@
 
 use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
 use crate::dialect::{Counts, context_counts, limit_and_requested};
-use crate::policy::{
-    Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten, TextCut,
-};
+use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten};
 
 /// Cuts the longest text of a request that is too long for the model: to limit / actual x 0.9 if the error states these
 /// counts, else to three quarters.
@@ -40,7 +38,7 @@ impl Truncation {
 
 impl Rewrite for Truncation {
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
-        if !outcome.reason().is_some_and(Reason::is_too_long) {
+        if !outcome.reason().is_some_and(is_too_long) {
             return None;
         }
         let stated = || outcome.error_body().and_then(stated_share);
@@ -54,10 +52,16 @@ impl Rewrite for Truncation {
             fix_headers(headers, cut.body.len());
             Some(Rewritten {
                 body: cut.body,
-                cut: TextCut::new(cut.chars_before, cut.chars_after),
+                before: cut.chars_before,
+                after: cut.chars_after,
             })
         }))
     }
+}
+
+/// Whether a shorter request may succeed.
+pub(super) fn is_too_long(reason: Reason) -> bool {
+    matches!(reason, Reason::ContextLength | Reason::RequestTooLarge)
 }
 
 /// What fits by the error's own counts.

@@ -53,7 +53,6 @@ pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
-pub use rewrite::TextCut;
 pub use scope::{Scope, ScopeName};
 pub use session::RetrySession;
 pub(crate) use session::Server;

@@ -1,8 +1,9 @@
-//! Why an LLM call failed, in terms that a caller can act on.
+//! Why a call failed, in terms that a caller can act on.
 
 use std::fmt;
 
-/// Why an LLM call failed, as far as its answer says.
+/// Why a call failed, as far as its answer says, in terms that a caller can act on. A classifier or a row of a dialect
+/// says so ([`Verdict::because`](super::Verdict::because)).
 ///
 /// The status alone does not say: a 429 can mean "wait 20 seconds" or "the account has no money".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,12 +90,6 @@ impl Reason {
             Self::ServerSaidRetry => "server_said_retry",
             Self::ServerSaidNo => "server_said_no",
         }
-    }
-
-    /// Whether a shorter request may succeed.
-    #[cfg(feature = "llm")]
-    pub(crate) fn is_too_long(self) -> bool {
-        matches!(self, Self::ContextLength | Self::RequestTooLarge)
     }
 
     /// What happened and what the caller can do, as a sentence.

@@ -15,25 +15,11 @@ pub(crate) type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewrit
 /// Gets headers and body of a request, changes the ones and gives another for the other.
 pub(crate) type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
 
-/// A body with a text that is shorter than before.
+/// Another body, in which one text has changed.
 pub(crate) struct Rewritten {
     pub(crate) body: Vec<u8>,
-    pub(crate) cut: TextCut,
-}
-
-/// A cut in a request's text, in characters: of the one text that was cut, before and after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TextCut {
-    /// Its characters before the cut.
-    pub before: usize,
-    /// Its characters after the cut.
-    pub after: usize,
-}
-
-impl TextCut {
-    #[cfg(feature = "llm")]
-    pub(crate) fn new(before: usize, after: usize) -> Self {
-        Self { before, after }
-    }
+    /// The characters of that text before.
+    pub(crate) before: usize,
+    /// The characters of that text now.
+    pub(crate) after: usize,
 }

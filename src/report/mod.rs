@@ -13,6 +13,7 @@ mod metrics;
 mod recorder;
 mod retry_report;
 mod span;
+mod text_cut;
 
 #[cfg(feature = "redis")]
 pub use crate::budget::fleet::LeaveReason;
@@ -21,6 +22,7 @@ pub use failed::RequestFailed;
 #[cfg(feature = "metrics")]
 pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
+pub use text_cut::TextCut;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use download::DownloadRecorder;
@@ -32,7 +34,7 @@ pub(crate) use span::is_traced;
 #[cfg(feature = "tower")]
 pub(crate) use span::warn_of_kept_type;
 
-use crate::policy::{DelaySource, ErrorKind, ResumeFailure, TextCut};
+use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
 use http::Method;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,9 +2,10 @@
 
 use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
+    TextCut,
 };
 use crate::budget::PaidRetry;
-use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason, TextCut};
+use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason};
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::sync::Arc;

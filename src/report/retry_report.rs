@@ -4,9 +4,10 @@ mod slot;
 
 pub use slot::ReportSlot;
 
+use super::TextCut;
 use crate::policy::{
     Class, Decimal, DelaySource, ErrorKind, Outcome, Reach, Reason, Scope, ServerDelay, StopReason,
-    TextCut, UnreadableHeaders,
+    UnreadableHeaders,
 };
 use http::StatusCode;
 use std::fmt;

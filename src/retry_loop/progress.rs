@@ -13,7 +13,7 @@ use crate::policy::{
     RetryPlan, RetrySession, Server, Stop, StopReason,
 };
 use crate::redirects::{Trail, Watch};
-use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject};
+use crate::report::{AttemptSpan, DeadLetter, ReportRecorder, RetryReport, Subject, TextCut};
 use crate::route::{Head, Rebase, Route, is_same_server};
 use http::{HeaderMap, HeaderName, Method, Uri};
 use std::borrow::Cow;
@@ -213,7 +213,7 @@ impl Progress {
             let other = rewrite(headers, body)?;
             self.engine
                 .renew(&self.route.policy, &mut self.session, headers);
-            cut = Some(other.cut);
+            cut = Some(TextCut::new(other.before, other.after));
             Some(other.body)
         });
         if let Some(cut) = cut.filter(|_| changed) {

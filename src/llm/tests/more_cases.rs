@@ -2,6 +2,7 @@
 
 use crate::dialect::judge_event;
 use crate::llm::LlmClassifier;
+use crate::llm::truncation::is_too_long;
 use crate::policy::{Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -86,7 +87,7 @@ fn as_value(judged: Verdict, delay: Option<Duration>) -> Value {
         "retry": is_retryable(judged) && !over,
         "reason": reason,
         "delay_ms": delay.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
-        "remedy": if judged.reason.is_some_and(Reason::is_too_long) { "truncate" } else { "none" },
+        "remedy": if judged.reason.is_some_and(is_too_long) { "truncate" } else { "none" },
         "shared_cooldown": shared_cooldown(judged) && !over,
     })
 }
