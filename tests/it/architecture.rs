@@ -3,14 +3,16 @@
 mod edges;
 mod names;
 mod paths;
+mod sources;
 mod tables;
 mod tokens;
 
 use edges::{Crate, Edge};
 use paths::Source;
-use std::collections::{BTreeMap, BTreeSet};
+use sources::{every_file, folder, sources};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tables::{INSIDE, LAYERS, OUTSIDE};
 use tokens::{code, words};
 
@@ -77,6 +79,24 @@ fn what_decides_names_only_http_and_its_dates() {
     }
 }
 
+/// What language models need is said in `llm` and in the dialects; the policy calls it by a trait.
+#[test]
+fn the_policy_names_nothing_of_language_models() {
+    let of_models = |word: &str| {
+        let word = word.to_lowercase();
+        OF_MODELS.iter().any(|part| word.contains(part))
+    };
+    let wrong = sources().into_iter().flat_map(|(module, text)| {
+        let known = |word: &str| POLICY_WORDS.contains(&(module.as_str(), word));
+        let found = words(code(&text)).into_iter();
+        found
+            .filter(|word| module.starts_with("policy") && of_models(word) && !known(word))
+            .map(|word| format!("{module}: {word}"))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), NONE);
+}
+
 #[test]
 fn no_file_is_longer_than_can_be_read_at_once() {
     let long = every_file().into_iter().filter_map(|(path, text)| {
@@ -136,6 +156,11 @@ const FORBIDDEN: [&[&str]; 7] = [
     &["unreachable", "!"],
 ];
 
+const OF_MODELS: [&str; 5] = ["llm", "model", "prompt", "trunc", "textcut"];
+
+/// The preset, which has a name as every preset has.
+const POLICY_WORDS: [(&str, &str); 2] = [("policy::presets", "LLM"), ("policy::presets", "llm")];
+
 const OF_THE_WORLD: [&[&str]; 5] = [
     &["Instant", "::", "now"],
     &["SystemTime", "::", "now"],
@@ -193,54 +218,6 @@ fn reachable<'a>(from: &str, edges: &[(&str, &'a str)]) -> BTreeSet<&'a str> {
         }
     }
     reached
-}
-
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-fn every_file() -> Vec<(PathBuf, String)> {
-    let folders = ["src", "tests", "examples", "benches"].map(folder);
-    let paths = folders.iter().flat_map(|folder| files(folder));
-    let read = paths.map(|path| (path.clone(), fs::read_to_string(&path).unwrap()));
-    read.collect()
-}
-
-/// Every file of the crate that is not for tests alone, by its module.
-fn sources() -> BTreeMap<String, String> {
-    let src = folder("src");
-    let modules = files(&src).into_iter().map(|path| {
-        let module = module(path.strip_prefix(&src).unwrap());
-        (module, fs::read_to_string(&path).unwrap())
-    });
-    modules
-        .filter(|(module, _)| !module.split("::").any(|word| word == "tests"))
-        .collect()
-}
-
-/// `policy/session.rs` is `policy::session`, `policy/mod.rs` is `policy`, and `lib.rs` is the root.
-fn module(path: &Path) -> String {
-    let path = path.with_extension("");
-    let words: Vec<&str> = path.iter().map(|word| word.to_str().unwrap()).collect();
-    match words.as_slice() {
-        ["lib"] => String::new(),
-        [folders @ .., "mod"] => folders.join("::"),
-        words => words.join("::"),
-    }
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let entries = entries.map(|entry| entry.unwrap().path());
-    let files = entries.flat_map(|path| match path.is_dir() {
-        true => files(&path),
-        false => vec![path],
-    });
-    files
-        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
-        .collect()
 }
 
 #[test]
