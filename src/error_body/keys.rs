@@ -1,6 +1,20 @@
 //! What a key says of the value under it.
 
-use super::visitor::Place;
+/// What a value is by the key that it stands under.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) code: bool,
+    pub(super) prose: bool,
+    pub(super) delay: bool,
+    pub(super) quota: bool,
+    /// The member `error` of the outermost object, which makes it an error unless it is empty.
+    pub(super) top_error: bool,
+    pub(super) top_type: bool,
+    /// A part of the request that came back, which tells nothing of what failed.
+    pub(super) echo: bool,
+    /// The outermost object, or its member `response`.
+    pub(super) top: bool,
+}
 
 /// What stands under a key; inside an echo of the request everything is an echo.
 pub(super) fn place(key: &str, parent: Place) -> Place {

@@ -1,7 +1,7 @@
 //! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
 
 use super::ErrorBody;
-use super::keys::{is_exception, place};
+use super::keys::{Place, is_exception, place};
 use super::work;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -12,22 +12,6 @@ const MOST_CODES: usize = 256;
 const LONGEST_CODE: usize = 128;
 /// How often JSON may stand in a string of JSON.
 pub(super) const DEEPEST_NESTING: u8 = 3;
-
-/// What a value is by the key that it stands under.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    pub(super) code: bool,
-    pub(super) prose: bool,
-    pub(super) delay: bool,
-    pub(super) quota: bool,
-    /// The member `error` of the outermost object, which makes it an error unless it is empty.
-    pub(super) top_error: bool,
-    pub(super) top_type: bool,
-    /// A part of the request that came back, which tells nothing of what failed.
-    pub(super) echo: bool,
-    /// The outermost object, or its member `response`.
-    pub(super) top: bool,
-}
 
 /// A value still to be read.
 pub(super) struct Value<'a> {
