@@ -8,14 +8,16 @@ mod http2;
 mod io_errors;
 mod link;
 mod links;
+mod reading;
 
 use crate::error::AttemptTimeout;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use crate::redirects::Trail;
 use crate::report::RequestFailed;
 use io_errors::while_connecting;
-use link::{Link, read, said_by_connector, said_within_a_body};
+use link::Link;
 use links::{known, links};
+use reading::{read, said_by_connector, said_within_a_body};
 use std::any::Any;
 use std::error::Error;
 

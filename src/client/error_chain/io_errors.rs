@@ -1,6 +1,6 @@
 //! What an I/O error says, and what an error says of a connection that was being made.
 
-use super::Link;
+use super::link::Link;
 use crate::policy::ErrorKind;
 use std::io;
 

@@ -1,0 +1,149 @@
+//! Reads one link of an error's chain: by its type, else by its words.
+
+#[cfg(feature = "hyper")]
+use super::http2;
+use super::io_errors::read_io;
+use super::link::Link;
+use crate::error::AttemptTimeout;
+use crate::policy::ErrorKind;
+use std::error::Error;
+use std::io;
+
+pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
+    if link.is::<AttemptTimeout>() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
+        return read_reqwest(error);
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = link.downcast_ref::<hyper_util::client::legacy::Error>() {
+        return if error.is_connect() {
+            Link::Connecting
+        } else {
+            Link::Connected
+        };
+    }
+    #[cfg(feature = "hyper")]
+    if let Some(error) = link.downcast_ref::<hyper::Error>() {
+        return read_hyper(error);
+    }
+    #[cfg(feature = "http2")]
+    if let Some(error) = link.downcast_ref::<h2::Error>() {
+        return http2::read(error);
+    }
+    #[cfg(feature = "tokio")]
+    if link.is::<tokio::time::error::Elapsed>() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    link.downcast_ref::<io::Error>()
+        .map_or_else(|| read_words(link), read_io)
+}
+
+/// What a link of no known type says in words: tower's layers, hyper of a request that its connection left behind, h2 of
+/// a connection that closed within a frame, and hyper-util's connector where no client of its own is around it.
+fn read_words(link: &(dyn Error + 'static)) -> Link {
+    match link.to_string().as_str() {
+        "request timed out" => Link::Says(ErrorKind::Timeout),
+        "runtime dropped the dispatch task" | "bytes remaining on stream" => {
+            Link::Says(ErrorKind::Reset)
+        }
+        "service overloaded" | "buffer's worker closed unexpectedly" => {
+            Link::Says(ErrorKind::NotProcessed)
+        }
+        "tcp connect error" => Link::Connecting,
+        // A buffer hands on why the service behind it was not ready for the request.
+        words if words.starts_with("buffered service failed: ") => Link::Unsent,
+        #[cfg(all(feature = "hyper", not(feature = "http2")))]
+        words => http2::read_words(words),
+        #[cfg(not(all(feature = "hyper", not(feature = "http2"))))]
+        _ => Link::Silent,
+    }
+}
+
+/// What hyper says of a body in words alone: that its connection failed, or that its chunks are none.
+pub(super) fn said_within_a_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    let no_chunk = link
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
+    match link.to_string().as_str() {
+        _ if no_chunk => Some(ErrorKind::Protocol),
+        "connection error" => Some(ErrorKind::Reset),
+        _ => None,
+    }
+}
+
+/// The connectors of hyper-util and hyper-rustls say in words alone why they did not even try.
+pub(super) fn said_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    let words = link.to_string();
+    if words == "dns error" {
+        return Some(ErrorKind::Dns);
+    }
+    let useless = ["invalid URL", "unsupported scheme", "invalid dns name"];
+    let useless = useless.iter().any(|start| words.starts_with(start));
+    useless.then_some(ErrorKind::Request)
+}
+
+/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, and every failure of an answer's body
+/// is a decode error too; so their order counts.
+#[cfg(feature = "reqwest")]
+fn read_reqwest(error: &::reqwest::Error) -> Link {
+    if error.is_builder() {
+        return Link::Says(ErrorKind::Request);
+    }
+    if error.is_redirect() {
+        return Link::Says(ErrorKind::Redirect);
+    }
+    if let Some(status) = error.status() {
+        return Link::Status(status);
+    }
+    if error.is_decode() || error.is_body() {
+        return Link::InAnswer {
+            decoded: true,
+            says: error.is_timeout().then_some(ErrorKind::Timeout),
+        };
+    }
+    if error.is_timeout() {
+        return Link::Says(match error.is_connect() {
+            true => ErrorKind::ConnectTimeout,
+            false => ErrorKind::Timeout,
+        });
+    }
+    if error.is_dns() {
+        return Link::Says(ErrorKind::Dns);
+    }
+    match error.is_connect() {
+        true => Link::Connecting,
+        false => Link::Silent,
+    }
+}
+
+#[cfg(feature = "hyper")]
+fn read_hyper(error: &hyper::Error) -> Link {
+    if error.is_canceled() || error.is_closed() {
+        return Link::Says(ErrorKind::NotProcessed);
+    }
+    if error.is_incomplete_message() {
+        return Link::Says(ErrorKind::Incomplete);
+    }
+    if error.is_user() {
+        // That the connection's task is gone is no fault of the user's; the next link says why it is.
+        let gone = error.to_string() == "dispatch task is gone";
+        return Link::says_if(!gone, ErrorKind::Body);
+    }
+    if error.is_timeout() {
+        return Link::Says(ErrorKind::Timeout);
+    }
+    if error.is_parse() {
+        return Link::Says(ErrorKind::Protocol);
+    }
+    // It has no predicate for that.
+    if error.to_string() == "error reading a body from connection" {
+        return Link::InAnswer {
+            decoded: false,
+            says: None,
+        };
+    }
+    Link::Connected
+}
