@@ -5,7 +5,8 @@ mod inside;
 mod rules;
 mod whole_answers;
 
-use super::verdict::{ByFunction, Classify, Verdict};
+use super::classifier::{ByFunction, Classify};
+use super::verdict::Verdict;
 use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Settings};
 use crate::error::ConfigError;
 use std::error::Error;

@@ -1,6 +1,7 @@
 //! How a policy judges outcomes and errors: its own word, its dialects, and the header rules.
 
-use super::meanings::{RowId, Said};
+use super::meanings::Said;
+use super::verdict::RowId;
 use super::{Class, IntoVerdict, Meanings, Outcome, Pointer, RetryPolicy, Verdict, header_rules};
 use std::any::Any;
 use std::error::Error;

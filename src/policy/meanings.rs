@@ -1,7 +1,7 @@
 //! What services mean by their answers, as far as a policy asks.
 
 use super::outcome::Outcome;
-use super::verdict::Verdict;
+use super::verdict::{RowId, Verdict};
 use crate::error_body::Pointer;
 use http::HeaderName;
 use std::sync::Arc;
@@ -37,13 +37,4 @@ pub(crate) enum Said {
     /// That depends on the body, which has not been read.
     Unread,
     This(Verdict),
-}
-
-/// One of the rows that a policy asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RowId {
-    /// It is a rule of the user's, which goes before a classifier.
-    pub(crate) judges: bool,
-    pub(crate) table: u16,
-    pub(crate) row: u16,
 }

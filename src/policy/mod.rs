@@ -7,6 +7,7 @@ mod attempt;
 mod backoff;
 mod builder;
 mod canned_response;
+mod classifier;
 mod classify;
 mod counts;
 mod decimal;
@@ -40,6 +41,9 @@ pub use crate::server_hints::{Quota, ServerDelay, ServerHints, Unit, UnreadableH
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
+#[cfg(feature = "serde")]
+pub(crate) use classifier::ByFunction;
+pub use classifier::Classify;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
@@ -57,9 +61,7 @@ pub use scope::{Scope, ScopeName};
 pub use session::RetrySession;
 pub(crate) use session::Server;
 pub use stop_reason::StopReason;
-#[cfg(feature = "serde")]
-pub(crate) use verdict::ByFunction;
-pub use verdict::{Classify, IntoVerdict, Verdict};
+pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::{AtGate, WorstCase};
 
 pub(crate) use canned_response::CannedResponse;
@@ -68,7 +70,7 @@ pub(crate) use header_rules::AWS_THROTTLES;
 #[cfg(feature = "llm")]
 pub(crate) use header_rules::last_word;
 pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
-pub(crate) use meanings::{Meanings, RowId, Said};
+pub(crate) use meanings::{Meanings, Said};
 pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
 pub(crate) use moment::{nanos, uniform};
@@ -83,6 +85,7 @@ pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
+pub(crate) use verdict::RowId;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::{Broken, Filled, is_read_whole};

@@ -4,12 +4,11 @@ mod coming_back;
 mod doubt;
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
-use super::meanings::RowId;
 use super::reason::Reason;
 use super::request_line::RequestLine;
 use super::scope::Scope;
 use super::stop_reason::StopReason;
-use super::verdict::Verdict;
+use super::verdict::{RowId, Verdict};
 use crate::error_body::ErrorBody;
 use crate::server_hints::{ServerDelay, ServerHints};
 use http::{HeaderMap, StatusCode};

@@ -1,6 +1,7 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
 mod by_rules;
+mod case;
 mod delays;
 mod failover;
 mod gated;

@@ -1,8 +1,8 @@
 //! What a rate limit asks of all callers: when a refused call stands in line at the gate.
 
 use super::RetrySession;
+use super::case::Case;
 use super::delays::heard;
-use super::plan::Case;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;

@@ -1,6 +1,7 @@
 //! The plans of a session: each of its gates in its order, and how long to wait.
 
 use super::RetrySession;
+use super::case::Case;
 use super::delays::Delay;
 use crate::policy::counts::{Counts, Tally};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop};
@@ -8,25 +9,9 @@ use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{Action, By, ChosenAction, Counter, Listed, OnExhausted, Wait};
 use crate::policy::stop_reason::StopReason;
-use crate::policy::{Class, RetryPolicy, RewriteBody};
+use crate::policy::{Class, RewriteBody};
 use std::sync::Arc;
 use std::time::Duration;
-/// One outcome, and by what it is judged.
-#[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
-    pub(super) outcome: &'a Outcome<'a>,
-    pub(super) moment: Moment,
-    pub(super) by: By,
-    /// The policy in charge.
-    pub(super) policy: &'a RetryPolicy,
-}
-
-impl Case<'_> {
-    /// Whether a rule wants the retry, whatever the outcome's class.
-    fn is_told(&self) -> bool {
-        self.by != By::Policy
-    }
-}
 
 impl RetrySession {
     /// What follows from an outcome, and of an end what says so.
