@@ -13,6 +13,7 @@ mod metrics;
 mod recorder;
 mod retry_report;
 mod span;
+mod subject;
 mod text_cut;
 
 #[cfg(feature = "redis")]
@@ -28,11 +29,12 @@ pub use text_cut::TextCut;
 pub(crate) use download::DownloadRecorder;
 #[cfg(feature = "redis")]
 pub(crate) use fleet::{Ended, FleetRecorder, Step};
-pub(crate) use recorder::{ReportRecorder, Subject};
+pub(crate) use recorder::ReportRecorder;
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
 #[cfg(feature = "tower")]
 pub(crate) use span::warn_of_kept_type;
+pub(crate) use subject::Subject;
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
 use http::Method;
