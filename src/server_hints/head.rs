@@ -1,15 +1,12 @@
 //! The lines of a head that are read, and how many of them.
 
-use super::date::http_date;
+use super::clock::Clock;
+use super::line::{MOST_LINES, text};
 use super::names::UnreadableHeaders;
 use super::server_delay::{Delays, place};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 use std::time::Duration;
 
-/// As many lines of one header as are read, and of all the headers that name one quota of several together.
-pub(super) const MOST_LINES: usize = 64;
-/// As many bytes of a line as are read; a longer one is not readable.
-pub(super) const MOST_BYTES: usize = 1024;
 /// As many bytes of a quota header's name as are read; a header with a longer one is none.
 pub(super) const MOST_NAME: usize = 128;
 
@@ -31,13 +28,6 @@ pub(super) struct Head<'a> {
     pub(super) delays: Delays,
     headers: &'a HeaderMap,
     has_quota: bool,
-}
-
-/// What a point in time is measured against.
-#[derive(Clone, Copy)]
-pub(super) struct Clock<'a> {
-    headers: &'a HeaderMap,
-    wall: Duration,
 }
 
 impl<'a> Head<'a> {
@@ -84,24 +74,6 @@ impl<'a> Head<'a> {
             .take(MOST_LINES)
             .map(|(name, line)| (name, text(line)))
     }
-}
-
-impl<'a> Clock<'a> {
-    pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
-        Self { headers, wall }
-    }
-
-    /// The response's own `date` where that is valid, else the wall clock.
-    pub(super) fn now(&self) -> Duration {
-        let own = self.headers.get(http::header::DATE).and_then(text);
-        own.and_then(http_date).unwrap_or(self.wall)
-    }
-}
-
-/// The text of a line without the blanks around it.
-pub(super) fn text(line: &HeaderValue) -> Option<&str> {
-    let short = Some(line.as_bytes()).filter(|line| line.len() <= MOST_BYTES)?;
-    std::str::from_utf8(short).ok().map(str::trim_ascii)
 }
 
 /// The prefix of the name of a header that holds one number of a quota, and what follows it.

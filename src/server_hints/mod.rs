@@ -7,9 +7,11 @@
 //! of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item; a longer line or name
 //! is not readable. So the work is bounded, whatever a server sends.
 
+mod clock;
 mod date;
 mod duration;
 mod head;
+mod line;
 mod names;
 mod prose;
 mod quota;
@@ -30,6 +32,7 @@ pub(crate) use duration::header_duration;
 pub(crate) use head::tells_of_a_quota;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
 
+use clock::Clock;
 use head::Head;
 use http::{HeaderMap, StatusCode};
 use names::Asked;
@@ -169,7 +172,7 @@ impl ServerHints {
 
 /// The time of a response: its own `date` where that is valid, else the wall clock.
 pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
-    head::Clock::new(headers, wall).now()
+    Clock::new(headers, wall).now()
 }
 
 impl ServerDelay {

@@ -1,8 +1,9 @@
 //! The headers that say when to come back.
 
+use super::clock::Clock;
 use super::date::{When, http_date};
 use super::duration::{millis, seconds};
-use super::head::{Clock, MOST_LINES, text};
+use super::line::{MOST_LINES, text};
 use super::names::{Asked, Header, HeaderSet, UnreadableHeaders};
 use http::{HeaderMap, HeaderValue};
 use std::time::Duration;

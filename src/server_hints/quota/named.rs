@@ -2,8 +2,9 @@
 //! `anthropic-ratelimit-requests-limit` and the like.
 
 use super::{Level, Stated, Unit, count, window};
+use crate::server_hints::clock::Clock;
 use crate::server_hints::date::When;
-use crate::server_hints::head::{Clock, Head, QUOTA_PREFIXES, after_prefix};
+use crate::server_hints::head::{Head, QUOTA_PREFIXES, after_prefix};
 use crate::server_hints::names::{Header, UnreadableHeaders};
 use std::collections::BTreeMap;
 use std::time::Duration;
