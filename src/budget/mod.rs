@@ -10,7 +10,6 @@
 //! come from simulation.
 
 mod account;
-mod ask;
 mod bucket;
 mod builder;
 #[cfg(feature = "redis")]
@@ -21,8 +20,11 @@ mod paid_retry;
 mod services;
 mod sync;
 
-pub(crate) use ask::{Ask, Asking};
 pub use builder::RetryBudgetBuilder;
+#[cfg(feature = "redis")]
+pub(crate) use fleet::Asking;
+#[cfg(not(feature = "redis"))]
+pub(crate) use local::Asking;
 pub use paid_retry::PaidRetry;
 pub use services::ServiceBudgets;
 
@@ -60,6 +62,19 @@ struct Shared {
     /// How long a retry waits for the budget's fleet; nothing for a budget of this process alone.
     #[cfg(feature = "redis")]
     wait: Option<Duration>,
+}
+
+/// A budget's word on a planned retry.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Paid(PaidRetry),
+    Refused,
+    /// The fleet decides.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "there are no fleets")
+    )]
+    Asking(Asking),
 }
 
 /// Counted without a lock, on a cache line of their own.
