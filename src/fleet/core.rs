@@ -1,9 +1,7 @@
 //! What the tasks of a fleet share, which keeps no budget of it alive.
 
-use super::gates::SharedGate;
-use super::member::Member;
 use super::presence::Presence;
-use super::status::FleetStatus;
+use super::status::{FleetStatus, Standing};
 use super::store::Store;
 use crate::budget::fleet::FleetChange;
 use crate::report::FleetRecorder;
@@ -20,11 +18,25 @@ pub(super) struct Core {
     wait: Duration,
     recorder: FleetRecorder,
     runtime: Mutex<Arc<dyn Runtime>>,
-    members: Mutex<Vec<Weak<Member>>>,
-    gates: Mutex<Vec<Weak<SharedGate>>>,
+    parts: Mutex<Vec<Weak<dyn Part>>>,
     presence: Presence,
     /// Called whenever a command has ended.
     ended: Notify,
+}
+
+/// What of this process is in the fleet: the budget of a service, or a gate of it.
+pub(super) trait Part: Send + Sync {
+    fn standing(&self) -> Standing;
+
+    /// Sends what is not told yet; whether there is anything. A gate keeps nothing back.
+    fn flush(&self) -> bool {
+        false
+    }
+
+    /// Whether something is not told yet.
+    fn has_news(&self) -> bool {
+        false
+    }
 }
 
 impl Core {
@@ -35,8 +47,7 @@ impl Core {
             wait,
             recorder: FleetRecorder::default(),
             runtime: Mutex::new(Arc::new(TokioRuntime)),
-            members: Mutex::default(),
-            gates: Mutex::default(),
+            parts: Mutex::default(),
             presence: Presence::default(),
             ended: Notify::new(),
         }
@@ -83,12 +94,11 @@ impl Core {
         *lock(&self.runtime) = Arc::clone(runtime);
     }
 
-    pub(super) fn add(&self, member: &Arc<Member>) {
-        add(&self.members, member);
-    }
-
-    pub(super) fn add_gate(&self, gate: &Arc<SharedGate>) {
-        add(&self.gates, gate);
+    pub(super) fn add<P: Part + 'static>(&self, part: &Arc<P>) {
+        let part: Weak<P> = Arc::downgrade(part);
+        let mut known = lock(&self.parts);
+        known.retain(|known| known.strong_count() > 0);
+        known.push(part);
     }
 
     /// A command has ended, with an answer or without.
@@ -97,20 +107,18 @@ impl Core {
     }
 
     pub(super) fn status(&self) -> FleetStatus {
-        let (members, gates) = (all(&self.members), all(&self.gates));
-        let members = members.iter().map(|member| member.standing());
-        let gates = gates.iter().map(|gate| gate.standing());
-        FleetStatus::of(&members.chain(gates).collect::<Vec<_>>())
+        let parts = self.parts();
+        FleetStatus::of(&parts.iter().map(|part| part.standing()).collect::<Vec<_>>())
     }
 
     /// Tells the store what it does not know yet, as far as that takes no longer than `wait`.
     pub(super) async fn flush(&self) {
-        let members = all(&self.members);
+        let parts = self.parts();
         let told = async {
-            let mut left: Vec<_> = members.iter().filter(|member| member.flush()).collect();
+            let mut left: Vec<_> = parts.iter().filter(|part| part.flush()).collect();
             loop {
                 let ended = self.ended.notified();
-                left.retain(|member| member.has_news());
+                left.retain(|part| part.has_news());
                 if left.is_empty() {
                     return;
                 }
@@ -118,6 +126,10 @@ impl Core {
             }
         };
         within(self.runtime().sleep(self.wait), told).await;
+    }
+
+    fn parts(&self) -> Vec<Arc<dyn Part>> {
+        lock(&self.parts).iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -136,16 +148,6 @@ pub(super) async fn idle(runtime: &dyn Runtime, until: Option<Duration>) {
         }
     })
     .await;
-}
-
-fn add<T>(to: &Mutex<Vec<Weak<T>>>, new: &Arc<T>) {
-    let mut known = lock(to);
-    known.retain(|known| known.strong_count() > 0);
-    known.push(Arc::downgrade(new));
-}
-
-fn all<T>(of: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
-    lock(of).iter().filter_map(Weak::upgrade).collect()
 }
 
 /// Whoever panicked while it held the lock left what is whole.

@@ -2,7 +2,7 @@
 //! answers.
 
 use super::Fleet;
-use super::core::{Core, idle};
+use super::core::{Core, Part, idle};
 use super::names::GateKeys;
 use super::seat::Seat;
 use super::status::Standing;
@@ -41,7 +41,7 @@ impl GateFleet for Gates {
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
         let keys = GateKeys::new(self.0.prefix(), name, apart);
         let gate = Arc::new(SharedGate::new(Arc::clone(&self.0), name, (keys, link)));
-        self.0.add_gate(&gate);
+        self.0.add(&gate);
         task::start(gate);
     }
 }
@@ -75,10 +75,6 @@ impl SharedGate {
             link,
             retry: Mutex::default(),
         }
-    }
-
-    pub(super) fn standing(&self) -> Standing {
-        self.seat.standing()
     }
 
     /// Listens to the channel, if it does not and may try.
@@ -153,6 +149,12 @@ impl SharedGate {
 
     fn retry(&self) -> MutexGuard<'_, (Duration, Backoff)> {
         self.retry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Part for SharedGate {
+    fn standing(&self) -> Standing {
+        self.seat.standing()
     }
 }
 

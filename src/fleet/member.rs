@@ -1,6 +1,6 @@
 //! One service of this process in the fleet: a task that sends what the budget has to say, and hands it the answers.
 
-use super::core::{Core, idle};
+use super::core::{Core, Part, idle};
 use super::names::BudgetKeys;
 use super::seat::Seat;
 use super::status::Standing;
@@ -23,19 +23,6 @@ impl Member {
         Self { seat, link }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        self.seat.standing()
-    }
-
-    /// Sends what is not told yet; whether there is anything.
-    pub(super) fn flush(&self) -> bool {
-        self.link.flush(self.seat.runtime.now())
-    }
-
-    pub(super) fn has_news(&self) -> bool {
-        self.link.has_news(self.seat.runtime.now())
-    }
-
     async fn send(&self, words: &BudgetWords) {
         let Seat { core, service, .. } = &self.seat;
         let keys = BudgetKeys::new(core.prefix(), service, words.process);
@@ -52,6 +39,20 @@ impl Member {
         let change = self.link.answered(self.seat.runtime.moment(), answer);
         self.seat.tell(change, processes);
         self.seat.core.answered();
+    }
+}
+
+impl Part for Member {
+    fn standing(&self) -> Standing {
+        self.seat.standing()
+    }
+
+    fn flush(&self) -> bool {
+        self.link.flush(self.seat.runtime.now())
+    }
+
+    fn has_news(&self) -> bool {
+        self.link.has_news(self.seat.runtime.now())
     }
 }
 
