@@ -1,6 +1,6 @@
 //! The loop in a box of its own, which may move between threads or need not.
 
-use super::service::Errors;
+use super::errors::Errors;
 use super::transport::ServiceTransport;
 use crate::client::first_attempt::StartedRequest;
 use crate::client::{Answer, Resend};

@@ -1,7 +1,7 @@
 //! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
 
 use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest, Start};
-use super::service::Errors;
+use super::errors::Errors;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::first_attempt::StartedRequest;

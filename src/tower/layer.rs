@@ -1,9 +1,8 @@
 //! The layer: settings, and the service that they make.
 
-use super::local::LocalRetryLayer;
+use super::errors::{Boxed, Unchanged};
 use super::response::{SameType, Wrapped};
-use super::resume::ResumeLayer;
-use super::service::{Boxed, Retry, Unchanged};
+use super::service::Retry;
 use super::strategy::{CloneBody, CopyBody, RecordBody};
 use crate::client::ReplayBody;
 use crate::engine::{Engine, http_engine_settings};
@@ -110,66 +109,9 @@ impl<X, C, A> RetryLayer<X, C, A> {
             answers: self.answers,
         }
     }
-
-    /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
-    /// `LocalSet` or on a runtime with a thread per core. Set everything else first.
-    ///
-    /// The service below, its futures and its errors need not be `Send`, and so neither are the futures of the calls.
-    /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
-    ///
-    /// ```
-    /// use http_retry::RetryPolicy;
-    /// use http_retry::tower::RetryLayer;
-    /// use std::convert::Infallible;
-    /// use std::rc::Rc;
-    /// use tower::{Layer, ServiceExt, service_fn};
-    ///
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    /// # runtime.expect("a runtime").block_on(async {
-    /// let tenant = Rc::new("one".to_owned());
-    /// let client = service_fn(move |_: http::Request<String>| {
-    ///     let tenant = Rc::clone(&tenant);
-    ///     async move { Ok::<_, Infallible>(http::Response::new(tenant.to_string())) }
-    /// });
-    /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
-    ///
-    /// let tasks = tokio::task::LocalSet::new();
-    /// let call = tasks.spawn_local(service.oneshot(http::Request::new(String::new())));
-    /// let answer = tasks.run_until(call).await;
-    /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
-    /// # });
-    /// ```
-    #[must_use]
-    pub fn local(self) -> LocalRetryLayer<X, C, A> {
-        LocalRetryLayer::new(self)
-    }
 }
 
 impl<X, C> RetryLayer<X, C> {
-    /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
-    /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
-    /// body's error is a boxed one; or it is a `reqwest::Client`, and its responses keep their type.
-    ///
-    /// ```
-    /// use http_retry::resume::Resume;
-    /// use http_retry::tower::RetryLayer;
-    /// use http_retry::{RetryBudget, RetryPolicy};
-    /// use std::time::Duration;
-    ///
-    /// let resume = Resume::new().idle_timeout(Duration::from_secs(10))?;
-    /// let layer = RetryLayer::new(RetryPolicy::background())
-    ///     .budget(RetryBudget::default())
-    ///     .resume(resume)
-    ///     .resume_downloads();
-    /// // tower::ServiceBuilder::new().layer(layer).service(client)
-    /// # let _ = layer;
-    /// # Ok::<(), http_retry::ConfigError>(())
-    /// ```
-    #[must_use]
-    pub fn resume_downloads(self) -> ResumeLayer<X, C> {
-        ResumeLayer::new(self)
-    }
-
     /// Returns responses with the type that the inner service gives them: for a client whose stack asks for that type
     /// (alloy on hyper asks for `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///

@@ -1,11 +1,12 @@
 //! The layer for services that stay on their thread.
 
 use super::boxed_loop::OneThread;
+use super::errors::{Errors, Unchanged};
 use super::future::RetryFuture;
 use super::inner::Inner;
 use super::layer::RetryLayer;
 use super::response::{Responses, Wrapped};
-use super::service::{Errors, Retry, Unchanged};
+use super::service::Retry;
 use super::strategy::{CloneBody, ReplayStrategy};
 use crate::client::Answer;
 use std::fmt;
@@ -18,9 +19,38 @@ use tower_service::Service;
 #[derive(Debug, Clone)]
 pub struct LocalRetryLayer<X = Unchanged, C = CloneBody, A = Wrapped>(RetryLayer<X, C, A>);
 
-impl<X, C, A> LocalRetryLayer<X, C, A> {
-    pub(super) fn new(retries: RetryLayer<X, C, A>) -> Self {
-        Self(retries)
+impl<X, C, A> RetryLayer<X, C, A> {
+    /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
+    /// `LocalSet` or on a runtime with a thread per core. Set everything else first.
+    ///
+    /// The service below, its futures and its errors need not be `Send`, and so neither are the futures of the calls.
+    /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    /// use std::convert::Infallible;
+    /// use std::rc::Rc;
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    /// # runtime.expect("a runtime").block_on(async {
+    /// let tenant = Rc::new("one".to_owned());
+    /// let client = service_fn(move |_: http::Request<String>| {
+    ///     let tenant = Rc::clone(&tenant);
+    ///     async move { Ok::<_, Infallible>(http::Response::new(tenant.to_string())) }
+    /// });
+    /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
+    ///
+    /// let tasks = tokio::task::LocalSet::new();
+    /// let call = tasks.spawn_local(service.oneshot(http::Request::new(String::new())));
+    /// let answer = tasks.run_until(call).await;
+    /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn local(self) -> LocalRetryLayer<X, C, A> {
+        LocalRetryLayer(self)
     }
 }
 

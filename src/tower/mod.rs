@@ -25,6 +25,7 @@
 )]
 
 mod boxed_loop;
+mod errors;
 mod future;
 mod inner;
 mod layer;
@@ -36,9 +37,10 @@ mod service;
 mod strategy;
 mod transport;
 
+pub use errors::{Boxed, Errors, Unchanged};
 pub use layer::RetryLayer;
 pub use local::{LocalRetry, LocalRetryLayer};
 pub use response::{Responses, SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
-pub use service::{Boxed, Errors, Retry, Unchanged};
+pub use service::Retry;
 pub use strategy::{CloneBody, CopyBody, RecordBody, ReplayStrategy};

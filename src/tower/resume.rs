@@ -1,8 +1,9 @@
 //! The layer that also resumes downloads.
 
+use super::errors::{Errors, Unchanged};
 use super::layer::RetryLayer;
 use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
-use super::service::{Errors, Retry, Unchanged};
+use super::service::Retry;
 use super::strategy::{CloneBody, ReplayStrategy};
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
@@ -21,9 +22,29 @@ type BoxError = Box<dyn Error + Send + Sync>;
 #[derive(Debug, Clone)]
 pub struct ResumeLayer<X = Unchanged, C = CloneBody>(RetryLayer<X, C>);
 
-impl<X, C> ResumeLayer<X, C> {
-    pub(super) fn new(retries: RetryLayer<X, C>) -> Self {
-        Self(retries)
+impl<X, C> RetryLayer<X, C> {
+    /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
+    /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
+    /// body's error is a boxed one; or it is a `reqwest::Client`, and its responses keep their type.
+    ///
+    /// ```
+    /// use http_retry::resume::Resume;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{RetryBudget, RetryPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let resume = Resume::new().idle_timeout(Duration::from_secs(10))?;
+    /// let layer = RetryLayer::new(RetryPolicy::background())
+    ///     .budget(RetryBudget::default())
+    ///     .resume(resume)
+    ///     .resume_downloads();
+    /// // tower::ServiceBuilder::new().layer(layer).service(client)
+    /// # let _ = layer;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn resume_downloads(self) -> ResumeLayer<X, C> {
+        ResumeLayer(self)
     }
 }
 

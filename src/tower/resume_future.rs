@@ -1,6 +1,7 @@
 //! The future of a request whose download may be resumed, and what its rest is asked for with.
 
-use super::service::{Boxed, Retry};
+use super::errors::Boxed;
+use super::service::Retry;
 use super::strategy::ReplayStrategy;
 use crate::client::{Answer, DownloadTerms, HasHead, Resend};
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};

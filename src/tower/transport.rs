@@ -1,6 +1,6 @@
 //! How the loop sends through a tower service.
 
-use super::service::Errors;
+use super::errors::Errors;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{retire_connection, words};
