@@ -103,8 +103,10 @@ async fn measured(run: Runs) -> Run {
     }
 }
 
-/// Seconds for which this thread, the only one that works, had a processor.
+/// Seconds for which this thread, the only one that works, had a processor. They are brought up to date when it gives the
+/// processor back, and else only at a tick of the system's timer, which may be as long as a run.
 fn on_cpu() -> f64 {
+    std::thread::sleep(Duration::from_nanos(1));
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = told.split(' ').next().and_then(|told| told.parse().ok());
     nanoseconds.unwrap_or(0.0) / 1e9
