@@ -67,10 +67,13 @@ impl Member {
         &mut self,
         now: u64,
         push: GatePush,
-        sent: u64,
+        (sent, random): (u64, u64),
         controller: &mut Controller,
     ) {
         let closed = !push.closed.is_zero();
+        if closed && self.closed_until().is_none() {
+            self.says.spreads(now, micros(push.closed), random);
+        }
         self.change_round(push.opening, closed, sent);
         if let Some(heard) = &mut self.heard {
             (heard.opening, heard.closed) = (push.opening, closed);
@@ -80,6 +83,7 @@ impl Member {
         } else {
             self.heard_until = None;
             self.says.look = true;
+            self.says.patient_until = 0;
             // A refusal that nobody has heard of yet stands.
             if self.says.refusal.is_none() {
                 self.own_until = None;

@@ -83,7 +83,8 @@ impl GateLink {
 
     /// The store tells everybody of a pause, or that one is over.
     pub(crate) fn told(&self, at: Moment, push: GatePush) {
-        self.act(at, |state, counters| state.is_told(counters, push));
+        let random = at.random;
+        self.act(at, |state, counters| state.is_told(counters, push, random));
     }
 
     /// Whether the store tells this process of pauses; while it does not, the process's own gate decides.

@@ -63,6 +63,10 @@ pub(super) struct Says {
     /// When the words in flight were said, and when the last ones were.
     pub(super) in_flight: Option<u64>,
     pub(super) last: u64,
+    /// Before this no ticket is asked for, and no success is told of.
+    pub(super) patient_until: u64,
+    /// When the first word of a quota is said that nobody is known to have heard of.
+    pub(super) first_of_quota: Option<u64>,
     /// The store failed so often; it is not spoken to before this time.
     pub(super) failures: u32,
     pub(super) not_before: u64,

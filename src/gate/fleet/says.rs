@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Tickets are asked for at most this often.
 const BETWEEN: u64 = 10 * MILLISECOND;
+/// What a process says when it hears of a pause comes within this time, and within the first half of the pause.
+const SPREAD: u64 = 200 * MILLISECOND;
 /// What is no news to anybody else is said so often during a release or under a quota, and otherwise.
 const SOON: u64 = 100 * MILLISECOND;
 const FLUSH: u64 = 250 * MILLISECOND;
@@ -20,7 +22,22 @@ const MOST_BACKOFF: u64 = 5 * SECOND;
 impl Says {
     /// When tickets may be asked for.
     pub(super) fn may_ask_at(&self) -> u64 {
-        sum(self.last, BETWEEN).max(self.not_before)
+        let next = sum(self.last, BETWEEN);
+        next.max(self.patient_until).max(self.not_before)
+    }
+
+    /// A quota is new. What all processes have sent before they heard of it is in no ticket: each says what it has heard
+    /// when its first calls are back, and asks for tickets when the others have said so too.
+    fn settles(&mut self, now: u64) {
+        self.first_of_quota = Some(sum(now, BETWEEN));
+        self.patient_until = sum(now, 2 * BETWEEN);
+    }
+
+    /// The gate is closed for so long. Each process speaks at a time of its own in the first half of that: a store that
+    /// all speak to at once keeps them waiting.
+    pub(super) fn spreads(&mut self, now: u64, closed: u64, random: u64) {
+        let most = (closed / 2).min(SPREAD);
+        self.patient_until = sum(now, part(random, most));
     }
 
     /// The refusal that is to be said; nothing where its pause was over before anybody could be told.
@@ -102,6 +119,9 @@ impl Member {
         else {
             return;
         };
+        if quota.is_some() && !knows && !self.needs_tickets {
+            self.says.settles(now);
+        }
         // Nobody else knows of it yet; from here on tickets keep to it.
         self.needs_tickets |= quota.is_some();
         let mut told = quota.map(|quota| QuotaTold {
@@ -168,8 +188,8 @@ impl Member {
         } else {
             FLUSH
         };
-        let news = news.then(|| sum(says.last, flush));
-        let first = [pause_ends, tickets, over, news]
+        let news = news.then(|| sum(says.last, flush).max(says.patient_until));
+        let first = [pause_ends, tickets, over, news, says.first_of_quota]
             .into_iter()
             .flatten()
             .min();
@@ -195,7 +215,10 @@ impl Member {
 
     fn speak(&mut self, now: u64, line: u64, random: u64) -> GateWords {
         let spent = self.spent_until().is_some_and(|whole| whole > now);
-        let tickets = if spent { 0 } else { self.wants(line) };
+        let tickets = match spent || now < self.says.patient_until {
+            true => 0,
+            false => self.wants(line),
+        };
         let opening = self.heard.map_or(0, |heard| heard.opening);
         let says = &mut self.says;
         let takes_back = says.takes_back.take();
@@ -219,6 +242,7 @@ impl Member {
             QuotaWord { told, ..word }
         });
         (says.look, says.in_flight, says.last) = (false, Some(now), now);
+        says.first_of_quota = None;
         says.asks_at = MOST;
         GateWords {
             opening: about.unwrap_or(opening),

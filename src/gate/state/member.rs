@@ -65,10 +65,10 @@ impl KeyState {
     }
 
     /// The store tells everybody.
-    pub(in crate::gate) fn is_told(&mut self, counters: &Counters, push: GatePush) {
+    pub(in crate::gate) fn is_told(&mut self, counters: &Counters, push: GatePush, random: u64) {
         let (now, sent) = (self.now, self.controller.last_sent());
         if let Some(member) = &mut self.member {
-            member.told(now, push, sent, &mut self.controller);
+            member.told(now, push, (sent, random), &mut self.controller);
         }
         if !push.closed.is_zero() {
             self.take_back(counters);

@@ -5,9 +5,9 @@ use super::*;
 use crate::gate::{End, Kind, Quota};
 use crate::runtime::Runtime;
 
-const SEC: Duration = Duration::from_secs(1);
+pub(super) const SEC: Duration = Duration::from_secs(1);
 
-fn newcomers(world: &mut World, processes: &[usize]) -> Vec<(usize, Option<Wait>)> {
+pub(super) fn newcomers(world: &mut World, processes: &[usize]) -> Vec<(usize, Option<Wait>)> {
     let wait = |process: &usize| (*process, Some(world.waits(*process, Kind::Newcomer)));
     processes.iter().map(wait).collect()
 }
@@ -38,7 +38,7 @@ fn tickets_go_in_the_order_of_asking_over_all_processes() {
     let mut world = World::of(2);
     world.succeed(0, 20);
     world.refuse(0, SEC * 2);
-    world.pass(MILLI * 5);
+    world.pass(MILLI * 205);
     let mut waits = Vec::new();
     for process in [1, 0, 1, 0, 1, 0] {
         // As many as go together ask at once.
