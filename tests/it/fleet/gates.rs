@@ -12,6 +12,10 @@ const KEY: &str = "http-retry:1:{api.example}:gate";
 /// Tells the other process where the store is; a run without it is no other process.
 const STORE: &str = "HTTP_RETRY_TEST_GATE";
 
+/// How many calls ask in each turn, and how many may go at the same time as the last of them.
+const CALLS: u64 = 8;
+const TOGETHER: usize = 3;
+
 /// A number that the store keeps of the gate.
 fn kept(server: &Server, field: &str) -> u64 {
     let kept = server.ask(&["HGET", KEY, field]).unwrap();
@@ -47,6 +51,44 @@ async fn a_member_that_joins_during_a_pause_waits_like_all() {
     );
     refused.await.unwrap();
     assert_eq!(first.sent() + late.sent(), 5, "nobody else was refused");
+}
+
+/// Asked for by one member, then by the other, then by the first again: neither goes on with what it has while the other
+/// waits for older ones.
+#[tokio::test]
+async fn tickets_go_in_the_order_of_asking_over_two_members() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let [a, b] = [
+        Member::joined(&server.url()).await,
+        Member::joined(&server.url()).await,
+    ];
+    let refused = a.clone();
+    let refused = tokio::spawn(async move { refused.is_refused().await });
+    until(|| kept(&server, "next") == 1).await;
+    let mut calls = JoinSet::new();
+    for (turn, member) in [&b, &a, &b].into_iter().enumerate() {
+        let asked = kept(&server, "next");
+        for _ in 0..CALLS {
+            let member = member.clone();
+            calls.spawn(async move {
+                member.get().await;
+                turn
+            });
+        }
+        until(|| kept(&server, "next") == asked + CALLS).await;
+    }
+    let mut went = Vec::new();
+    while let Some(turn) = calls.join_next().await {
+        went.push(turn.unwrap());
+    }
+    refused.await.unwrap();
+    for turn in 1..=2 {
+        let first = went.iter().position(|other| *other == turn).unwrap();
+        let late = went[first..].iter().filter(|other| **other < turn).count();
+        assert!(late <= TOGETHER, "{went:?}");
+    }
 }
 
 #[tokio::test]
