@@ -1,8 +1,13 @@
 //! The only loop: attempt, decide, let go, wait, again.
 
 mod admission;
+mod after_attempt;
 mod at_gate;
+mod ending;
+mod failover;
+mod late;
 mod paying;
+mod planned;
 mod progress;
 mod reading;
 mod room;
@@ -11,6 +16,8 @@ mod room;
 mod tests;
 mod time_limit;
 mod transport;
+mod unpaid;
+mod wait;
 mod whole_answers;
 
 pub(crate) use admission::Admission;
@@ -21,21 +28,19 @@ pub(crate) use progress::RequestHead;
 pub(crate) use time_limit::CutFirst;
 pub(crate) use transport::{Repeat, Saved, Transport};
 
-use crate::engine::Engine;
-use crate::error::AttemptTimeout;
 use crate::gate::Kind;
 use crate::nested::AttemptMark;
-use crate::policy::{RetryPlan, Stop, StopReason, Verdict};
+use crate::policy::{Stop, StopReason, Verdict};
 use crate::report::RequestFailed;
-use crate::runtime::within;
-use progress::{LastWord, Place, Planned, Step};
+use ending::LastWord;
+use late::{Limit, Sent};
+use planned::Step;
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
-use time_limit::{Limit, Sent};
+use wait::Waited;
 
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
@@ -52,12 +57,6 @@ pub(crate) struct FirstAttempt<T: Transport> {
     pub(crate) saved: Option<Box<Saved<T>>>,
     pub(crate) mark: AttemptMark,
     pub(crate) started: Duration,
-}
-
-/// What came of the wait before a retry.
-enum Waited<T: Transport> {
-    Send(T::Request, Option<Box<Saved<T>>>),
-    GiveBack(Outcomes<T>, StopReason),
 }
 
 type Outcomes<T> = Result<<T as Transport>::Response, <T as Transport>::Error>;
@@ -252,107 +251,9 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
-    async fn wait(
-        &mut self,
-        planned: Planned,
-        last: Option<Outcomes<T>>,
-        mut saved: Box<Saved<T>>,
-    ) -> Waited<T> {
-        let Planned { paid, due, .. } = planned;
-        let runtime = Arc::clone(&self.progress.engine.runtime);
-        let kept = Box::pin(self.drain_response(last)).await;
-        runtime.sleep(due.saturating_sub(runtime.now())).await;
-        let before = self.change(paid.plan(), &mut saved);
-        let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
-            true => self.ready_in_time().await,
-            false => None,
-        };
-        let (ready, kept) = match ready {
-            Some(ready) => (ready, kept),
-            None => match self.out_of_time(kept) {
-                Some(result) => {
-                    self.progress.stays_at(before);
-                    return Waited::GiveBack(result, StopReason::DeadlineExceeded);
-                }
-                None => (self.transport.ready().await, None),
-            },
-        };
-        match ready {
-            Err(error) => {
-                self.progress.stays_at(before);
-                Waited::GiveBack(kept.unwrap_or(Err(error)), StopReason::NotReady)
-            }
-            // What shares its body with earlier attempts may have lost it to them by now.
-            Ok(()) => match kept.filter(|_| !T::Request::can_resend(&saved, false)) {
-                Some(last) => {
-                    self.progress.stays_at(before);
-                    Waited::GiveBack(last, StopReason::BodyNotReplayable)
-                }
-                None => {
-                    paid.commit();
-                    self.next_attempt(saved)
-                }
-            },
-        }
-    }
-
-    fn next_attempt(&mut self, saved: Box<Saved<T>>) -> Waited<T> {
-        self.progress.recorder.retry_sent();
-        let last = !self.progress.session.may_retry();
-        let (request, saved) = T::Request::again(saved, last);
-        Waited::Send(request, saved)
-    }
-
-    /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another
-    /// service, which has a gate of its own: it has moved when that has let it through.
-    fn change(&mut self, plan: &RetryPlan, saved: &mut Saved<T>) -> Option<Place> {
-        let moved = self.progress.moves_to(plan);
-        let way = moved.as_ref().map(|(way, _)| way);
-        T::Request::amend(saved, plan.set().map(Arc::as_ref), way);
-        let (_, before) = moved?;
-        if let Some((headers, extensions)) = T::Request::head(saved) {
-            self.progress.comes_to_the_gate(&headers, extensions);
-        }
-        Some(before)
-    }
-
     fn leave_connection(&mut self, error: Option<&T::Error>) {
         let policy = self.progress.session.policy();
         self.transport.leave_connection(policy, error);
-    }
-
-    /// Waits for the client until the deadline; nothing if that passes first.
-    async fn ready_in_time(&mut self) -> Option<Result<(), T::Error>> {
-        match self.progress.time_left() {
-            None => Some(self.transport.ready().await),
-            Some(Duration::ZERO) => None,
-            Some(left) => {
-                let timer = self.progress.engine.runtime.sleep(left);
-                within(timer, self.transport.ready()).await
-            }
-        }
-    }
-
-    /// The last real outcome as far as it was kept, else a timeout where the client's error type can say that; else
-    /// nothing, and the last attempt goes out all the same, since some answer must come of it.
-    fn out_of_time(&self, kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
-        let allowed = self.progress.session.allowed().unwrap_or_default();
-        kept.or_else(|| T::cut(AttemptTimeout::new(allowed)).map(Err))
-    }
-
-    /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.
-    async fn drain_response(&mut self, last: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
-        match last? {
-            Err(error) => Some(Err(error)),
-            Ok(response) => {
-                let Engine { drain, runtime, .. } = &*self.progress.engine;
-                let left = self.progress.time_left().unwrap_or(Duration::MAX);
-                let timer = runtime.sleep(drain.time.min(left));
-                let drained = within(timer, T::drain(response, drain.bytes)).await;
-                drained.flatten().map(Ok)
-            }
-        }
     }
 
     /// The end of the request before an attempt that is not made.

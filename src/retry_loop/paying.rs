@@ -1,38 +1,15 @@
 //! Who pays for a retry: a budget of this process at once, or a fleet that is asked. Until its answer the attempt before
 //! the retry stays as it is, so that a refusal hands over an untouched response.
 
-use super::progress::{Planned, Step};
+use super::late::TimeIsUp;
+use super::planned::{Planned, Step};
 use super::reading::Found;
-use super::time_limit::{Late, TimeIsUp};
-use super::{Progress, Saved, Transport};
+use super::unpaid::{Question, Unpaid, UnpaidLate};
+use super::{Progress, Transport};
 use crate::budget::{Ask, PaidRetry, RetryBudget};
-use crate::policy::{ErrorBody, Moment, Outcome, RetryPlan, ServerHints, Stop, StopReason};
+use crate::policy::{Moment, Outcome, RetryPlan, Stop, StopReason};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A plan that nobody has paid for yet, and the judged outcome that it follows.
-pub(super) struct Question {
-    pub(super) plan: RetryPlan,
-    pub(super) judged: Outcome<'static>,
-    pub(super) at: Moment,
-}
-
-/// What is known of an attempt whose retry is asked for.
-pub(super) struct Unpaid<T: Transport> {
-    pub(super) question: Box<Question>,
-    pub(super) hints: ServerHints,
-    pub(super) found: Found,
-    pub(super) result: Result<T::Response, T::Error>,
-    pub(super) saved: Option<Box<Saved<T>>>,
-}
-
-/// The same of an attempt whose time is up.
-pub(super) struct UnpaidLate<T: Transport> {
-    pub(super) question: Box<Question>,
-    pub(super) words: ErrorBody,
-    pub(super) late: Late,
-    pub(super) saved: Option<Box<Saved<T>>>,
-}
 
 impl Progress {
     /// What follows from an outcome, paid for by the budget of whoever plans it.

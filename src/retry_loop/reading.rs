@@ -1,6 +1,6 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
-use super::time_limit::Limit;
+use super::late::Limit;
 use super::{Progress, Saved, Transport};
 use crate::policy::{
     ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Inspected, Outcome, RequestLine,

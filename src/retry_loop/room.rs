@@ -1,6 +1,6 @@
 //! Whether a request can take the headers that its retry is to have.
 
-use super::progress::Planned;
+use super::planned::Planned;
 use super::{Repeat, Saved, Transport};
 use crate::policy::{Stop, StopReason};
 

@@ -1,73 +1,17 @@
 //! An attempt that may take no longer than so long.
 
-use super::paying::UnpaidLate;
-use super::progress::{Planned, Progress, Step};
+use super::late::{Cut, Late, Sent, TimeIsUp, Until};
+use super::planned::{Planned, Step};
 use super::room::with_room;
-use super::{Repeat, Saved, Transport};
+use super::unpaid::UnpaidLate;
+use super::{Progress, Repeat, Saved, Transport};
 use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
-use crate::policy::{Attempt, ErrorBody, ErrorKind, Moment, Outcome, Stop};
+use crate::policy::{ErrorBody, ErrorKind, Outcome, Stop};
 use crate::runtime::within;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
-
-/// How long an attempt may take, and when it must be over.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
-    pub(super) most: Duration,
-    until: Duration,
-}
-
-impl Limit {
-    /// That of an attempt, if it has one.
-    pub(super) fn of(attempt: Attempt, started: Duration) -> Option<Self> {
-        let most = attempt.limit()?;
-        let until = started.saturating_add(most);
-        Some(Self { most, until })
-    }
-
-    pub(super) fn left(self, now: Duration) -> Duration {
-        self.until.saturating_sub(now)
-    }
-}
-
-/// How an attempt that may have a time limit ended.
-pub(super) enum Sent<T: Transport> {
-    Done(Result<T::Response, T::Error>, Option<Box<Saved<T>>>),
-    Cut(Cut<T>),
-}
-
-/// What follows from an attempt that is cut.
-pub(super) enum Cut<T: Transport> {
-    Retry(Planned, Option<T::Error>, Box<Saved<T>>),
-    Stop(T::Error, Stop),
-}
-
-/// What follows from an attempt whose time is up.
-pub(super) enum TimeIsUp<T: Transport> {
-    Cut(Cut<T>),
-    /// The client's error type cannot say it.
-    Unsaid(Stop, Option<Box<Saved<T>>>),
-}
-
-/// When and how an attempt ran out of time.
-#[derive(Clone, Copy)]
-pub(super) struct Late {
-    error: AttemptTimeout,
-    /// The answer was not whole.
-    answered: bool,
-    at: Moment,
-}
-
-/// How far an attempt got in its time.
-#[derive(Clone, Copy)]
-pub(super) enum Until<'a> {
-    /// Nothing was answered; what was seen of redirects.
-    NoAnswer(&'a AttemptMark),
-    /// The answer was not whole.
-    AnAnswer,
-}
 
 impl Progress {
     /// Waits for an attempt, but past its limit only where there is nothing else to do.
@@ -120,14 +64,7 @@ impl Progress {
             false => AttemptTimeout::new(limit),
         };
         let words = ErrorBody::of_words(&format!("timeout: {error}"));
-        let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(&words);
-        let timeout = match until {
-            Until::AnAnswer => timeout.after_an_answer(),
-            Until::NoAnswer(mark) => {
-                let trail = T::trail(self.session.policy(), saved.as_deref(), None);
-                timeout.redirected(self.redirected(mark, trail))
-            }
-        };
+        let timeout = self.timeout::<T>(until, &words, saved.as_deref());
         let request = self.session.request();
         let timeout = timeout.about(request.as_deref());
         let timeout = self.session.policy().classify(timeout);
@@ -146,6 +83,23 @@ impl Progress {
                 late,
                 saved,
             })),
+        }
+    }
+
+    /// The outcome of an attempt whose time is up, which these words tell.
+    fn timeout<'a, T: Transport>(
+        &self,
+        until: Until<'_>,
+        words: &'a ErrorBody,
+        saved: Option<&Saved<T>>,
+    ) -> Outcome<'a> {
+        let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(words);
+        match until {
+            Until::AnAnswer => timeout.after_an_answer(),
+            Until::NoAnswer(mark) => {
+                let trail = T::trail(self.session.policy(), saved, None);
+                timeout.redirected(self.redirected(mark, trail))
+            }
         }
     }
 

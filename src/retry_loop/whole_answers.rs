@@ -1,9 +1,9 @@
 //! Answers that are read to their end within their attempt.
 
-use super::progress::{Progress, Step};
+use super::late::{Limit, TimeIsUp, Until};
+use super::planned::Step;
 use super::reading::{Found, Needs};
-use super::time_limit::{Limit, TimeIsUp, Until};
-use super::{Saved, Transport};
+use super::{Progress, Saved, Transport};
 use crate::error::AttemptTimeout;
 use crate::policy::{Broken, Class, ErrorBody, Filled, Outcome, is_read_whole};
 use crate::runtime::Sleep;
