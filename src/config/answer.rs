@@ -1,9 +1,9 @@
 //! What a header, a place of a JSON body or an element of an XML one must hold.
 
 use super::block::Node;
-use super::fields::{Fields, Type, table};
+use super::fields::{Fields, Type, object, table};
 use super::headers::{map_of, name_of};
-use super::schema::{Defs, forms, list, object};
+use super::schema::{Defs, forms, list};
 use super::types::{name, read_texts, texts, truth};
 use super::value::Value;
 use crate::policy::Pointer;

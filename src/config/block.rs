@@ -4,11 +4,10 @@ mod path;
 
 pub(super) use path::Path;
 
-use super::fields::{Reads, Row};
 use super::problems::{Problems, Unknown, nearest};
 use super::shown;
-use super::types::Words;
 use super::value::Value;
+use super::words::Words;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -226,21 +225,8 @@ impl<'a> Block<'a> {
         [key, alias].into_iter().find(|key| self.has(key))
     }
 
-    /// The value of a row of the block's table.
-    pub(super) fn read<R: Reads>(&mut self, row: Row, reads: &R) -> Option<R::Value> {
-        if row.is_unsaid {
-            return None;
-        }
-        let node = self.take(row.key);
-        if let (None, Some(write)) = (&node, row.missing) {
-            let cause = format!("is missing: write {write}");
-            self.wrong_at(row.key, &"", cause);
-        }
-        reads.read(&node?)
-    }
-
     /// The value under a key, which is then known; a key without a value counts as absent.
-    fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
         self.known.push(key);
         let value = self.left.remove(key)?;
         if *value == Value::Null {

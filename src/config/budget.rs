@@ -1,8 +1,7 @@
 //! BUDGET: a bucket of tokens.
 
 use super::block::Node;
-use super::fields::{Fields, Type, table};
-use super::schema::object;
+use super::fields::{Fields, Type, object, table};
 use super::types::{above_zero, above_zero_to, duration, number, truth};
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
 use crate::policy::Decimal;

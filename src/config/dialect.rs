@@ -2,13 +2,14 @@
 
 use super::answer::pointer;
 use super::block::Node;
-use super::fields::{Fields, Type, table, told};
+use super::fields::{Fields, Type, object, table, told};
+use super::given::Given;
 use super::headers::header_name;
-use super::retry::Given;
-use super::schema::{Defs, forms, list, object, one_or_more};
-use super::types::{Words, name, name_schema, truth, word, words_of};
+use super::schema::{Defs, forms, list, one_or_more};
+use super::types::{name, name_schema, truth, word};
 use super::value::Value;
 use super::when::when;
+use super::words::{Words, words_of};
 use crate::dialect::{At, Meaning, Row};
 use crate::policy::{Class, Condition, Pointer, Reach, Reason, Scope, Unit};
 use http::HeaderName;

@@ -4,17 +4,19 @@ mod place;
 mod service;
 
 pub(super) use place::PlaceSpec;
-pub(super) use service::{OverridesSpec, ServiceSpec, gate};
+pub(super) use service::{OverridesSpec, ServiceSpec};
 
 use super::block::{Node, Path};
 use super::budget::{Budget, budget};
 use super::dialect::DialectMap;
-use super::fields::{Fields, Type, block, table};
+use super::fields::{Fields, Type, block, object, table};
 use super::fleet::{FleetMap, fleet};
+use super::gating::{Gating, gate};
+use super::given::Given;
 use super::matching::Matches;
 use super::problems::Problems;
-use super::retry::{Gating, Given, RetryBlock, retry};
-use super::schema::{Defs, object, with};
+use super::retry::{RetryBlock, retry};
+use super::schema::{Defs, with};
 use super::shown;
 use super::types::name_schema;
 use super::value::Value;
@@ -53,6 +55,13 @@ place_keys! {
             schema: |defs| map_of(service().schema, defs),
         };
     }
+}
+
+/// The JSON Schema of a document, made from the tables.
+pub(super) fn schema() -> Json {
+    let mut defs = Defs::default();
+    let _ = object::<Root>(&mut defs);
+    defs.rooted(Root::DEF)
 }
 
 /// What a document says, before names are resolved and blocks merged.

@@ -28,65 +28,13 @@
 //! is a block with a row for the word, as in `retry/delays.rs`.
 
 use super::block::{Block, Node};
-use super::retry::Given;
-use super::schema::{Defs, object};
-use serde_json::Value as Json;
+use super::given::Given;
+use super::row::Row;
+use super::schema::{Defs, forms, property, with};
+use super::words::{Words, words_of};
+use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
-use std::fmt::Debug;
 use std::sync::Arc;
-
-/// What is said of a key besides its type.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub(super) key: &'static str,
-    pub(super) about: &'static str,
-    /// Its `Debug` text is JSON.
-    pub(super) default: Option<&'static dyn Debug>,
-    pub(super) is_required: bool,
-    /// What to write where a required key is missing, unless the block says it.
-    pub(super) missing: Option<&'static str>,
-    /// Whether no document can say it: it comes from a preset or from another block.
-    pub(super) is_unsaid: bool,
-}
-
-impl Row {
-    pub(super) const fn new(key: &'static str, about: &'static str) -> Self {
-        Self {
-            key,
-            about,
-            default: None,
-            is_required: false,
-            missing: None,
-            is_unsaid: false,
-        }
-    }
-
-    /// What holds where the key is absent: a text, a number or a truth value.
-    pub(super) const fn default(self, default: &'static dyn Debug) -> Self {
-        let default = Some(default);
-        Self { default, ..self }
-    }
-
-    /// The key must be there; the block's own reader says so.
-    pub(super) const fn required(self) -> Self {
-        let is_required = true;
-        Self {
-            is_required,
-            ..self
-        }
-    }
-
-    /// The key must be there, and this is how it is written.
-    pub(super) const fn write(self, missing: &'static str) -> Self {
-        let missing = Some(missing);
-        Self { missing, ..self }.required()
-    }
-
-    pub(super) const fn unsaid(self) -> Self {
-        let is_unsaid = true;
-        Self { is_unsaid, ..self }
-    }
-}
 
 /// A type of a value: how it is read, and its JSON Schema.
 pub(super) struct Type<T> {
@@ -174,6 +122,47 @@ pub(super) fn block<B: Fields>() -> Type<B> {
     }
 }
 
+impl Block<'_> {
+    /// The value of a row of the block's table.
+    pub(super) fn read<R: Reads>(&mut self, row: Row, reads: &R) -> Option<R::Value> {
+        if row.is_unsaid {
+            return None;
+        }
+        let node = self.take(row.key);
+        if let (None, Some(write)) = (&node, row.missing) {
+            let cause = format!("is missing: write {write}");
+            self.wrong_at(row.key, &"", cause);
+        }
+        reads.read(&node?)
+    }
+}
+
+/// A block of the document.
+pub(super) fn object<B: Fields>(defs: &mut Defs) -> Json {
+    defs.named(B::DEF, [B::TITLE, B::ABOUT.trim()], |defs| {
+        let mut rows = B::rows(defs);
+        rows.retain(|(row, _)| !row.is_unsaid);
+        let required = rows.iter().filter(|(row, _)| row.is_required);
+        let required: Vec<&str> = required.map(|(row, _)| row.key).collect();
+        let properties = rows
+            .into_iter()
+            .map(|(row, of)| (row.key.to_owned(), property(row, of)));
+        let properties: Map<String, Json> = properties.collect();
+        let object =
+            json!({"type": "object", "additionalProperties": false, "properties": properties});
+        let needs = match required.is_empty() {
+            true => json!({}),
+            false => json!({"required": required}),
+        };
+        with(with(object, needs), B::together())
+    })
+}
+
+/// A word, or a block in its place.
+pub(super) fn word_or_map<W: Words, B: Fields>(map: &str, defs: &mut Defs) -> Json {
+    forms([("a word", words_of::<W>()), (map, object::<B>(defs))])
+}
+
 /// What may lie upon another one: a field, or a block of fields.
 pub(super) trait Layer: Clone {
     /// Fills what is not given here from below.
@@ -251,14 +240,15 @@ macro_rules! table {
             const ABOUT: &'static str = concat!($($about),+);
 
             fn take(block: &mut crate::config::block::Block<'_>) -> Self {
-                use crate::config::fields::Row;
+                use crate::config::row::Row;
                 Self {
                     $($field: block.read(Row::new(table!(@key $field $($key)?), "")$(.$option($($arg)?))*, &$type),)+
                 }
             }
 
-            fn rows(defs: &mut crate::config::schema::Defs) -> Vec<(crate::config::fields::Row, serde_json::Value)> {
-                use crate::config::fields::{Reads, Row};
+            fn rows(defs: &mut crate::config::schema::Defs) -> Vec<(crate::config::row::Row, serde_json::Value)> {
+                use crate::config::fields::Reads;
+                use crate::config::row::Row;
                 vec![$({
                     let row = Row::new(table!(@key $field $($key)?), concat!($($doc),+));
                     (row$(.$option($($arg)?))*, $type.schema(defs))

@@ -13,9 +13,10 @@ mod tests;
 pub(super) use joined::Joined;
 
 use super::block::Node;
-use super::fields::{Fields, Type, table};
-use super::schema::{exactly_one, object, only_with, text_like, with};
-use super::types::{duration, name, words};
+use super::fields::{Fields, Type, object, table};
+use super::schema::{exactly_one, only_with, text_like, with};
+use super::types::{duration, name};
+use super::words::words;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Which requests belong to a service or a route.
 
 use super::block::{Node, Path};
-use super::fields::{Fields, Type, table};
+use super::fields::{Fields, Type, object, table};
 use super::problems::Problems;
-use super::schema::{object, one_or_more, text_like};
+use super::schema::{one_or_more, text_like};
 use super::types::methods;
 use crate::route::matching::{self, Matching};
 use http::Method;

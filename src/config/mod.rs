@@ -49,6 +49,8 @@ mod document;
 mod errors;
 mod fields;
 mod fleet;
+mod gating;
+mod given;
 mod headers;
 mod live;
 mod matching;
@@ -57,6 +59,7 @@ mod problems;
 mod ranges;
 mod resolve;
 mod retry;
+mod row;
 mod rule;
 mod schema;
 mod shown;
@@ -65,6 +68,7 @@ mod types;
 mod units;
 mod value;
 mod when;
+mod words;
 
 pub use crate::services::RouteSummary;
 pub use builder::RetryConfigBuilder;
@@ -191,7 +195,7 @@ impl RetryConfig {
     /// ```
     #[must_use]
     pub fn json_schema() -> String {
-        schema::schema().to_string()
+        document::schema().to_string()
     }
 
     /// The fleet that the document names, for its status and to close it.

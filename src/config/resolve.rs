@@ -10,9 +10,10 @@ mod taught;
 pub(super) use place::{Found, Place, PlaceNames};
 
 use super::document::{PlaceSpec, Spec};
+use super::given::Given;
 use super::names::Names;
 use super::problems::{Problems, Unknown};
-use super::retry::{Given, Limit, Retry};
+use super::retry::{Limit, Retry};
 use crate::dialect::Row;
 use crate::policy::{Methods, Preset, RetryPolicy, Rule, Rules};
 use place::Inside;

@@ -13,26 +13,21 @@ pub(super) use llm::{Hold, Truncate};
 
 use super::block::{Block, Node};
 use super::dialect::Speaks;
-use super::fields::{Fields, Layer, Type, table, told, told_as};
+use super::fields::{Fields, Layer, Type, object, table, told, told_as};
+use super::gating::{Gating, gate};
+use super::given::Given;
 use super::headers::header_names;
-use super::schema::{Defs, forms, not_both, object};
+use super::schema::{Defs, forms, not_both};
 use super::sizes::bytes;
-use super::types::{count, duration, duration_or_none, name, names, number, word, words};
+use super::types::{count, duration, duration_or_none, name, names, number, word};
 use super::value::Value;
 use super::when::conditions;
-use crate::policy::{Cap, Condition, Counter, Decimal, Methods, Origin, Source};
+use super::words::words;
+use crate::policy::{Cap, Condition, Counter, Decimal, Methods, Origin};
 use http::HeaderName;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A field's value, how it was written, and where.
-#[derive(Debug, Clone)]
-pub(super) struct Given<T> {
-    pub(super) value: T,
-    pub(super) text: Arc<str>,
-    pub(super) from: Source,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
@@ -40,15 +35,6 @@ pub(super) enum Limit {
     Never,
     Retries(u32),
     Unlimited,
-}
-
-/// What is said of the gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gating {
-    /// How long a call waits there in all; nothing where there is no gate.
-    pub(super) wait: Option<Duration>,
-    /// Whether a quota counts from the first answer on; nothing where that is left to the preset.
-    pub(super) quotas_at_once: Option<bool>,
 }
 
 table! { layered
@@ -121,7 +107,7 @@ table! { layered
         /// that begins with an error is retried: off (default), on, or {first_event_timeout}. Not in a rule's own block.
         hold_streams: Given<Option<Hold>> = told_as(llm::hold_streams(), llm::hold_in_words), default(&"off");
         /// The gate of the service or the document.
-        gate: Given<Gating> = super::document::gate(), unsaid();
+        gate: Given<Gating> = gate(), unsaid();
         /// The dialects of the service or the document.
         dialect: Given<Speaks> = told(super::dialect::speaks()), unsaid();
         /// Whether the header rules hold there.
@@ -177,22 +163,6 @@ fn schema(defs: &mut Defs) -> Json {
             ("a map of settings", map),
         ])
     })
-}
-
-impl<T> Given<T> {
-    pub(super) fn at(node: &Node<'_>, value: T) -> Self {
-        Self {
-            value,
-            text: node.value.to_string().trim_matches('"').into(),
-            from: node.path.source(),
-        }
-    }
-
-    /// The same value in other words.
-    pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
-        let text = text.into();
-        Self { text, ..self }
-    }
 }
 
 impl Retry {

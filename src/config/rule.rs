@@ -6,12 +6,13 @@ pub(super) use otherwise::otherwise;
 
 use super::block::{Block, Node, Path};
 use super::dialect::meaning_keys;
-use super::fields::{Fields, Type, block, table};
+use super::fields::{Fields, Type, block, object, table};
 use super::headers::{headers, is_map};
 use super::retry::{RetryBlock, retry};
-use super::schema::{exactly_one, list, object, only_if, only_with, with};
-use super::types::{count, duration, name, read_above_zero, truth, word, words};
+use super::schema::{exactly_one, list, only_if, only_with, with};
+use super::types::{count, duration, name, read_above_zero, truth, word};
 use super::when::when;
+use super::words::words;
 use crate::dialect::Row;
 use crate::policy::{Action, Class, Condition, Failover};
 use http::HeaderMap;

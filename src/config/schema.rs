@@ -1,26 +1,11 @@
-//! The JSON Schema of a document, made from the tables.
+//! The parts of the JSON Schema of a document.
 
-use super::document::Root;
-use super::fields::{Fields, Row};
-use super::types::{Words, words_of};
+use super::row::Row;
 use serde_json::{Map, Value as Json, json};
 
 /// The parts of a schema that have a name.
 #[derive(Default)]
 pub(super) struct Defs(Map<String, Json>);
-
-/// The whole schema.
-pub(super) fn schema() -> Json {
-    let mut defs = Defs::default();
-    let _ = object::<Root>(&mut defs);
-    let mut root = defs.0.remove(Root::DEF).unwrap_or_default();
-    if let Some(Json::Object(keys)) = root.get_mut("properties") {
-        let about = "Where an editor finds this schema; the loader does not look at it.";
-        keys.insert("$schema".to_owned(), json!({"description": about}));
-    }
-    let draft = "https://json-schema.org/draft/2020-12/schema";
-    with(root, json!({"$schema": draft, "$defs": defs.0}))
-}
 
 impl Defs {
     /// A reference to a part with a title and a description. It is made once, and may refer to itself.
@@ -38,30 +23,21 @@ impl Defs {
         }
         json!({"$ref": format!("#/$defs/{name}")})
     }
+
+    /// The whole schema, whose root is the part of this name.
+    pub(super) fn rooted(mut self, name: &str) -> Json {
+        let mut root = self.0.remove(name).unwrap_or_default();
+        if let Some(Json::Object(keys)) = root.get_mut("properties") {
+            let about = "Where an editor finds this schema; the loader does not look at it.";
+            keys.insert("$schema".to_owned(), json!({"description": about}));
+        }
+        let draft = "https://json-schema.org/draft/2020-12/schema";
+        with(root, json!({"$schema": draft, "$defs": self.0}))
+    }
 }
 
-/// A block of the document.
-pub(super) fn object<B: Fields>(defs: &mut Defs) -> Json {
-    defs.named(B::DEF, [B::TITLE, B::ABOUT.trim()], |defs| {
-        let mut rows = B::rows(defs);
-        rows.retain(|(row, _)| !row.is_unsaid);
-        let required = rows.iter().filter(|(row, _)| row.is_required);
-        let required: Vec<&str> = required.map(|(row, _)| row.key).collect();
-        let properties = rows
-            .into_iter()
-            .map(|(row, of)| (row.key.to_owned(), property(row, of)));
-        let properties: Map<String, Json> = properties.collect();
-        let object =
-            json!({"type": "object", "additionalProperties": false, "properties": properties});
-        let needs = match required.is_empty() {
-            true => json!({}),
-            false => json!({"required": required}),
-        };
-        with(with(object, needs), B::together())
-    })
-}
-
-fn property(row: Row, of: Json) -> Json {
+/// The schema of a key, by its row.
+pub(super) fn property(row: Row, of: Json) -> Json {
     let schema = match row.is_required {
         true => of,
         false => or_nothing(of),
@@ -117,11 +93,6 @@ pub(super) fn forms<const N: usize>(forms: [(&str, Json); N]) -> Json {
 pub(super) fn one_or_more(title: &str, one: Json) -> Json {
     let list = list(&one);
     forms([(title, one), (&format!("{title}: a list"), list)])
-}
-
-/// A word, or a block in its place.
-pub(super) fn word_or_map<W: Words, B: Fields>(map: &str, defs: &mut Defs) -> Json {
-    forms([("a word", words_of::<W>()), (map, object::<B>(defs))])
 }
 
 pub(super) fn list(items: &Json) -> Json {

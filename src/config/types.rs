@@ -5,49 +5,18 @@ use super::fields::Type;
 use super::schema::{Defs, forms, list, one_or_more, text_like, with};
 use super::units;
 use super::value::Value;
+use super::words::{Words, words_of};
 use crate::policy::Decimal;
 use http::Method;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A set of words, each with what it means.
-pub(super) trait Words: Clone + 'static {
-    const WORDS: &'static [(&'static str, Self)];
-    /// What stands in the place of a word, and the word that people write for it.
-    const FORMS: &'static [(&'static str, &'static str)] = &[];
-    /// Words of others, and which one is meant.
-    const MEANT: &'static [(&'static str, &'static str)] = &[];
-}
-
-/// The word for a value.
-pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
-    let found = T::WORDS.iter().find(|(_, of)| of == value);
-    found.map_or("", |(word, _)| word)
-}
-
-/// Gives a type its words: `words! { Type: "word" => value, ..; "what is no word" => "how it is written", .. }`.
-macro_rules! words {
-    ($type:ty: $($word:literal => $value:expr),+ $(; $($other:literal => $form:literal),+)?) => {
-        impl crate::config::types::Words for $type {
-            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $value)),+];
-            $(const FORMS: &'static [(&'static str, &'static str)] = &[$(($other, $form)),+];)?
-        }
-    };
-}
-
-pub(super) use words;
-
 pub(super) fn word<T: Words>() -> Type<T> {
     Type {
         read: |node| node.word(),
         schema: |_| words_of::<T>(),
     }
-}
-
-pub(super) fn words_of<T: Words>() -> Json {
-    let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
-    json!({"type": "string", "enum": words})
 }
 
 /// A number of up to six decimal places.

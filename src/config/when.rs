@@ -2,12 +2,13 @@
 
 use super::answer::{header_tests, json_tests, paths, xml_tests};
 use super::block::Node;
-use super::fields::{Fields, Type, table};
+use super::fields::{Fields, Type, object, table};
 use super::ranges::{attempts, status_schema, statuses};
-use super::schema::{Defs, forms, list, object, one_or_more};
+use super::schema::{Defs, forms, list, one_or_more};
 use super::shown::is_public;
-use super::types::{Words, methods, texts, truth, word, words, words_of};
+use super::types::{methods, texts, truth, word};
 use super::value::Value;
+use super::words::{Words, words, words_of};
 use crate::policy::rules::{HeadTest, JsonTest, XmlTest};
 use crate::policy::{Condition, ErrorGroup, ResultKind, Test};
 use http::Method;

@@ -1,7 +1,9 @@
 //! What the document, a service and a route have in common.
 
 use crate::config::dialect::Speaks;
-use crate::config::retry::{Gating, Given, RetryBlock};
+use crate::config::gating::Gating;
+use crate::config::given::Given;
+use crate::config::retry::RetryBlock;
 use crate::config::rule::{ActionSpec, RuleSpec};
 
 /// The table of a block with the keys of every place, between those that it has before and after them.
@@ -22,13 +24,13 @@ macro_rules! place_keys {
                 otherwise: crate::config::rule::ActionSpec = crate::config::rule::otherwise(), default(&"classify");
                 /// What the service means by its answers: none, by_host, a dialect's name, or a list. Default: as around this place,
                 /// and none at the top.
-                dialect: crate::config::retry::Given<crate::config::dialect::Speaks> =
+                dialect: crate::config::given::Given<crate::config::dialect::Speaks> =
                     crate::config::fields::told(crate::config::dialect::speaks());
                 /// Whether a few headers that every server may send say more than its status: a 403 that names a time,
                 /// x-amzn-errortype, x-should-retry and stripe-should-retry.
-                header_rules: crate::config::retry::Given<bool> = crate::config::fields::told(crate::config::types::truth()), default(&true);
+                header_rules: crate::config::given::Given<bool> = crate::config::fields::told(crate::config::types::truth()), default(&true);
                 /// Whether dialects by host may read the bodies of successes.
-                inspect_success: crate::config::retry::Given<bool> = crate::config::fields::told(crate::config::types::truth()), default(&false);
+                inspect_success: crate::config::given::Given<bool> = crate::config::fields::told(crate::config::types::truth()), default(&false);
                 $($after)*
             }
         }

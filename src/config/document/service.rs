@@ -1,19 +1,19 @@
-//! Services, their routes, and what is said of the gate.
+//! Services and their routes.
 
 use super::place::{PlaceSpec, place_keys};
 use crate::config::block::Node;
-use crate::config::fields::{Fields, Type, block, table, told};
+use crate::config::fields::{Fields, Type, block, object, table, told};
 use crate::config::fleet::Membership;
+use crate::config::gating::{Gating, gate};
+use crate::config::given::Given;
 use crate::config::matching::{Matches, of_route, of_service};
-use crate::config::retry::{Gating, Given};
-use crate::config::schema::{list, object, text_like, word_or_map};
-use crate::config::types::{duration, duration_text, name, read_above_zero, word, words};
-use crate::config::value::Value;
+use crate::config::schema::{list, text_like};
+use crate::config::types::{name, word};
+use crate::config::words::words;
 use crate::route::matching::{self, Matching};
 use http::Uri;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 place_keys! {
     /// What is called, and how.
@@ -47,17 +47,6 @@ place_keys! {
         /// Which requests of the service.
         matching as "match": Matching = of_route(), write("match: {method: METHOD, path: \"/PATH\"}");
     } {
-    }
-}
-
-table! {
-    /// A gate with a limit of its own.
-    GateMap("gate_map", "A gate's limit") {
-        /// How long one call may wait at the gate in all, above 0; past it the call is sent all the same.
-        max_wait: Duration = Type {
-            read: |node| read_above_zero(node, "; write gate: off"),
-            schema: duration().schema,
-        }, required();
     }
 }
 
@@ -117,47 +106,6 @@ pub(super) fn service() -> Type<ServiceSpec> {
             })
         },
         schema: object::<Service>,
-    }
-}
-
-#[derive(Clone)]
-struct GateWord(Option<Duration>);
-
-words! { GateWord:
-    "on" => GateWord(Some(Duration::from_secs(5 * 60))), "off" => GateWord(None)
-}
-
-/// The longest total wait at the gate.
-pub(in crate::config) fn gate() -> Type<Given<Gating>> {
-    Type {
-        read: |node| {
-            let wait = match node.value {
-                Value::Map(_) => {
-                    let mut block = node.clone().block()?;
-                    let wait = GateMap::take(&mut block).max_wait;
-                    block.end_or(
-                        wait.is_none()
-                            .then_some("says nothing: write {max_wait: 5m}"),
-                    );
-                    Some(wait?)
-                }
-                _ => node.word::<GateWord>()?.0,
-            };
-            let gating = Gating {
-                wait,
-                quotas_at_once: None,
-            };
-            let text = wait.map_or_else(|| "off".to_owned(), duration_text);
-            Some(Given::at(node, gating).in_words(text))
-        },
-        schema: |defs| {
-            let about = "One pause for all callers after a 429. Default as the preset has it: 5m in background (which holds \
-                where no preset is named) and llm, 15m in rate_limited, off in user_facing and never. on: each call waits \
-                for at most 5m in all its waits together.";
-            defs.named("gate", ["A gate", about], |defs| {
-                word_or_map::<GateWord, GateMap>("{max_wait: DURATION}", defs)
-            })
-        },
     }
 }
 

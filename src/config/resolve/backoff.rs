@@ -1,7 +1,8 @@
 //! The backoff of a place, and what its policy refuses.
 
 use super::{NO_BACKOFF, Resolver, of, value};
-use crate::config::retry::{Given, Growth, Retry};
+use crate::config::given::Given;
+use crate::config::retry::{Growth, Retry};
 use crate::config::value::Value;
 use crate::error::ConfigError;
 use crate::policy::{Backoff, Decimal, Jitter};

@@ -3,8 +3,9 @@
 use super::{Resolver, deadline, no_deadline, of};
 use crate::config::block::Path;
 use crate::config::document::ServiceSpec;
+use crate::config::given::Given;
 use crate::config::problems::Unknown;
-use crate::config::retry::{Exhausted, Given, Growth, Limit, Retry};
+use crate::config::retry::{Exhausted, Growth, Limit, Retry};
 use crate::policy::Preset;
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use super::{LONGEST_CHAIN, Resolver, value};
 use crate::config::block::Path;
 use crate::config::dialect::{DialectMap, Speaks};
-use crate::config::retry::{Given, Retry};
+use crate::config::given::Given;
+use crate::config::retry::Retry;
 use crate::dialect::{Dialect, Dialects};
 use crate::policy::RetryPolicyBuilder;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use super::{Inside, Resolver, deadline, no_deadline, of, value};
 use crate::config::block::Path;
-use crate::config::retry::{Exhausted, Given, Growth, Over, Retry};
+use crate::config::given::Given;
+use crate::config::retry::{Exhausted, Growth, Over, Retry};
 use crate::config::rule::{ActionSpec, RuleSpec};
 use crate::policy::{
     Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,

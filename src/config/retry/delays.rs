@@ -2,14 +2,15 @@
 //!
 //! What the word says is a row too, which no map can hold; an explanation calls it by the name of the whole field.
 
-use super::Given;
 use crate::config::block::Node;
-use crate::config::fields::{Fields, Layer, Type, block, table, told};
-use crate::config::schema::{any_given, forms, list, object, text_like, word_or_map};
+use crate::config::fields::{Fields, Layer, Type, block, object, table, told, word_or_map};
+use crate::config::given::Given;
+use crate::config::schema::{any_given, forms, list, text_like};
 use crate::config::types::{
-    duration, duration_or_none, duration_schema, name, number, truth, word, words, words_of,
+    duration, duration_or_none, duration_schema, name, number, truth, word,
 };
 use crate::config::value::Value;
+use crate::config::words::{words, words_of};
 use crate::policy::{Decimal, Origin};
 use serde_json::json;
 use std::borrow::Cow;

@@ -1,13 +1,14 @@
 //! The field `on_exhausted` of RETRY: a word or a map.
 
-use super::Given;
 use crate::config::block::Node;
-use crate::config::fields::{Fields, Type, block, table, told, told_as};
+use crate::config::fields::{Fields, Type, block, object, table, told, told_as, word_or_map};
+use crate::config::given::Given;
 use crate::config::headers::{headers, is_map};
 use crate::config::rule::set;
-use crate::config::schema::{exactly_one, object, only_with, with, word_or_map};
-use crate::config::types::{name, truth, word, words};
+use crate::config::schema::{exactly_one, only_with, with};
+use crate::config::types::{name, truth, word};
 use crate::config::value::Value;
+use crate::config::words::words;
 use crate::policy::Failover;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value as Json, json};

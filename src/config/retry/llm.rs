@@ -1,12 +1,10 @@
 //! The fields of RETRY for calls to language models: `truncate` and `hold_streams`.
 
 use crate::config::block::Node;
-use crate::config::fields::{Type, block, table};
-use crate::config::schema::word_or_map;
-use crate::config::types::{
-    duration_or_none, duration_text, read_above_zero, word, word_for, words,
-};
+use crate::config::fields::{Type, block, table, word_or_map};
+use crate::config::types::{duration_or_none, duration_text, read_above_zero, word};
 use crate::config::value::Value;
+use crate::config::words::{word_for, words};
 use crate::policy::Decimal;
 use serde_json::json;
 use std::time::Duration;

@@ -1,8 +1,11 @@
 //! Presets as layers.
 
 use super::delays::{Backoff, ServerDelays};
-use super::{Gating, Given, Growth, Limit, Retry};
-use crate::config::types::{duration_text, word_for};
+use super::{Growth, Limit, Retry};
+use crate::config::gating::Gating;
+use crate::config::given::Given;
+use crate::config::types::duration_text;
+use crate::config::words::word_for;
 use crate::policy::{Preset, Source};
 use std::sync::Arc;
 

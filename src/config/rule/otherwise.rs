@@ -1,11 +1,10 @@
 //! OTHERWISE: what decides where no rule holds.
 
 use super::ActionSpec;
-use crate::config::fields::{Fields, Type, table};
+use crate::config::fields::{Fields, Type, table, word_or_map};
 use crate::config::retry::{RetryBlock, retry};
-use crate::config::schema::word_or_map;
-use crate::config::types::words;
 use crate::config::value::Value;
+use crate::config::words::words;
 use crate::policy::Action;
 
 table! {

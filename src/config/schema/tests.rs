@@ -1,7 +1,7 @@
 //! The committed schema, held against the tables.
 
-use super::schema;
 use crate::config::RetryConfig;
+use crate::config::document::schema;
 use serde_json::{Value as Json, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/config.schema.json");
