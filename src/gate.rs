@@ -33,6 +33,7 @@ mod fleet;
 mod key;
 mod map;
 mod narrow;
+mod place;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -45,7 +46,6 @@ pub use key::GatedCall;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use admission::NotIdle;
-pub(crate) use admission::{End, Place};
 pub(crate) use controller::Quota;
 #[cfg(feature = "redis")]
 pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
@@ -53,6 +53,7 @@ pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, Nex
 pub(crate) use fleet::{StoredGate, step};
 pub(crate) use key::GateKey;
 pub(crate) use narrow::RouteOf;
+pub(crate) use place::{End, Place};
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 

@@ -3,32 +3,13 @@
 use super::controller::{Permit, Quota};
 use super::key::GateKey;
 use super::map::Slot;
+use super::place::{End, Place};
 use super::{Gate, micros};
 use crate::runtime::Runtime;
 use std::time::Duration;
 
-/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// The number of its slot.
-    pub(super) at: u32,
-    pub(super) key: GateKey,
-    pub(super) permit: Permit,
-    /// What its answer says of a quota counts.
-    pub(crate) hears_quotas: bool,
-}
-
 /// There is something to wait for, or to decide.
 pub(crate) struct NotIdle<'a>(pub(super) &'a Slot);
-
-/// What became of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// It was refused, and asked to wait so long, if it was.
-    Refused(Option<Duration>),
-    Succeeded,
-    Other,
-}
 
 impl Gate {
     /// Lets a call go at once where nothing is to be decided: one load and one addition. Nothing where the gate has no

@@ -1,10 +1,10 @@
 //! The keys of a gate: a fixed number of places, found without a lock.
 
-use super::admission::Place;
 use super::controller::{Permit, part};
 use super::counters::Counters;
 use super::key::GateKey;
 use super::micros;
+use super::place::Place;
 use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::policy::Moment;

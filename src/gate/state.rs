@@ -3,11 +3,11 @@
 #[cfg(feature = "redis")]
 mod member;
 
-use super::admission::End;
 use super::controller::{Controller, Permit, Quota, quotient};
 use super::counters::Counters;
 use super::fleet::Member;
 use super::micros;
+use super::place::End;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
 use crate::policy::splitmix64;
 use std::task::Waker;

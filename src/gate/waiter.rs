@@ -1,9 +1,10 @@
 //! A call that wants to go, until it may.
 
-use super::admission::{NotIdle, Place};
+use super::admission::NotIdle;
 use super::controller::Permit;
 use super::counters::Counters;
 use super::map::Slot;
+use super::place::Place;
 use super::state::KeyState;
 use super::wait_queue::{Kind, WaiterId};
 use super::{Gate, GateKey, micros};
