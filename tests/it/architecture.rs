@@ -1,5 +1,6 @@
 //! The layers of the crate: who may name whom. A new edge is a new line in a table here, and that line is the review.
 
+mod circles;
 mod edges;
 mod names;
 mod paths;
@@ -7,6 +8,7 @@ mod sources;
 mod tables;
 mod tokens;
 
+use circles::Files;
 use edges::{Crate, Edge};
 use paths::Source;
 use sources::{every_file, folder, sources};
@@ -55,6 +57,12 @@ fn no_module_names_itself_by_way_of_others() {
             "{from} is part of a cycle of {reached:?}"
         );
     }
+}
+
+#[test]
+fn no_file_names_itself_by_way_of_others() {
+    let circles = Files::read(&sources()).circles();
+    assert!(circles.is_empty(), "{circles:#?}");
 }
 
 #[test]

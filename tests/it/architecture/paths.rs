@@ -1,6 +1,7 @@
 //! The paths that a source file names, each with the module in which it stands.
 
 use super::tokens::{code, words};
+use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
 use syn::{Ident, ItemMod, ItemUse, Macro, QSelf, UseTree};
 
@@ -19,6 +20,8 @@ pub(super) struct Source {
     pub(super) paths: Vec<Named>,
     /// The modules that the file declares.
     pub(super) children: Vec<String>,
+    /// What the file imports or re-exports, by the name that it has there.
+    pub(super) imports: BTreeMap<String, Vec<String>>,
     /// The module around the place that is read.
     inside: Vec<String>,
     /// The next path begins at a type: `<a::B>::c`.
@@ -35,6 +38,7 @@ impl Source {
             module,
             paths: Vec::new(),
             children: Vec::new(),
+            imports: BTreeMap::new(),
             of_type: false,
         };
         source.visit_file(&syn::parse2(code(text)).unwrap());
@@ -51,11 +55,24 @@ impl Source {
         let with = |name: &Ident| [before, &[name.to_string()]].concat();
         match tree {
             UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree),
-            UseTree::Name(name) => self.name(with(&name.ident)),
-            UseTree::Rename(rename) => self.name(with(&rename.ident)),
+            UseTree::Name(name) => self.import(&name.ident, with(&name.ident)),
+            UseTree::Rename(rename) => self.import(&rename.rename, with(&rename.ident)),
             UseTree::Glob(_) => self.name([before, &["*".to_owned()]].concat()),
             UseTree::Group(group) => group.items.iter().for_each(|item| self.tree(before, item)),
         }
+    }
+
+    /// What a module within the file imports is no name of the file.
+    fn import(&mut self, name: &Ident, words: Vec<String>) {
+        if self.inside == self.module {
+            self.imports.insert(name.to_string(), words.clone());
+        }
+        self.name(words);
+    }
+
+    /// Whether a module of this name is declared.
+    pub(super) fn declares(&self, name: &str) -> bool {
+        self.children.iter().any(|child| child == name)
     }
 
     /// A path among the words of a macro, which need not be Rust; gives the place after it.
