@@ -12,7 +12,6 @@ pub(crate) use limits::{DownloadLimits, DrainLimit};
 pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
 
-use crate::budget::RetryBudget;
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
 use crate::gate::Gate;
@@ -148,15 +147,6 @@ impl Engine {
         unknown.cloned()
     }
 
-    /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
-    pub(crate) fn set_budget(&mut self, budget: Budgets) {
-        #[cfg(feature = "redis")]
-        {
-            self.has_budget = true;
-        }
-        self.pay_from(budget);
-    }
-
     /// Joins a fleet, with whatever was not chosen by hand.
     #[cfg(feature = "redis")]
     pub(crate) fn join(&mut self, fleet: &Fleet) {
@@ -176,29 +166,6 @@ impl Engine {
             self.has_gate = true;
         }
         self.gate = gate;
-    }
-
-    fn pay_from(&mut self, budget: Budgets) {
-        match &mut self.routes {
-            Routes::One(route) => Arc::make_mut(route).budget = budget,
-            Routes::PerRequest(_) => self.budget = Some(budget),
-        }
-    }
-
-    /// The budget of a request on this route.
-    pub(crate) fn budget_of(
-        &self,
-        route: &Route,
-        service: impl FnOnce() -> Arc<str>,
-    ) -> RetryBudget {
-        self.own_budget(route).unwrap_or(&route.budget).of(service)
-    }
-
-    fn own_budget(&self, route: &Route) -> Option<&Budgets> {
-        let own = self.budget.as_ref().filter(|_| !route.names_budget);
-        #[cfg(feature = "redis")]
-        let own = own.filter(|own| !(route.alone && matches!(own, Budgets::InFleet(_))));
-        own
     }
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.

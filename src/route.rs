@@ -1,5 +1,6 @@
 //! What one request goes by: a policy, its budgets, and where a failover leads.
 
+mod budgets;
 pub(crate) mod chains;
 mod failover;
 pub(crate) mod matching;
@@ -7,11 +8,12 @@ mod services;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
+pub(crate) use budgets::Budgets;
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::{Rebase, is_same_server};
 pub(crate) use services::{Service, Services};
 
-use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::budget::RetryBudget;
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
 use crate::gate::Quota;
@@ -50,15 +52,6 @@ pub(crate) struct Route {
     pub(crate) base: Option<Uri>,
     /// The request's head may be needed when nothing else is left of it.
     pub(crate) keeps_head: bool,
-}
-
-/// Where the tokens come from.
-#[derive(Debug, Clone)]
-pub(crate) enum Budgets {
-    One(RetryBudget),
-    PerService(ServiceBudgets),
-    #[cfg(feature = "redis")]
-    InFleet(Fleet),
 }
 
 /// Another service, and where it is.
@@ -200,28 +193,6 @@ fn has_at_or_capital(text: &[u8]) -> bool {
     match text.last_chunk::<8>() {
         Some(last) => has(last) || text.chunks_exact(8).any(has),
         None => has(text),
-    }
-}
-
-impl Budgets {
-    /// Whether other processes have the same.
-    pub(crate) fn is_shared(&self) -> bool {
-        match self {
-            #[cfg(feature = "redis")]
-            Self::One(budget) => budget.is_shared(),
-            #[cfg(feature = "redis")]
-            Self::InFleet(_) => true,
-            _ => false,
-        }
-    }
-
-    pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
-        match self {
-            Self::One(budget) => budget.clone(),
-            Self::PerService(budgets) => budgets.get(&service()),
-            #[cfg(feature = "redis")]
-            Self::InFleet(fleet) => fleet.budget_of(&service()),
-        }
     }
 }
 

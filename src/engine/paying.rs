@@ -1,11 +1,45 @@
-//! Waits for what a fleet says to a retry.
+//! Who pays for the retries on a route, and what a fleet says to one.
 
-use super::Engine;
-use crate::budget::{Asking, PaidRetry};
+use super::{Engine, Routes};
+use crate::budget::{Asking, PaidRetry, RetryBudget};
+use crate::route::{Budgets, Route};
 use crate::runtime::within;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Engine {
+    /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
+    pub(crate) fn set_budget(&mut self, budget: Budgets) {
+        #[cfg(feature = "redis")]
+        {
+            self.has_budget = true;
+        }
+        self.pay_from(budget);
+    }
+
+    /// The budget of a request on this route.
+    pub(crate) fn budget_of(
+        &self,
+        route: &Route,
+        service: impl FnOnce() -> Arc<str>,
+    ) -> RetryBudget {
+        self.own_budget(route).unwrap_or(&route.budget).of(service)
+    }
+
+    pub(super) fn own_budget(&self, route: &Route) -> Option<&Budgets> {
+        let own = self.budget.as_ref().filter(|_| !route.names_budget);
+        #[cfg(feature = "redis")]
+        let own = own.filter(|own| !(route.alone && matches!(own, Budgets::InFleet(_))));
+        own
+    }
+
+    pub(super) fn pay_from(&mut self, budget: Budgets) {
+        match &mut self.routes {
+            Routes::One(route) => Arc::make_mut(route).budget = budget,
+            Routes::PerRequest(_) => self.budget = Some(budget),
+        }
+    }
+
     /// The fleet's answer to a retry that asks for it; nothing where it is refused. It is waited for no longer than the
     /// budget says, and no longer than `left`: then the process pays alone, if it can.
     ///
