@@ -1,7 +1,8 @@
 //! By what a download is resumed: decided with its request, used at each break.
 
 use super::Resend;
-use super::options::{RequestOptions, line};
+use super::facts::line;
+use super::options::RequestOptions;
 use crate::budget::{Ask, PaidRetry};
 use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{

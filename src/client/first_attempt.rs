@@ -2,8 +2,9 @@
 
 #[cfg(all(feature = "tower", feature = "hyper"))]
 use super::connection::ConnectionUsed;
+use super::facts::{facts, give_key, line};
 use super::limited::Limited;
-use super::options::{RequestOptions, facts, give_key, line};
+use super::options::RequestOptions;
 use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
 use crate::gate::{End, Quota};

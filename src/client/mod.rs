@@ -9,7 +9,13 @@ pub(crate) mod connection;
 mod download;
 pub(crate) mod error_chain;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
+mod facts;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod first_attempt;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod gate_key;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod http_result;
 #[cfg(feature = "tower")]
 mod kept_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -1,19 +1,18 @@
-//! What the HTTP adapters share: what a request asks of the retry layer, and what its result means.
+//! What a request asks of the retry layer.
 
-use super::error_chain::{is_of_reqwest, outcome_of};
-use super::{Answer, HasHead, Resend};
+use super::facts::{has_own_key, line};
+use super::gate_key::{enter_gate, joined_key};
+use super::{HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::{GateKey, GatedCall, NotIdle, RouteOf};
+use crate::gate::GateKey;
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
-    Attempt, Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession,
-    StopReason, is_grpc,
+    Attempt, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason, is_grpc,
 };
-use crate::redirects::Trail;
 use crate::report::{ReportRecorder, ReportSlot, Subject};
 use crate::retry_loop::{Admission, Progress, RequestHead};
 use crate::route::{Head, Route};
-use http::{Extensions, HeaderName, HeaderValue, Method};
+use http::{Extensions, HeaderName, HeaderValue};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -219,109 +218,6 @@ impl RequestOptions {
     }
 }
 
-#[inline(always)]
-fn enter_gate<E: Deref<Target = Engine>>(
-    engine: E,
-    request: &impl HasHead,
-    now: Duration,
-    quotas_at_once: bool,
-) -> Result<Admission<E>, E> {
-    let authority = request.authority();
-    let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
-    if engine.gate.has_narrower() && has_narrower_gates(&engine, key, request, now) {
-        return Err(engine);
-    }
-    match engine.gate.enter(key, now, quotas_at_once) {
-        Ok(place) => Ok(Admission::new(engine, place)),
-        Err(NotIdle { .. }) => Err(engine),
-    }
-}
-
-/// Whether the call must also pass a gate of a limit that stops fewer calls than all.
-#[cold]
-fn has_narrower_gates(
-    engine: &Engine,
-    key: GateKey,
-    request: &impl HasHead,
-    now: Duration,
-) -> bool {
-    let call = RouteOf {
-        key,
-        method: request.method(),
-        path: request.path(),
-    };
-    !engine.gate.narrower(call, now).is_empty()
-}
-
-#[inline(always)]
-fn gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
-    if engine.gate.is_per_host() {
-        return engine.gate.key_of(authority);
-    }
-    own_gate_key(engine, authority, request)
-}
-
-/// The gate of a call of which more than its host is asked.
-#[cold]
-fn own_gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> GateKey {
-    gated(authority, request, |call| engine.gate.key(call))
-}
-
-/// The gate of a call that is looked at. It joins its fleet, if it is shared.
-#[cold]
-fn joined_key(
-    (engine, route): (&Engine, &Route),
-    authority: &str,
-    request: &impl HasHead,
-) -> GateKey {
-    let key = gate_key(engine, authority, request);
-    let apart = || gated(authority, request, |call| engine.gate.apart(call));
-    engine.comes_to_the_gate(route, (key, authority), apart)
-}
-
-fn gated<T>(authority: &str, request: &impl HasHead, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
-    look(&GatedCall {
-        authority,
-        method: request.method(),
-        path: request.path(),
-        headers: &request.header_map(),
-        extensions: request.extensions(),
-    })
-}
-
-/// Gives a request that must be processed once a key that makes processing it twice as good as once, where the engine
-/// does so.
-#[inline]
-pub(crate) fn give_key<Q: Resend>(engine: &Engine, route: &Route, request: &mut Q) {
-    if !engine.idempotency_keys || facts(request).is_idempotent() {
-        return;
-    }
-    if !has_own_key(&route.policy, request) {
-        engine.put_new_key(&route.policy, request.headers_mut());
-    }
-}
-
-/// Whether a request carries a key in the header that the service has for it.
-fn has_own_key(policy: &RetryPolicy, request: &impl HasHead) -> bool {
-    let own = policy.key_header();
-    let key = own.and_then(|name| request.value(name.as_str()));
-    key.is_some_and(|key| !key.trim_ascii().is_empty())
-}
-
-/// What an outcome is about.
-pub(crate) fn line(request: &impl HasHead) -> RequestLine {
-    let authority = request.authority();
-    let authority = authority.map_or_else(Arc::default, Arc::from);
-    let by_key = RequestFacts::by_first_values(&Method::POST, |name| request.value(name));
-    RequestLine::of((request.method(), authority), request.path(), by_key)
-}
-
-/// What the server must know of the request.
-#[inline]
-pub(crate) fn facts(request: &impl HasHead) -> RequestFacts {
-    RequestFacts::by_first_values(request.method(), |name| request.value(name))
-}
-
 /// Writes which attempt this is, where the server is to know; a request with too many headers goes without. A repeated
 /// request of gRPC says how many were sent before it (gRFC A6, "Exposed retry metadata").
 pub(crate) fn number<Q: Resend>(header: Option<&HeaderName>, request: &mut Q, attempt: Attempt) {
@@ -353,36 +249,4 @@ fn head(request: &impl HasHead) -> Box<RequestHead> {
         headers: request.header_map().into_owned(),
         credentials: Vec::new(),
     })
-}
-
-/// What an HTTP attempt's result means by itself.
-pub(crate) fn http_outcome<'a, A: Answer, E: 'static>(
-    policy: &RetryPolicy,
-    result: &'a Result<A::Kept, E>,
-) -> Outcome<'a> {
-    match result {
-        Ok(response) => {
-            let (status, headers) = A::head_of(response);
-            Outcome::response(status, headers)
-        }
-        Err(error) => outcome_of(policy, error),
-    }
-}
-
-/// What an HTTP attempt shows of redirects; its client may follow them, or only where an error says that it is one that
-/// does.
-pub(crate) fn http_trail<'a, A: Answer, E: 'static>(
-    may_follow: bool,
-    policy: &RetryPolicy,
-    request: Option<&'a impl HasHead>,
-    result: Option<&'a Result<A::Kept, E>>,
-) -> Trail<'a> {
-    let error = result.and_then(|result| result.as_ref().err());
-    let answer = result.and_then(|result| result.as_ref().ok());
-    let asked = request.and_then(HasHead::url);
-    Trail {
-        may_follow: may_follow || error.is_some_and(|error| is_of_reqwest(policy, error)),
-        path: request.map(HasHead::path),
-        urls: asked.zip(answer.and_then(A::url_of)),
-    }
 }

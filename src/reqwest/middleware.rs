@@ -3,7 +3,8 @@
 use super::resume::EngineSlot;
 use crate::client::error_chain::{retire_connection, words};
 use crate::client::first_attempt::StartedRequest;
-use crate::client::options::{RequestOptions, http_outcome, http_trail, number};
+use crate::client::http_result::{http_outcome, http_trail};
+use crate::client::options::{RequestOptions, number};
 use crate::client::{Answer, Resend};
 use crate::engine::{Engine, http_engine_settings};
 use crate::error::AttemptTimeout;

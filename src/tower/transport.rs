@@ -4,7 +4,8 @@ use super::errors::Errors;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{retire_connection, words};
-use crate::client::options::{http_outcome, http_trail, number};
+use crate::client::http_result::{http_outcome, http_trail};
+use crate::client::options::number;
 use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
