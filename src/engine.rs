@@ -177,10 +177,7 @@ impl Engine {
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,
-            Routes::PerRequest(_) => {
-                let alone = self.waits_alone(route);
-                self.silent && !alone && route.is_silent() && self.own_budget(route).is_none()
-            }
+            Routes::PerRequest(_) => self.silent && !self.waits_alone(route) && route.is_silent(),
         };
         silent && !crate::report::is_traced()
     }

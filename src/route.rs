@@ -133,18 +133,11 @@ impl Route {
         quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 
-    /// Whether the budget of a silent route is a fleet's.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
-    pub(crate) fn asks_a_fleet(&self) -> bool {
-        matches!(&self.budget, Budgets::One(budget) if budget.is_shared())
-    }
-
-    /// Whether a success needs no rule, and is counted in one place.
+    /// Whether a success needs no rule, and is counted in one budget.
     pub(crate) fn is_silent(&self) -> bool {
         self.policy.streams().is_none()
             && !self.policy.reads_whole_answers()
             && self.policy.takes_successes_as_they_are()
-            && matches!(self.budget, Budgets::One(_))
             && self.budgets.is_empty()
             && !self.keeps_head
     }

@@ -2,8 +2,11 @@
 
 use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+#[cfg(any(feature = "tower", feature = "reqwest", test))]
+use std::time::Duration;
 
 /// One budget per service name or host, made on first use and shared by every clone of the handle.
 ///
@@ -24,15 +27,21 @@ pub struct ServiceBudgets {
     each: RetryBudgetBuilder,
     named: HashMap<Arc<str>, RetryBudget>,
     max_services: usize,
-    used: Arc<Mutex<Used>>,
+    used: Arc<RwLock<Used>>,
 }
 
-/// The budgets by name, and the names in the order of their last use.
+/// The budgets by name.
 #[derive(Debug, Default)]
 struct Used {
-    budgets: HashMap<Arc<str>, (RetryBudget, u64)>,
-    names: BTreeMap<u64, Arc<str>>,
-    uses: u64,
+    budgets: HashMap<Arc<str>, LastUsed>,
+    /// The number of the last use of another budget than the one before.
+    uses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct LastUsed {
+    budget: RetryBudget,
+    last_use: AtomicU64,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -70,30 +79,58 @@ impl ServiceBudgets {
     /// The budget of a service or host, made now if this is its first use.
     #[must_use]
     pub fn get(&self, service: &str) -> RetryBudget {
-        self.get_or(service, |each| each.clone().build().unwrap_or_default())
+        self.with(service, built, RetryBudget::clone)
     }
 
-    /// The same, where its first use makes it in this way.
-    pub(crate) fn get_or(
+    /// Counts a success of a service or host at `now`.
+    #[cfg(any(feature = "tower", feature = "reqwest", test))]
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
+        self.with(service, built, |budget| {
+            budget.deposit(now);
+        });
+    }
+
+    /// Whether any of those that [`ServiceBudgets::service`] names is a fleet's.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.named.values().any(RetryBudget::is_shared)
+    }
+
+    /// Acts on the budget of a service or host, which `make` makes now if this is its first use.
+    ///
+    /// Who uses one that is there holds up nobody else who does.
+    pub(crate) fn with<T>(
+        &self,
+        service: &str,
+        make: impl FnOnce(&RetryBudgetBuilder) -> RetryBudget,
+        act: impl FnOnce(&RetryBudget) -> T,
+    ) -> T {
+        if let Some(budget) = self.named.get(service) {
+            return act(budget);
+        }
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = used.again(service) {
+            return act(budget);
+        }
+        drop(used);
+        act(&self.first_use(service, make))
+    }
+
+    #[cold]
+    fn first_use(
         &self,
         service: &str,
         make: impl FnOnce(&RetryBudgetBuilder) -> RetryBudget,
     ) -> RetryBudget {
-        if let Some(budget) = self.named.get(service) {
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have come first.
+        if let Some(budget) = used.again(service) {
             return budget.clone();
         }
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(budget) = used.again(service) {
-            return budget;
-        }
         while used.budgets.len() >= self.max_services {
-            let Some((_, oldest)) = used.names.pop_first() else {
-                break;
-            };
-            used.budgets.remove(&oldest);
+            used.forget_one();
         }
         let budget = make(&self.each);
-        used.insert(service.into(), budget.clone());
+        used.insert(service, budget.clone());
         budget
     }
 }
@@ -110,27 +147,44 @@ impl Default for ServiceBudgets {
 }
 
 impl Used {
-    fn again(&mut self, service: &str) -> Option<RetryBudget> {
-        let (budget, last_use) = self.budgets.get_mut(service)?;
-        self.uses = self.uses.saturating_add(1);
-        let before = std::mem::replace(last_use, self.uses);
-        if let Some(name) = self.names.remove(&before) {
-            self.names.insert(self.uses, name);
+    #[inline]
+    fn again(&self, service: &str) -> Option<&RetryBudget> {
+        let LastUsed { budget, last_use } = self.budgets.get(service)?;
+        // Who calls one service alone writes nothing.
+        if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {
+            last_use.store(self.next_use(), Ordering::Relaxed);
         }
-        Some(budget.clone())
+        Some(budget)
     }
 
-    fn insert(&mut self, service: Arc<str>, budget: RetryBudget) {
-        self.uses = self.uses.saturating_add(1);
-        self.names.insert(self.uses, Arc::clone(&service));
-        self.budgets.insert(service, (budget, self.uses));
+    fn insert(&mut self, service: &str, budget: RetryBudget) {
+        let last_use = AtomicU64::new(self.next_use());
+        let budget = LastUsed { budget, last_use };
+        self.budgets.insert(service.into(), budget);
     }
+
+    fn next_use(&self) -> u64 {
+        self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    /// Forgets the least recently used budget.
+    fn forget_one(&mut self) {
+        let last_use = |used: &LastUsed| used.last_use.load(Ordering::Relaxed);
+        let oldest = self.budgets.iter().min_by_key(|(_, used)| last_use(used));
+        if let Some(oldest) = oldest.map(|(name, _)| Arc::clone(name)) {
+            self.budgets.remove(&oldest);
+        }
+    }
+}
+
+/// The builder was checked when it was given.
+fn built(each: &RetryBudgetBuilder) -> RetryBudget {
+    each.clone().build().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn capacity(budget: &RetryBudget) -> String {
         let snapshot = budget.snapshot(Duration::ZERO).unwrap();
@@ -164,6 +218,37 @@ mod tests {
         assert_eq!(budgets.get("a").available(Duration::ZERO), 1);
         assert_eq!(budgets.get("b").available(Duration::ZERO), 0);
         assert_eq!(capacity(&budgets.get("named")), "3");
+    }
+
+    #[test]
+    fn a_success_counts_as_a_use_and_hosts_are_bounded() {
+        let each = RetryBudget::builder().capacity(2).initial(0).per_success(1);
+        let budgets = ServiceBudgets::new(each).unwrap().max_services(10);
+        for host in 0..1_000 {
+            budgets.deposit(&format!("host{host}"), Duration::ZERO);
+            budgets.deposit("busy", Duration::ZERO);
+        }
+        assert_eq!(budgets.used.read().unwrap().budgets.len(), 10);
+        assert_eq!(budgets.get("busy").available(Duration::ZERO), 2);
+        assert_eq!(budgets.get("host999").available(Duration::ZERO), 1);
+        assert_eq!(budgets.get("host0").available(Duration::ZERO), 0);
+    }
+
+    #[test]
+    fn all_threads_find_the_same_budget() {
+        let each = RetryBudget::builder().initial(0).capacity(1_000);
+        let budgets = ServiceBudgets::new(each.per_success(1)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for host in (0..400).map(|call| ["a", "b"][call % 2]) {
+                        budgets.deposit(host, Duration::ZERO);
+                    }
+                });
+            }
+        });
+        let of = |host| budgets.get(host).available(Duration::ZERO);
+        assert_eq!((of("a"), of("b")), (800, 800));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::gate::{End, Quota};
 use crate::nested::AttemptMark;
 use crate::policy::{Moment, Outcome, RequestFacts, Verdict};
 use crate::retry_loop::{Admission, Call, CutFirst, FirstAttempt, Progress, Transport};
-use crate::route::Route;
+use crate::route::{Budgets, Route};
 use crate::server_hints::tells_of_a_quota;
 use http::{HeaderMap, StatusCode};
 use std::future::Future;
@@ -64,7 +64,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             return Err(engine);
         }
         // What is asked of a fleet is asked when the attempt is gone, and then something must be said of that.
-        if self.limit().is_some() && self.route.asks_a_fleet() && !says_cuts() {
+        if self.limit().is_some() && engine.budgets_of(&self.route).is_shared() && !says_cuts() {
             return Err(engine);
         }
         let now = self.started;
@@ -77,7 +77,8 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             };
         }
         if self.saved.is_none() {
-            self.options.unkept = Some(facts(request));
+            let way = (&*admission.engine, &*self.route);
+            self.options.keep_facts(way, request);
         }
         Ok(admission)
     }
@@ -90,11 +91,14 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         answer: Option<&A>,
     ) -> Result<(), Option<Verdict>> {
         let answer = answer.ok_or(None)?;
-        let request = || self.saved.as_deref().map(line);
+        let request = || match self.saved.as_deref() {
+            Some(saved) => Some(line(saved)),
+            None => self.options.line().cloned(),
+        };
         self.route
             .succeeds(answer.status(), answer.headers(), request)?;
         if self.mark.repeats() {
-            self.route.deposit(self.started);
+            self.deposit(&admission.engine);
             let asked = self.saved.as_deref().and_then(HasHead::url);
             let redirects = &admission.engine.redirects;
             redirects.check(&self.mark, asked.zip(answer.url()));
@@ -108,6 +112,18 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             admission.ends(End::Succeeded, None);
         }
         Ok(())
+    }
+
+    /// Counts a success in the budget of its service.
+    #[inline(always)]
+    fn deposit(&self, engine: &Engine) {
+        match engine.budgets_of(&self.route) {
+            Budgets::One(budget) => budget.deposit(self.started),
+            each => {
+                let service = self.options.service(&self.route, self.saved.as_deref());
+                each.deposit(&service, self.started);
+            }
+        }
     }
 
     /// How long the first attempt may take, if there is a limit.

@@ -61,16 +61,17 @@ fn own_gate_key(engine: &Engine, authority: &str, request: &impl HasHead) -> Gat
     gated(authority, request, |call| engine.gate.key(call))
 }
 
-/// The gate of a call that is looked at. It joins its fleet, if it is shared.
+/// The gate of a call that is looked at, if its policy has one. It joins its fleet, if it is shared.
 #[cold]
-pub(super) fn joined_key(
+pub(super) fn key_at_the_gate(
     (engine, route): (&Engine, &Route),
     authority: &str,
     request: &impl HasHead,
-) -> GateKey {
+) -> Option<GateKey> {
+    route.policy.max_gate_wait()?;
     let key = gate_key(engine, authority, request);
     let apart = || gated(authority, request, |call| engine.gate.apart(call));
-    engine.comes_to_the_gate(route, (key, authority), apart)
+    Some(engine.comes_to_the_gate(route, (key, authority), apart))
 }
 
 fn gated<T>(authority: &str, request: &impl HasHead, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {

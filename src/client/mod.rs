@@ -40,6 +40,8 @@ mod retry_body;
 mod saved_headers;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod saved_request;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+mod unkept;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub use self::{

@@ -1,18 +1,20 @@
 //! What a request asks of the retry layer.
 
-use super::facts::{has_own_key, line};
-use super::gate_key::{enter_gate, joined_key};
+use super::facts::{facts, has_own_key, line};
+use super::gate_key::{enter_gate, key_at_the_gate};
+use super::unkept::Unkept;
 use super::{HasHead, Resend};
 use crate::engine::{Engine, Routes};
-use crate::gate::GateKey;
 use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
-    Attempt, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason, is_grpc,
+    Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
+    is_grpc,
 };
 use crate::report::{ReportRecorder, ReportSlot, Subject};
 use crate::retry_loop::{Admission, Progress, RequestHead};
-use crate::route::{Head, Route};
+use crate::route::{Budgets, Head, Route};
 use http::{Extensions, HeaderName, HeaderValue};
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +30,12 @@ pub(crate) struct RequestOptions {
     pub(super) unkept: Option<RequestFacts>,
 }
 
+#[derive(Default)]
 struct Own {
     says: Option<RetryOverride>,
     slot: Option<ReportSlot>,
+    /// Only of a request of which nothing is kept.
+    unkept: Option<Box<Unkept>>,
 }
 
 static OFF: RetryOverride = RetryOverride::off();
@@ -66,7 +71,12 @@ impl RequestOptions {
         self.off = says == Some(&OFF);
         let says = says.filter(|_| !self.off).cloned();
         let is_said = says.is_some() || slot.is_some();
-        self.own = is_said.then(|| Box::new(Own { says, slot }));
+        let own = || Own {
+            says,
+            slot,
+            unkept: None,
+        };
+        self.own = is_said.then(|| Box::new(own()));
     }
 
     #[inline]
@@ -165,21 +175,25 @@ impl RequestOptions {
         let unknown = engine.unknown_service(&route, named);
         let observers = Arc::clone(&engine.observers);
         let method = subject.method.clone();
-        let gate_key = match (request, route.policy.max_gate_wait()) {
-            (Some(request), Some(_)) => joined_key((&engine, &route), &subject.authority, request),
-            _ => GateKey::default(),
+        let gate_key = match request {
+            Some(request) => key_at_the_gate((&engine, &route), &subject.authority, request),
+            None => self.kept().and_then(|unkept| unkept.gate_key),
         };
-        let asked = request.filter(|_| route.policy.asks_for_the_request());
         let keyed = request.is_some_and(|request| has_own_key(&route.policy, request));
+        let asks = route.policy.asks_for_the_request();
+        let asked = match request {
+            Some(request) => asks.then(|| line(request).keyed(keyed)),
+            None => self.line().filter(|_| asks).cloned(),
+        };
         let facts = facts.keyed(keyed);
         let session = self.session(&route, facts, started).with_method(method);
         Progress {
-            session: session.of_request(asked.map(|request| line(request).keyed(keyed))),
+            session: session.of_request(asked),
             budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
             recorder: ReportRecorder::new(subject, observers, self.slot().cloned(), started)
                 .with_unknown_service(unknown),
             head: request.filter(|_| route.keeps_head).map(head),
-            gate_key,
+            gate_key: gate_key.unwrap_or_default(),
             admission: None,
             narrower: Vec::new(),
             mark: AttemptMark::new(false),
@@ -206,15 +220,69 @@ impl RequestOptions {
     }
 
     pub(super) fn subject(&self, route: &Route, request: Option<&impl HasHead>) -> Subject {
-        let authority = request.and_then(HasHead::authority);
+        let authority = self.authority(request);
         let authority = authority.map_or_else(Arc::default, Arc::from);
         let named = self.own().and_then(|own| own.service.clone());
         let named = route.service.clone().or(named);
+        let method = match request {
+            Some(request) => Some(request.method()),
+            None => self.line().map(RequestLine::method),
+        };
         Subject {
             service: named.unwrap_or_else(|| Arc::clone(&authority)),
             authority,
-            method: request.map(|request| request.method().clone()),
+            method: method.cloned(),
         }
+    }
+
+    /// The name that the request's budget goes by: its service's, or host and port.
+    pub(super) fn service<'a>(
+        &'a self,
+        route: &'a Route,
+        request: Option<&'a impl HasHead>,
+    ) -> Cow<'a, str> {
+        let own = || self.own()?.service.as_deref();
+        match route.service.as_deref().or_else(own) {
+            Some(named) => Cow::Borrowed(named),
+            None => self.authority(request).unwrap_or_default(),
+        }
+    }
+
+    fn authority<'a>(&'a self, request: Option<&'a impl HasHead>) -> Option<Cow<'a, str>> {
+        match request {
+            Some(request) => request.authority(),
+            None => Some(Cow::Borrowed(self.line()?.authority())),
+        }
+    }
+
+    /// Keeps what is needed of a request that cannot be sent again: its facts, and where each service has a budget, what
+    /// that is found by.
+    pub(super) fn keep_facts(
+        &mut self,
+        (engine, route): (&Engine, &Route),
+        request: &impl HasHead,
+    ) {
+        self.unkept = Some(facts(request));
+        if !matches!(engine.budgets_of(route), Budgets::One(_)) {
+            self.keep_line((engine, route), request);
+        }
+    }
+
+    #[cold]
+    fn keep_line(&mut self, way: (&Engine, &Route), request: &impl HasHead) {
+        let unkept = Unkept::of(way, request);
+        let keyed = unkept.line.is_keyed();
+        self.unkept = self.unkept.map(|facts| facts.keyed(keyed));
+        self.own.get_or_insert_default().unkept = Some(Box::new(unkept));
+    }
+
+    /// The line of a request of which nothing else is kept.
+    pub(super) fn line(&self) -> Option<&RequestLine> {
+        self.kept().map(|unkept| &unkept.line)
+    }
+
+    fn kept(&self) -> Option<&Unkept> {
+        self.own.as_ref()?.unkept.as_deref()
     }
 }
 

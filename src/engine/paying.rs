@@ -23,14 +23,16 @@ impl Engine {
         route: &Route,
         service: impl FnOnce() -> Arc<str>,
     ) -> RetryBudget {
-        self.own_budget(route).unwrap_or(&route.budget).of(service)
+        self.budgets_of(route).of(service)
     }
 
-    pub(super) fn own_budget(&self, route: &Route) -> Option<&Budgets> {
+    /// What pays on this route.
+    #[inline]
+    pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         let own = self.budget.as_ref().filter(|_| !route.names_budget);
         #[cfg(feature = "redis")]
         let own = own.filter(|own| !(route.alone && matches!(own, Budgets::InFleet(_))));
-        own
+        own.unwrap_or(&route.budget)
     }
 
     pub(super) fn pay_from(&mut self, budget: Budgets) {

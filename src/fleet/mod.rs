@@ -160,10 +160,21 @@ impl Fleet {
 
     /// The budget of a service that has none by hand.
     pub(crate) fn budget_of(&self, service: &str) -> RetryBudget {
-        self.0.budgets.get_or(service, |each| {
+        self.with_budget(service, RetryBudget::clone)
+    }
+
+    /// Counts a success of a service that has no budget by hand; the store hears of it later.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
+        self.with_budget(service, |budget| budget.deposit(now));
+    }
+
+    fn with_budget<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
+        let make = |each: &RetryBudgetBuilder| {
             // The default numbers are within their own bounds.
             self.budget(service, each.clone()).unwrap_or_default()
-        })
+        };
+        self.0.budgets.with(service, make, act)
     }
 
     /// The gate of adapters that have none by hand.

@@ -1,6 +1,8 @@
 //! One process's side of a fleet, on a store that answers as a test wants, and on a clock that stands.
 
 #[cfg(feature = "tower")]
+mod calls;
+#[cfg(feature = "tower")]
 mod gates;
 #[cfg(feature = "testing")]
 mod memory;

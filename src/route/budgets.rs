@@ -4,6 +4,8 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
 use std::sync::Arc;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+use std::time::Duration;
 
 /// One budget for all requests, or one for each service.
 #[derive(Debug, Clone)]
@@ -15,23 +17,34 @@ pub(crate) enum Budgets {
 }
 
 impl Budgets {
-    /// Whether other processes have the same.
+    /// Whether other processes have the same, or one of them.
     pub(crate) fn is_shared(&self) -> bool {
         match self {
-            #[cfg(feature = "redis")]
             Self::One(budget) => budget.is_shared(),
+            Self::PerService(budgets) => budgets.is_shared(),
             #[cfg(feature = "redis")]
             Self::InFleet(_) => true,
-            _ => false,
         }
     }
 
+    /// The budget of a service, made now if this is its first use.
     pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
         match self {
             Self::One(budget) => budget.clone(),
             Self::PerService(budgets) => budgets.get(&service()),
             #[cfg(feature = "redis")]
             Self::InFleet(fleet) => fleet.budget_of(&service()),
+        }
+    }
+
+    /// Counts a success of a service.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
+        match self {
+            Self::One(budget) => budget.deposit(now),
+            Self::PerService(budgets) => budgets.deposit(service, now),
+            #[cfg(feature = "redis")]
+            Self::InFleet(fleet) => fleet.deposit(service, now),
         }
     }
 }

@@ -1,18 +1,10 @@
 //! The short way of a first attempt that succeeds.
 
-use super::{Budgets, Route};
+use super::Route;
 use crate::policy::{Class, Outcome, RequestLine, Verdict, is_standard_success};
 use http::{HeaderMap, StatusCode};
-use std::time::Duration;
 
 impl Route {
-    /// Counts a success on a silent route, whose budget is one.
-    pub(crate) fn deposit(&self, now: Duration) {
-        if let Budgets::One(budget) = &self.budget {
-            budget.deposit(now);
-        }
-    }
-
     /// Whether a first attempt's head is that of a success.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod operation;
 mod properties;
 mod reqwest_stack;
 mod resume;
+mod service_budgets;
 mod services;
 mod tower_stack;
 mod waiting;
