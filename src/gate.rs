@@ -57,6 +57,7 @@ pub(crate) use place::{End, Place};
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
+use controller::quotient;
 use fleet::JoinedFleet;
 use key::{By, Hashers};
 use map::GateMap;
@@ -184,7 +185,7 @@ impl fmt::Debug for Gate {
 
 /// Microseconds, rounded up.
 fn micros(duration: Duration) -> u64 {
-    let fraction = u64::from(duration.subsec_nanos().div_ceil(1_000));
+    let almost = u64::from(duration.subsec_nanos()).saturating_add(999);
     let seconds = duration.as_secs().saturating_mul(1_000_000);
-    seconds.saturating_add(fraction)
+    seconds.saturating_add(quotient(almost, 1_000))
 }

@@ -19,7 +19,7 @@ use crate::fleet::Fleet;
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
 use crate::report::DeadLetters;
-use http::uri::{Authority, Scheme};
+use http::uri::Scheme;
 use http::{Method, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -145,20 +145,27 @@ impl Route {
 
 /// Host and port that a URI names, or that `host` does: without user info, in lower case, and without the port that goes
 /// without saying.
+#[inline]
 pub(crate) fn public_authority<'a>(
     uri: &'a Uri,
     host: impl FnOnce() -> Option<&'a str>,
 ) -> Option<Cow<'a, str>> {
-    let named = uri.authority().map(Authority::as_str);
-    let authority = named.or_else(host)?;
+    match uri.authority() {
+        Some(authority) => Some(public(uri, authority.as_str())),
+        None => host().map(|host| public(uri, host)),
+    }
+}
+
+fn public<'a>(uri: &Uri, authority: &'a str) -> Cow<'a, str> {
     // Most authorities have neither, which a look at eight bytes at a time shows.
     if has_at_or_capital(authority.as_bytes()) {
-        return Some(Cow::Owned(made_public(uri, authority)));
+        return Cow::Owned(made_public(uri, authority));
     }
-    Some(Cow::Borrowed(without_default_port(uri, authority)))
+    Cow::Borrowed(without_default_port(uri, authority))
 }
 
 #[cold]
+#[inline(never)]
 fn made_public(uri: &Uri, authority: &str) -> String {
     let (_, public) = authority.rsplit_once('@').unwrap_or(("", authority));
     without_default_port(uri, public).to_ascii_lowercase()
@@ -166,11 +173,16 @@ fn made_public(uri: &Uri, authority: &str) -> String {
 
 #[inline]
 fn without_default_port<'a>(uri: &Uri, authority: &'a str) -> &'a str {
-    let default_of = match authority.as_bytes() {
-        [.., b':', b'8', b'0'] => &Scheme::HTTP,
-        [.., b':', b'4', b'4', b'3'] => &Scheme::HTTPS,
-        _ => return authority,
-    };
+    match authority.as_bytes() {
+        [.., b':', b'8', b'0'] => without_port_of(&Scheme::HTTP, uri, authority),
+        [.., b':', b'4', b'4', b'3'] => without_port_of(&Scheme::HTTPS, uri, authority),
+        _ => authority,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn without_port_of<'a>(default_of: &Scheme, uri: &Uri, authority: &'a str) -> &'a str {
     let parts = authority.rsplit_once(':');
     let parts = parts.filter(|_| uri.scheme() == Some(default_of));
     parts.map_or(authority, |(host, _)| host)

@@ -7,9 +7,9 @@ use super::limited::Limited;
 use super::options::RequestOptions;
 use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
-use crate::gate::{End, Quota};
+use crate::gate::End;
 use crate::nested::AttemptMark;
-use crate::policy::{Moment, Outcome, RequestFacts, Verdict};
+use crate::policy::{Outcome, RequestFacts, Verdict};
 use crate::retry_loop::{Admission, Call, CutFirst, FirstAttempt, Progress, Transport};
 use crate::route::{Budgets, Route};
 use crate::server_hints::tells_of_a_quota;
@@ -103,13 +103,9 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
             let redirects = &admission.engine.redirects;
             redirects.check(&self.mark, asked.zip(answer.url()));
         }
-        let told = admission.hears_quotas() && tells_of_a_quota(answer.headers());
-        if told {
-            let at = admission.engine.runtime.moment();
-            let quota = quota_of(&self.route, answer.headers(), at);
-            admission.ends(End::Succeeded, quota);
-        } else {
-            admission.ends(End::Succeeded, None);
+        match admission.hears_quotas() && tells_of_a_quota(answer.headers()) {
+            true => tells(admission, &self.route, answer.headers()),
+            false => admission.succeeds(),
         }
         Ok(())
     }
@@ -221,8 +217,14 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     }
 }
 
-/// What the answer of a success says of a quota.
+/// Tells the gate of a success, and what its answer says of a quota.
 #[cold]
-fn quota_of(route: &Route, headers: &HeaderMap, at: Moment) -> Option<Quota> {
-    route.quota(&Outcome::response(StatusCode::OK, headers), at)
+fn tells<E: Deref<Target = Engine>>(
+    admission: &mut Admission<E>,
+    route: &Route,
+    headers: &HeaderMap,
+) {
+    let at = admission.engine.runtime.moment();
+    let quota = route.quota(&Outcome::response(StatusCode::OK, headers), at);
+    admission.ends(End::Succeeded, quota);
 }

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::gate::{GateKey, GatedCall, NotIdle, RouteOf};
 use crate::retry_loop::Admission;
 use crate::route::Route;
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -20,8 +21,10 @@ pub(super) fn enter_gate<E: Deref<Target = Engine>>(
     now: Duration,
     quotas_at_once: bool,
 ) -> Result<Admission<E>, E> {
-    let authority = request.authority();
-    let key = gate_key(&engine, authority.as_deref().unwrap_or_default(), request);
+    let key = match request.authority() {
+        Some(Cow::Borrowed(authority)) => gate_key(&engine, authority, request),
+        made => key_of_made(&engine, made.as_deref().unwrap_or_default(), request),
+    };
     if engine.gate.has_narrower() && has_narrower_gates(&engine, key, request, now) {
         return Err(engine);
     }
@@ -29,6 +32,12 @@ pub(super) fn enter_gate<E: Deref<Target = Engine>>(
         Ok(place) => Ok(Admission::new(engine, place)),
         Err(NotIdle { .. }) => Err(engine),
     }
+}
+
+/// The gate of a call whose authority is written in another way, or not at all.
+#[cold]
+fn key_of_made(engine: &Engine, made: &str, request: &impl HasHead) -> GateKey {
+    gate_key(engine, made, request)
 }
 
 /// Whether the call must also pass a gate of a limit that stops fewer calls than all.

@@ -29,6 +29,7 @@ impl<B> HasHead for http::Request<B> {
         self.method()
     }
 
+    #[inline]
     fn authority(&self) -> Option<Cow<'_, str>> {
         authority(self, self.uri())
     }
@@ -59,6 +60,7 @@ impl<B> HasHead for SavedRequest<B> {
         &self.method
     }
 
+    #[inline]
     fn authority(&self) -> Option<Cow<'_, str>> {
         authority(self, &self.uri)
     }
@@ -187,6 +189,7 @@ impl<B: Replay> SavedRequest<B> {
 }
 
 /// Host and port that the URI names, or the `host` header.
+#[inline]
 fn authority<'a>(head: &'a impl HasHead, uri: &'a Uri) -> Option<Cow<'a, str>> {
     let host = || std::str::from_utf8(head.value("host")?).ok();
     public_authority(uri, || host().filter(|host| host.is_ascii()))

@@ -1,9 +1,11 @@
 //! How a call is let through at once, and what the gate hears of it.
 
 use super::controller::{Permit, Quota};
+use super::counters::Counters;
 use super::key::GateKey;
 use super::map::Slot;
 use super::place::{End, Place};
+use super::state::KeyState;
 use super::{Gate, micros};
 use crate::runtime::Runtime;
 use std::time::Duration;
@@ -40,7 +42,7 @@ impl Gate {
     }
 
     /// A call has come back: one addition, where nothing is to be decided.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn end(&self, place: &Place, end: End, quota: Option<Quota>, runtime: &dyn Runtime) {
         let Some(slot) = self.0.map.of(place) else {
             return;
@@ -48,16 +50,43 @@ impl Gate {
         let refused = matches!(end, End::Refused(_));
         let quota = quota.filter(|_| refused || place.hears_quotas);
         let is_news = refused || quota.is_some();
-        if is_news || slot.counters.end(end == End::Succeeded) {
-            let moment = runtime.moment();
-            self.0
-                .map
-                .decide(slot, place.key, moment, |state, counters| {
-                    if is_news {
-                        counters.end(end == End::Succeeded);
-                    }
-                    state.hear(counters, place.permit, end, quota);
-                });
+        if is_news {
+            self.decide(slot, place, runtime, |state, counters| {
+                counters.end(end == End::Succeeded);
+                state.hear(counters, place.permit, end, quota);
+            });
+        } else if slot.counters.end(end == End::Succeeded) {
+            self.hear(slot, place, end, runtime);
         }
+    }
+
+    /// The same of a call that has succeeded, and whose answer says nothing of a quota.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    #[inline(always)]
+    pub(crate) fn succeeds(&self, place: &Place, runtime: &dyn Runtime) {
+        if let Some(slot) = self.0.map.of(place) {
+            if slot.counters.end(true) {
+                self.hear(slot, place, End::Succeeded, runtime);
+            }
+        }
+    }
+
+    /// Who holds the lock hears of a call that is counted.
+    #[cold]
+    #[inline(never)]
+    fn hear(&self, slot: &Slot, place: &Place, end: End, runtime: &dyn Runtime) {
+        self.decide(slot, place, runtime, |state, counters| {
+            state.hear(counters, place.permit, end, None);
+        });
+    }
+
+    fn decide(
+        &self,
+        slot: &Slot,
+        place: &Place,
+        runtime: &dyn Runtime,
+        act: impl FnOnce(&mut KeyState, &Counters),
+    ) {
+        self.0.map.decide(slot, place.key, runtime.moment(), act);
     }
 }

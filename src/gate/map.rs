@@ -35,7 +35,7 @@ type Set = [Slot; WAYS];
 #[repr(align(64))]
 pub(super) struct Slot {
     /// Which of all places it is.
-    pub(super) at: usize,
+    pub(super) at: u32,
     /// 0 while nobody has it.
     key: AtomicU64,
     pub(super) counters: Counters,
@@ -67,7 +67,7 @@ impl GateMap {
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     #[inline]
     pub(super) fn of(&self, place: &Place) -> Option<&Slot> {
-        let slot = self.at(usize::try_from(place.at).ok()?)?;
+        let slot = self.at(place.at)?;
         if slot.is_of(place.key) {
             return Some(slot);
         }
@@ -77,7 +77,8 @@ impl GateMap {
 
     /// The place with this number.
     #[inline]
-    pub(super) fn at(&self, at: usize) -> Option<&Slot> {
+    pub(super) fn at(&self, at: u32) -> Option<&Slot> {
+        let at = usize::try_from(at).ok()?;
         let set = self.sets.get(at / WAYS)?.get()?;
         set.get(at % WAYS)
     }
@@ -120,8 +121,9 @@ impl GateMap {
     #[inline(never)]
     fn take<'a>(&'a self, key: GateKey) -> Option<&'a Slot> {
         let set = self.set_of(key);
+        let at = |way| u32::try_from(set.saturating_mul(WAYS).saturating_add(way));
         let slot = |way| Slot {
-            at: set.saturating_mul(WAYS).saturating_add(way),
+            at: at(way).unwrap_or(u32::MAX),
             ..Slot::default()
         };
         let made = || Box::new(std::array::from_fn(slot));
@@ -162,7 +164,7 @@ impl Slot {
     #[inline]
     pub(super) fn place(&self, key: GateKey, permit: Permit, hears_quotas: bool) -> Place {
         Place {
-            at: u32::try_from(self.at).unwrap_or(u32::MAX),
+            at: self.at,
             key,
             permit,
             hears_quotas,

@@ -25,6 +25,17 @@ impl<E: Deref<Target = Engine>> Admission<E> {
         self.place.as_ref().is_some_and(|place| place.hears_quotas)
     }
 
+    /// The attempt has succeeded, and its answer says nothing of a quota.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    #[inline(always)]
+    pub(crate) fn succeeds(&mut self) {
+        if let Some(place) = &self.place {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.succeeds(place, &**runtime);
+            self.place = None;
+        }
+    }
+
     /// The attempt has come to its end.
     #[inline(always)]
     pub(crate) fn ends(&mut self, end: End, quota: Option<Quota>) {

@@ -23,7 +23,7 @@ pub(crate) trait GateFleet: Send + Sync {
 pub(crate) struct GateLink {
     gate: Weak<Shared>,
     /// The number of its slot.
-    at: usize,
+    at: u32,
     key: GateKey,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct GatePush {
 }
 
 impl GateLink {
-    pub(super) fn new(gate: Weak<Shared>, at: usize, key: GateKey) -> Self {
+    pub(super) fn new(gate: Weak<Shared>, at: u32, key: GateKey) -> Self {
         Self { gate, at, key }
     }
 
