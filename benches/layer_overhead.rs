@@ -27,8 +27,13 @@ const SWITCHES: &str = "  whole answers and resumes set up, and off; beside none
 const MOST_OF_SWITCHES: f64 = 10.0;
 #[cfg(feature = "redis")]
 const SHARED: &str = "  the same, budget and gate shared; beside its own";
+const EACH: &str = "  a budget for each service; beside one, gate on";
+/// What finding the budget of a service may add to a success, and a fleet to that.
+const MOST_OF_EACH: f64 = 1.3;
 #[cfg(feature = "redis")]
-const FLEET: &str = "  in a fleet; beside a budget for each service, gate on";
+const FLEET: &str = "  in a fleet; beside one budget, gate on";
+#[cfg(feature = "redis")]
+const FLEET_BESIDE_EACH: &str = "  in a fleet; beside a budget for each service, gate on";
 
 fn main() -> Result<()> {
     if let Some((case, times)) = callgrind::wanted() {
@@ -61,6 +66,7 @@ fn main() -> Result<()> {
     );
     #[cfg(feature = "redis")]
     in_fleet("tower", gated)?;
+    per_service("tower", gated)?;
     let off = added("tower/switches off", "tower/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     watched("tower", ours)?;
@@ -89,6 +95,7 @@ fn main() -> Result<()> {
     );
     #[cfg(feature = "redis")]
     in_fleet("reqwest", gated)?;
+    per_service("reqwest", gated)?;
     let off = added("reqwest/switches off", "reqwest/bare")?;
     table::more(SWITCHES, off, ours, MOST_OF_SWITCHES);
     watched("reqwest", ours)?;
@@ -104,7 +111,16 @@ fn in_fleet(stack: &str, gated: f64) -> Result<()> {
     let cost = |layers: &str| added(&format!("{stack}/{layers}"), &format!("{stack}/bare"));
     table::more(SHARED, cost("shared")?, gated, MOST_OF_SWITCHES);
     let each = cost("per service")?;
-    table::beside(FLEET, cost("fleet")?, each, AtMost(1.02));
+    let fleet = cost("fleet")?;
+    table::beside(FLEET, fleet, gated, AtMost(MOST_OF_EACH));
+    table::beside(FLEET_BESIDE_EACH, fleet, each, AtMost(1.02));
+    Ok(())
+}
+
+/// The calls that find the budget of their service.
+fn per_service(stack: &str, gated: f64) -> Result<()> {
+    let cost = added(&format!("{stack}/per service"), &format!("{stack}/bare"))?;
+    table::beside(EACH, cost, gated, AtMost(MOST_OF_EACH));
     Ok(())
 }
 
