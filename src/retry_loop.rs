@@ -39,6 +39,7 @@ use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Context;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 use std::time::Duration;
 use wait::Waited;
 
