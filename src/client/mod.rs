@@ -37,6 +37,8 @@ pub(crate) mod resend;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod retry_body;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod rewrite;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod saved_headers;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod saved_request;

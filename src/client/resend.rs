@@ -2,12 +2,11 @@
 
 use super::measure::Measure;
 use super::replay_body::ReplayBody;
+use super::rewrite::rewrite_bytes;
 use crate::policy::RewriteWith;
 use crate::retry_loop::Repeat;
 use crate::route::Rebase;
-use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method};
-use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -76,32 +75,6 @@ impl<B: Clone + http_body::Body + 'static> Replay for B {
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         rewrite_bytes(self, with)
     }
-}
-
-/// Replaces the bytes of a body that is plain text or bytes; false if it is neither, or the function returns none.
-pub(crate) fn rewrite_bytes(
-    body: &mut dyn Any,
-    with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
-) -> bool {
-    if let Some(text) = body.downcast_mut::<String>() {
-        let other = with(text.as_bytes()).and_then(|other| String::from_utf8(other).ok());
-        return put(text, other);
-    }
-    if let Some(bytes) = body.downcast_mut::<Vec<u8>>() {
-        let other = with(bytes);
-        return put(bytes, other);
-    }
-    if let Some(bytes) = body.downcast_mut::<Bytes>() {
-        let other = with(bytes).map(Bytes::from);
-        return put(bytes, other);
-    }
-    false
-}
-
-fn put<T>(place: &mut T, other: Option<T>) -> bool {
-    let changed = other.is_some();
-    other.into_iter().for_each(|other| *place = other);
-    changed
 }
 
 impl<B: http_body::Body> Replay for ReplayBody<B> {
@@ -287,28 +260,4 @@ pub(super) fn is_told_length(head: &impl HasHead, read: Option<u64>) -> bool {
         std::str::from_utf8(told).ok()?.parse().ok()
     };
     read.is_some_and(|read| told() == Some(read))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rewritten<B: PartialEq + 'static>(mut body: B, other: Option<&[u8]>) -> (bool, B) {
-        let mut with = |_: &[u8]| other.map(<[u8]>::to_vec);
-        let changed = rewrite_bytes(&mut body, &mut with);
-        (changed, body)
-    }
-
-    #[test]
-    fn text_and_bytes_can_be_rewritten_and_nothing_else() {
-        let new = Some(&b"new"[..]);
-        let text = || "old".to_owned();
-        assert_eq!(rewritten(text(), new), (true, "new".to_owned()));
-        assert_eq!(rewritten(text(), Some(b"\xff")), (false, text()));
-        assert_eq!(rewritten(text(), None), (false, text()));
-        assert_eq!(rewritten(vec![1], new), (true, b"new".to_vec()));
-        let bytes = Bytes::from_static(b"old");
-        assert_eq!(rewritten(bytes, new), (true, Bytes::from_static(b"new")));
-        assert_eq!(rewritten(7, new), (false, 7));
-    }
 }

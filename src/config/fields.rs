@@ -6,9 +6,9 @@
 //! # To add a key
 //!
 //! 1. Add a row to the block's table (`grep -rnE "^(table|place_keys|meaning_keys)!" -A4 src/config` lists them):
-//!    `document.rs` (the document), `document/service.rs` (service, route, gate), `document/place.rs` (what these three
-//!    have in common), `budget.rs`, `retry.rs` (RETRY) and `retry/` (the maps in it),
-//!    `rule.rs` (rule, wait, set), `when.rs`, `matching.rs`.
+//!    `document.rs` (the document), `document/service.rs` (service, route), `document/place.rs` (what these three have in
+//!    common), `gating.rs` (gate), `budget.rs`, `retry.rs` (RETRY) and `retry/` (the maps in it), `rule.rs` (rule, wait),
+//!    `rule/set.rs` (set), `when.rs`, `matching.rs`.
 //!
 //!    ```text
 //!    /// What it means, as the JSON Schema describes it.

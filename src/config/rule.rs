@@ -1,13 +1,14 @@
 //! RULE: what follows when a condition holds, and what does where no rule has a word.
 
 mod otherwise;
+mod set;
 
 pub(super) use otherwise::otherwise;
+pub(super) use set::set;
 
 use super::block::{Block, Node, Path};
 use super::dialect::meaning_keys;
 use super::fields::{Fields, Type, block, object, table};
-use super::headers::{headers, is_map};
 use super::retry::{RetryBlock, retry};
 use super::schema::{exactly_one, list, only_if, only_with, with};
 use super::types::{count, duration, name, read_above_zero, truth, word};
@@ -68,14 +69,6 @@ table! {
         at_most: u32 = count::<1, { u32::MAX }>();
         /// How long the waits may take in all. Default: no such limit.
         max: Duration = duration();
-    }
-}
-
-table! {
-    /// What changes in the request from the next attempt on.
-    Change("set", "What changes before the next attempt") {
-        /// Request headers, which take the place of those of the same name.
-        headers: Arc<HeaderMap> = headers(), required();
     }
 }
 
@@ -225,12 +218,7 @@ fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static st
     let wait = rule.wait.take().or(rule.requeue.take());
     let service = rule.failover.take().or(rule.jump.take());
     let action = match key {
-        "do" => match rule.verb? {
-            Verb::Accept => Action::Accept.into(),
-            Verb::Fail => Action::Fail.into(),
-            Verb::Stop => Action::Stop.into(),
-            Verb::Retry => ActionSpec::Retry(None),
-        },
+        "do" => rule.verb?.into(),
         "as" => {
             let when = rule.when.clone().unwrap_or_default();
             ActionSpec::Judge(Box::new(Row::on(when).is(rule.meaning()?)))
@@ -246,6 +234,17 @@ fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static st
         }
     };
     Some((action, key))
+}
+
+impl From<Verb> for ActionSpec {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Accept => Action::Accept.into(),
+            Verb::Fail => Action::Fail.into(),
+            Verb::Stop => Action::Stop.into(),
+            Verb::Retry => Self::Retry(None),
+        }
+    }
 }
 
 impl From<Wait> for crate::policy::Wait {
@@ -275,22 +274,5 @@ impl ActionSpec {
 
     fn is_failover(&self) -> bool {
         matches!(self, Self::Known(Action::Failover(_)))
-    }
-}
-
-/// What changes in the request: its headers.
-pub(super) fn set() -> Type<Arc<HeaderMap>> {
-    Type {
-        read: |node| {
-            if !is_map(node) {
-                return None;
-            }
-            let mut block = node.clone().block()?;
-            let read = Change::take(&mut block).headers;
-            let is_nothing = read.as_ref().is_none_or(|headers| headers.is_empty());
-            block.end_or(is_nothing.then_some("sets nothing: write {headers: {NAME: VALUE}}"));
-            read
-        },
-        schema: object::<Change>,
     }
 }

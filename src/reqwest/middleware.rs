@@ -1,25 +1,19 @@
-//! The middleware, and how the loop sends through the middleware after it.
+//! The middleware.
 
+use super::chain::Chain;
 use super::resume::EngineSlot;
-use crate::client::error_chain::{retire_connection, words};
 use crate::client::first_attempt::StartedRequest;
-use crate::client::http_result::{http_outcome, http_trail};
-use crate::client::options::{RequestOptions, number};
-use crate::client::{Answer, Resend};
+use crate::client::options::RequestOptions;
 use crate::engine::{Engine, http_engine_settings};
-use crate::error::AttemptTimeout;
-use crate::policy::{Attempt, CannedResponse, ErrorKind, Outcome, RetryPolicy, Verdict};
-use crate::policy::{Filled, Inspect, Inspected};
-use crate::redirects::Trail;
-use crate::report::{RequestFailed, RetryReport};
+use crate::policy::{RetryPolicy, Verdict};
 use crate::resume::Resume;
-use crate::retry_loop::{Admission, Call, CutFirst, Transport};
+use crate::retry_loop::{Admission, Call, CutFirst};
 use crate::route::Choose;
-use crate::runtime::{Sleep, TokioRuntime};
+use crate::runtime::TokioRuntime;
 use crate::services::Services;
 use ::reqwest::{Request, Response};
-use http::{Extensions, HeaderMap, HeaderName, StatusCode};
-use reqwest_middleware::{Error, Middleware, Next, Result};
+use http::Extensions;
+use reqwest_middleware::{Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,7 +41,7 @@ use std::task::{Context, Poll};
 ///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
 /// `RequestBuilder::with_extension` fills, or into those of `execute_with_extensions`. An attempt that is cut is an
-/// [`AttemptTimeout`] in `Error::Middleware`; every other error is unchanged.
+/// [`AttemptTimeout`](crate::AttemptTimeout) in `Error::Middleware`; every other error is unchanged.
 ///
 /// # Cancel safety
 ///
@@ -233,119 +227,5 @@ fn poll(
         Poll::Ready(result) => Poll::Ready(Some(result)),
         Poll::Pending if started.is_late(engine, cx) => Poll::Ready(None),
         Poll::Pending => Poll::Pending,
-    }
-}
-
-/// Sends through the rest of a middleware chain.
-struct Chain<'a> {
-    next: Next<'a>,
-    extensions: &'a mut Extensions,
-    /// What the extensions held before the first attempt, and hold again before each.
-    before: Extensions,
-    across_tasks: bool,
-    attempt_header: Option<HeaderName>,
-}
-
-impl Transport for Chain<'_> {
-    type Request = Request;
-    type Response = Response;
-    type Error = Error;
-
-    async fn send(&mut self, mut request: Request, attempt: Attempt) -> Result<Response> {
-        number(self.attempt_header.as_ref(), &mut request, attempt);
-        if attempt.number() > 1 {
-            *self.extensions = self.before.clone();
-        }
-        if !self.across_tasks && attempt.number() == 1 {
-            return self.next.clone().run(request, self.extensions).await;
-        }
-        // A word to those further in, which the caller's map does not keep.
-        let marked = MarkedExtensions::new(self.extensions, attempt);
-        self.next.clone().run(request, marked.extensions).await
-    }
-
-    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Error>) {
-        if let Some(error) = error {
-            retire_connection(policy, error);
-        }
-    }
-
-    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<Response>) -> Outcome<'a> {
-        http_outcome::<Response, _>(policy, result)
-    }
-
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        saved: Option<&'a <Request as Resend>::Saved>,
-        result: Option<&'a Result<Response>>,
-    ) -> Trail<'a> {
-        http_trail::<Response, _>(true, policy, saved, result)
-    }
-
-    fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> {
-        <Response as Answer>::drain(response, bytes)
-    }
-
-    fn look(
-        response: Response,
-        look: &mut dyn Inspect,
-        time: Sleep,
-    ) -> impl Future<Output = (Response, Inspected)> {
-        <Response as Answer>::look(response, look, time)
-    }
-
-    fn fill(
-        response: Response,
-        policy: &RetryPolicy,
-        bytes: u64,
-        time: Sleep,
-    ) -> impl Future<Output = (Response, Filled)> {
-        <Response as Answer>::fill(response, policy, bytes, time)
-    }
-
-    fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some((response.status(), response.headers()))
-    }
-
-    fn words(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
-        words(policy, error, kind)
-    }
-
-    fn attach(response: &mut Response, report: RetryReport) {
-        response.extensions_mut().insert(report);
-    }
-
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
-        <Response as Answer>::canned(canned, url)
-    }
-
-    fn cut(timeout: AttemptTimeout) -> Option<Error> {
-        Some(Error::middleware(timeout))
-    }
-
-    fn failed(failed: RequestFailed) -> Option<Error> {
-        Some(Error::middleware(failed))
-    }
-}
-
-/// Extensions that name the attempt until this is dropped, also if the attempt is cut.
-struct MarkedExtensions<'a> {
-    extensions: &'a mut Extensions,
-    outer: Option<Attempt>,
-}
-
-impl<'a> MarkedExtensions<'a> {
-    fn new(extensions: &'a mut Extensions, attempt: Attempt) -> Self {
-        let outer = extensions.insert(attempt);
-        Self { extensions, outer }
-    }
-}
-
-impl Drop for MarkedExtensions<'_> {
-    fn drop(&mut self) {
-        self.extensions.remove::<Attempt>();
-        if let Some(outer) = self.outer {
-            self.extensions.insert(outer);
-        }
     }
 }

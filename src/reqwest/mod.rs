@@ -2,6 +2,7 @@
 //!
 //! A `reqwest::Client` is also a tower service, so [`RetryLayer`](crate::tower::RetryLayer) goes on it directly.
 
+mod chain;
 mod middleware;
 mod redirect_policy;
 mod resume;

@@ -1,6 +1,6 @@
 //! How a request is copied for later attempts, and the service below, which never sees the type of the copies.
 
-use crate::client::resend::rewrite_bytes;
+use crate::client::rewrite::rewrite_bytes;
 use crate::client::{Replay, ReplayBody, Resend};
 use http_body::Body;
 use std::fmt;
