@@ -201,10 +201,7 @@ impl Runner {
         self.engine.comes_to_the_gate(route, named, || None)
     }
 
-    async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
-    where
-        X: Transport<Request = (), Response = T, Error = E>,
-    {
+    fn progress(&self) -> Progress {
         let started = self.engine.runtime.now();
         let route = self.engine.route(&Head::default(), Some(&self.service));
         let session = route.policy.session(self.facts, started);
@@ -215,7 +212,7 @@ impl Runner {
         };
         let named = Some(&self.service).filter(|name| !name.is_empty());
         let unknown = self.engine.unknown_service(&route, named);
-        let progress = Progress {
+        Progress {
             session: match crate::nested::is_inside() {
                 true => session.standing_aside(StopReason::Nested),
                 false => session,
@@ -235,10 +232,16 @@ impl Runner {
             mark: AttemptMark::new(false),
             engine: Arc::clone(&self.engine),
             route,
-        };
+        }
+    }
+
+    async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
+    where
+        X: Transport<Request = (), Response = T, Error = E>,
+    {
         let call = Call {
             transport,
-            progress,
+            progress: self.progress(),
         };
         call.run(()).await
     }

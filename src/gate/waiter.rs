@@ -35,6 +35,16 @@ pub(crate) struct Passed {
     pub(crate) place: Option<Place>,
 }
 
+impl Passed {
+    fn at_once(place: Option<Place>) -> Self {
+        Self {
+            waited: Duration::ZERO,
+            in_time: true,
+            place,
+        }
+    }
+}
+
 impl Gate {
     /// Waits until a call may be sent; says by `on_wait` when it begins to.
     ///
@@ -50,13 +60,7 @@ impl Gate {
         let started = runtime.now();
         let slot = match self.enter(ask.key, started, ask.quotas_at_once) {
             Err(NotIdle(slot)) => slot,
-            Ok(place) => {
-                return Passed {
-                    waited: Duration::ZERO,
-                    in_time: true,
-                    place,
-                };
-            }
+            Ok(place) => return Passed::at_once(place),
         };
         let mut waiter = Waiter {
             gate: self,

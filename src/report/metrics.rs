@@ -69,13 +69,8 @@ impl Observer for MetricsObserver {
             RetryEventKind::TextCut(_) => {
                 counter!("http_retry_text_cuts_total", "service" => service()).increment(1);
             }
-            RetryEventKind::Resumed { kind, .. } => {
-                resume_ended(service(), kind.as_str(), "resumed");
-            }
-            RetryEventKind::Interrupted { kind, why, .. } => {
-                let kind = kind.map_or("none", ErrorKind::as_str);
-                resume_ended(service(), kind, why.as_str());
-            }
+            RetryEventKind::Resumed { kind, .. } => resumed(service(), Some(kind), "resumed"),
+            RetryEventKind::Interrupted { kind, why, .. } => resumed(service(), kind, why.as_str()),
             // A fleet counts by itself, once for all adapters in it.
             #[cfg(feature = "redis")]
             RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => {}
@@ -84,7 +79,8 @@ impl Observer for MetricsObserver {
     }
 }
 
-fn resume_ended(service: SharedString, kind: &'static str, outcome: &'static str) {
+fn resumed(service: SharedString, kind: Option<ErrorKind>, outcome: &'static str) {
+    let kind = kind.map_or("none", ErrorKind::as_str);
     counter!(
         "http_retry_resumes_total", "service" => service, "kind" => kind, "outcome" => outcome
     )

@@ -223,6 +223,28 @@ impl AttemptReport {
     }
 }
 
+impl AttemptReport {
+    /// What the answer said, and what judged it.
+    fn fmt_why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(reason) = self.reason {
+            write!(f, ", {reason}")?;
+        }
+        if let ServerDelay::Asked(delay) = self.asked {
+            write!(f, ", the server asks for {}", Seconds(delay))?;
+        }
+        for header in self.unreadable.names() {
+            write!(f, ", its {header} is not valid and was ignored")?;
+        }
+        if let Some(row) = &self.row {
+            write!(f, ", by the row {row}")?;
+        }
+        if let Some(rule) = &self.rule {
+            write!(f, ", by the rule {rule}")?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -240,21 +262,7 @@ impl fmt::Display for AttemptReport {
         if self.class != Class::Success {
             write!(f, " ({}, {})", self.class, self.reach)?;
         }
-        if let Some(reason) = self.reason {
-            write!(f, ", {reason}")?;
-        }
-        if let ServerDelay::Asked(delay) = self.asked {
-            write!(f, ", the server asks for {}", Seconds(delay))?;
-        }
-        for header in self.unreadable.names() {
-            write!(f, ", its {header} is not valid and was ignored")?;
-        }
-        if let Some(row) = &self.row {
-            write!(f, ", by the row {row}")?;
-        }
-        if let Some(rule) = &self.rule {
-            write!(f, ", by the rule {rule}")?;
-        }
+        self.fmt_why(f)?;
         if let Some(TextCut { before, after, .. }) = self.cut {
             write!(
                 f,

@@ -48,31 +48,33 @@ fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
+/// The small words that may stand before a delay.
+const SMALL: [&str; 20] = [
+    "about",
+    "again",
+    "and",
+    "another",
+    "approximately",
+    "around",
+    "at",
+    "ing",
+    "least",
+    "minimum",
+    "please",
+    "request",
+    "roughly",
+    "s",
+    "sending",
+    "the",
+    "this",
+    "to",
+    "try",
+    "your",
+];
+
 /// What follows `retry`: some small words, one of them `in`, `after` or `for` unless the cue can do without, and then a
 /// number with its unit.
 fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
-    const SMALL: [&str; 20] = [
-        "about",
-        "again",
-        "and",
-        "another",
-        "approximately",
-        "around",
-        "at",
-        "ing",
-        "least",
-        "minimum",
-        "please",
-        "request",
-        "roughly",
-        "s",
-        "sending",
-        "the",
-        "this",
-        "to",
-        "try",
-        "your",
-    ];
     const MOST_WORDS: usize = 8;
     let is_header = text.starts_with("-after") || text.starts_with("_after");
     let (mut rest, mut joined) = (text, alone);

@@ -45,12 +45,7 @@ pub(crate) fn settle(
         None => Flag::New,
     };
     let mut next = bucket.unwrap_or_else(|| StoredBucket::new(words, now));
-    let last = record.unwrap_or(StoredRecord {
-        seq: -1,
-        successes: words.successes_acked,
-        taken: words.taken_acked,
-        window: -1,
-    });
+    let last = record.unwrap_or_else(|| StoredRecord::unknown(words));
     let mut granted = 0;
     if words.seq <= last.seq {
         flag = Flag::Repeated;
@@ -76,6 +71,18 @@ pub(crate) fn settle(
         processes: next.before.max(next.current),
         now_ms: now,
         flag,
+    }
+}
+
+impl StoredRecord {
+    /// Of a process that the store has not heard of, or has forgotten.
+    fn unknown(words: &BudgetWords) -> Self {
+        Self {
+            seq: -1,
+            successes: words.successes_acked,
+            taken: words.taken_acked,
+            window: -1,
+        }
     }
 }
 

@@ -138,26 +138,29 @@ impl Resolver<'_> {
                     name: Arc::clone(name),
                 }
             }
-            Exhausted::Respond => {
-                let response = retry
-                    .on_exhausted
-                    .as_ref()
-                    .and_then(|last| last.respond.as_ref());
-                let response = response.cloned().unwrap_or_default();
-                let Some(status) = value(&response.status) else {
-                    if !self.problems.are_within(&given.from.to_string()) {
-                        let cause = "respond has no status: write {respond: {status: 503}}";
-                        self.wrong(given, cause);
-                    }
-                    return OnExhausted::Last;
-                };
-                inside.names.responds = true;
-                OnExhausted::Respond(CannedResponse {
-                    status,
-                    headers: value(&response.headers).unwrap_or_default(),
-                    body: value(&response.body).unwrap_or_default(),
-                })
-            }
+            Exhausted::Respond => match self.canned_response(retry, given) {
+                Some(canned) => {
+                    inside.names.responds = true;
+                    OnExhausted::Respond(canned)
+                }
+                None => OnExhausted::Last,
+            },
         }
+    }
+
+    fn canned_response(&self, retry: &Retry, given: &Given<Exhausted>) -> Option<CannedResponse> {
+        let last = retry.on_exhausted.as_ref();
+        let response = last.and_then(|last| last.respond.as_ref());
+        let response = response.cloned().unwrap_or_default();
+        let status = value(&response.status);
+        if status.is_none() && !self.problems.are_within(&given.from.to_string()) {
+            let cause = "respond has no status: write {respond: {status: 503}}";
+            self.wrong(given, cause);
+        }
+        Some(CannedResponse {
+            status: status?,
+            headers: value(&response.headers).unwrap_or_default(),
+            body: value(&response.body).unwrap_or_default(),
+        })
     }
 }

@@ -96,7 +96,18 @@ fn read_on_exhausted(node: &Node<'_>) -> Option<OnExhausted> {
     let said = ENDS.iter().filter(|key| block.has(key)).count();
     let one = "must hold exactly one of respond, failover and dead_letter";
     block.end_or((said != 1).then_some(one));
-    let end = match (&read.respond, read.dead_letter, read.failover) {
+    let respond = read.respond.clone();
+    let end = end_of(read);
+    Some(OnExhausted {
+        end: end.map(|(end, text)| Given::at(node, end).in_words(text)),
+        respond,
+        ..OnExhausted::default()
+    })
+}
+
+/// What the map says, and the words for it.
+fn end_of(read: OnExhausted) -> Option<(Exhausted, String)> {
+    match (read.respond, read.dead_letter, read.failover) {
         (Some(_), ..) => Some((Exhausted::Respond, "respond".to_owned())),
         (_, Some(name), _) => {
             let text = format!("dead_letter {}", name.value);
@@ -113,12 +124,7 @@ fn read_on_exhausted(node: &Node<'_>) -> Option<OnExhausted> {
             Some((Exhausted::Failover(to, read.set.map(|set| set.value)), text))
         }
         _ => None,
-    };
-    Some(OnExhausted {
-        end: end.map(|(end, text)| Given::at(node, end).in_words(text)),
-        respond: read.respond,
-        ..OnExhausted::default()
-    })
+    }
 }
 
 /// What it holds may be a secret.

@@ -31,22 +31,7 @@ impl Member {
         if answer.granted > 0 {
             self.tickets.push_back((answer.ticket, answer.next));
         }
-        self.heard = Some(Heard {
-            opening: answer.opening,
-            closed: answer.closed,
-            next: answer.next,
-            release: Release {
-                from: time(answer.from),
-                round: answer.round,
-                first: answer.first,
-                group: answer.group,
-                head_start: self.head_start,
-                gone: 0,
-            },
-            remaining: answer.remaining,
-            reset: time(answer.reset),
-            turn: answer.turn,
-        });
+        self.heard = Some(heard(answer, self.head_start, time));
         if answer.closed {
             self.closes(now, time(answer.until), controller);
         } else {
@@ -140,5 +125,25 @@ impl Member {
             self.opening_after = sent;
             self.says.accused = None;
         }
+    }
+}
+
+/// What an answer says, at the process's own times.
+fn heard(answer: &GateAnswer, head_start: bool, time: impl Fn(u64) -> u64) -> Heard {
+    Heard {
+        opening: answer.opening,
+        closed: answer.closed,
+        next: answer.next,
+        release: Release {
+            from: time(answer.from),
+            round: answer.round,
+            first: answer.first,
+            group: answer.group,
+            head_start,
+            gone: 0,
+        },
+        remaining: answer.remaining,
+        reset: time(answer.reset),
+        turn: answer.turn,
     }
 }

@@ -9,7 +9,7 @@ use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{Action, By, ChosenAction, Counter, Listed, OnExhausted, Wait};
 use crate::policy::stop_reason::StopReason;
-use crate::policy::{Class, RewriteBody};
+use crate::policy::{Class, RetryPolicy, RewriteBody};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -128,19 +128,24 @@ impl RetrySession {
             (Counter::Rule, Some(tally)) => tally.retries,
             _ => self.counts.retries,
         };
-        if counted >= self.max_retries(policy) {
-            let off = policy.is_off() && self.own.max_retries.is_none();
-            return Err(match off {
-                true => StopReason::Disabled,
-                false => StopReason::AttemptsExhausted,
-            });
-        }
+        self.check_count(counted, policy)?;
         if let Some(rewrite) = rewrite(case) {
             return self.plan_rewrite(rewrite, case);
         }
         if !is_wanted(listed, case) {
             return Err(StopReason::NotRetryable);
         }
+        self.plan_counted(counted, case)
+    }
+
+    /// One more retry after so many.
+    fn plan_counted(&self, counted: u32, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        let Case {
+            outcome,
+            moment,
+            policy,
+            ..
+        } = *case;
         self.check_resend(case)?;
         let n = counted.saturating_add(1);
         let backoff = &policy.0.backoff;
@@ -155,12 +160,21 @@ impl RetrySession {
         plan.after.retries = plan.after.retries.saturating_add(1);
         plan.after.previous = own;
         if let Some(tally) = self.tally(case.by) {
-            plan.add().tally = Some(Tally {
-                retries: tally.retries.saturating_add(1),
-                ..tally
-            });
+            let retries = tally.retries.saturating_add(1);
+            plan.add().tally = Some(Tally { retries, ..tally });
         }
         Ok(plan)
+    }
+
+    /// Whether one more retry is allowed after so many.
+    fn check_count(&self, counted: u32, policy: &RetryPolicy) -> Result<(), StopReason> {
+        if counted < self.max_retries(policy) {
+            return Ok(());
+        }
+        match policy.is_off() && self.own.max_retries.is_none() {
+            true => Err(StopReason::Disabled),
+            false => Err(StopReason::AttemptsExhausted),
+        }
     }
 
     /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
