@@ -26,6 +26,13 @@ pub(crate) enum InVain {
 /// A limit that no server asks for by a delay of its own.
 pub(crate) const STALLS: Duration = Duration::from_secs(1_000_000);
 
+/// So many bytes of these letters over and over. Thousands of bodies are made and compared: not byte by byte.
+pub(crate) fn text(letters: &[u8], length: usize) -> Vec<u8> {
+    let mut text = letters.repeat(length.div_ceil(letters.len()));
+    text.truncate(length);
+    text
+}
+
 /// Waits take no time, and a limit of [`STALLS`] is reached only when the server stalls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Steered {

@@ -1,6 +1,7 @@
 //! A rule that looks into error bodies leaves every one of them as it was.
 
 use super::super::connections::client::Speaks;
+use super::super::schedules::text;
 use super::replies::{Framing, Reply, ReplyServer, gzip};
 use super::stacks::{Kit, STACKS, Stack, Whole, get, in_time, send_bare};
 use bytes::Bytes;
@@ -20,8 +21,8 @@ fn json_of(size: usize) -> Bytes {
     match size.checked_sub(start.len() + end.len()) {
         None => vec![b'7'; size].into(),
         Some(fill) => {
-            let text = (b'a'..=b'z').cycle().take(fill);
-            start.iter().copied().chain(text).chain(*end).collect()
+            let text = text(b"abcdefghijklmnopqrstuvwxyz", fill);
+            [&start[..], &text, end].concat().into()
         }
     }
 }

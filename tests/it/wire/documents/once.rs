@@ -4,7 +4,7 @@
 //! and `HTTP_RETRY_SCHEDULES=20000` in its place 10,000 schedules on hyper and as many on reqwest.
 
 use super::super::schedules::{
-    InVain, Random, all_closed, in_time, is_stall, play_all, unless_lost,
+    InVain, Random, all_closed, in_time, is_stall, play_all, text, unless_lost,
 };
 use super::super::server::{Act, Answer, FaultServer, Received};
 use super::clock::Clock;
@@ -113,7 +113,7 @@ impl Schedule {
     }
 
     fn body(&self) -> Bytes {
-        (b'a'..=b'w').cycle().take(self.length).collect()
+        text(b"abcdefghijklmnopqrstuvw", self.length).into()
     }
 
     /// Whether processing this request twice would do harm.

@@ -1,7 +1,7 @@
 //! A request and what the network does to it, out of a seed.
 
 use super::super::connections::client::{STACKS, Stack};
-use super::super::schedules::Random;
+use super::super::schedules::{Random, text};
 use super::super::server::{Act, Answer, Received};
 use bytes::Bytes;
 use http::{Method, Request};
@@ -102,7 +102,7 @@ impl Schedule {
     }
 
     pub(super) fn body(&self) -> Bytes {
-        (b'a'..=b'w').cycle().take(self.length).collect()
+        text(b"abcdefghijklmnopqrstuvw", self.length).into()
     }
 
     /// Whether this is the request itself, and not what a redirect made of it.
