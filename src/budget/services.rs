@@ -222,14 +222,17 @@ mod tests {
 
     #[test]
     fn a_success_counts_as_a_use_and_hosts_are_bounded() {
-        let each = RetryBudget::builder().capacity(2).initial(0).per_success(1);
+        let each = RetryBudget::builder()
+            .capacity(500)
+            .initial(0)
+            .per_success(1);
         let budgets = ServiceBudgets::new(each).unwrap().max_services(10);
         for host in 0..1_000 {
             budgets.deposit(&format!("host{host}"), Duration::ZERO);
             budgets.deposit("busy", Duration::ZERO);
         }
         assert_eq!(budgets.used.read().unwrap().budgets.len(), 10);
-        assert_eq!(budgets.get("busy").available(Duration::ZERO), 2);
+        assert_eq!(budgets.get("busy").available(Duration::ZERO), 500);
         assert_eq!(budgets.get("host999").available(Duration::ZERO), 1);
         assert_eq!(budgets.get("host0").available(Duration::ZERO), 0);
     }
