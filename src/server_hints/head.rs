@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::line::{MOST_LINES, text};
-use super::names::UnreadableHeaders;
+use super::names::{UnreadableHeaders, may_be_a_hint};
 use super::server_delay::{Delays, place};
 use http::{HeaderMap, HeaderName};
 use std::time::Duration;
@@ -92,11 +92,6 @@ pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
 pub(crate) fn tells_of_a_quota(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))
-}
-
-/// One look at the first letter is enough for most names.
-fn may_be_a_hint(name: &str) -> bool {
-    name.starts_with(['r', 'x', 'a'])
 }
 
 fn names_a_quota(name: &str) -> bool {

@@ -53,6 +53,11 @@ const NAMES: [&str; 45] = names![
     "anthropic-ratelimit-output-tokens-" "",
 ];
 
+/// Whether a name may be one of them: one look at its first letter is enough for most.
+pub(super) fn may_be_a_hint(name: &str) -> bool {
+    name.starts_with(['r', 'x', 'a'])
+}
+
 impl Header {
     pub(super) const RETRY_AFTER_MS: Self = Self(0);
     pub(super) const X_MS_RETRY_AFTER_MS: Self = Self(1);
