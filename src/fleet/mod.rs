@@ -1,7 +1,7 @@
 //! A fleet: one budget and one gate for all processes that call the same services, on Redis or Valkey.
 //!
 //! Each process of a program has 20 retry tokens and a gate of its own, so that a thousand of them hold 20,000 tokens and
-//! no one knows what another was refused. In a fleet they share one budget for each service.
+//! no one knows what another was refused. In a fleet they share one budget and one gate for each service.
 //!
 //! ```
 //! use http_retry::fleet::Fleet;
