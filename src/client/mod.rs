@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod answer;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) mod attempt_number;
 #[cfg(all(feature = "tower", feature = "hyper"))]
 pub(crate) mod connection;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -1,8 +1,8 @@
 //! How the loop sends through the rest of a middleware chain.
 
+use crate::client::attempt_number::number;
 use crate::client::error_chain::{retire_connection, words};
 use crate::client::http_result::{http_outcome, http_trail};
-use crate::client::options::number;
 use crate::client::{Answer, Resend};
 use crate::error::AttemptTimeout;
 use crate::policy::{

@@ -1,11 +1,11 @@
 //! How the loop sends through a tower service.
 
 use super::errors::Errors;
+use crate::client::attempt_number::number;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{retire_connection, words};
 use crate::client::http_result::{http_outcome, http_trail};
-use crate::client::options::number;
 use crate::client::{Answer, Resend, is_of_reqwest};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
