@@ -170,12 +170,12 @@ impl Member {
     }
 
     fn hears(&mut self, at: Moment, flight: &Flight, answer: &BudgetAnswer) -> Option<FleetChange> {
+        let asks_again = self.totals.asks_again(answer);
         let spent = self.totals.hear(&flight.said, answer, at.random);
         let counted = flight.said.counted;
         self.share = Share::of(answer, &self.terms, (counted, spent), at.now);
         self.heard = Some(*answer);
-        let repeated = answer.flag == Flag::Repeated;
-        if !repeated {
+        if answer.flag != Flag::Repeated {
             self.stash = self.stash.saturating_add(answer.granted);
         }
         // A store that answers late stays a store that nobody waits for.
@@ -183,7 +183,7 @@ impl Member {
             self.pace.lags(answer.processes, at);
             return self.goes_alone(at.now, LeaveReason::Timeout);
         }
-        let included = if repeated { 0 } else { flight.included };
+        let included = if asks_again { 0 } else { flight.included };
         if self.pays(included) {
             self.pace.holds(answer.processes, at.now);
         }

@@ -29,7 +29,8 @@ pub(super) struct Said {
     pub(super) counted: u64,
 }
 
-/// After so many the store must have something else under this ID.
+/// After so many the store must have something else under this ID, and another one is tried. If that is answered no better,
+/// something on the way repeats what is said.
 const MOST_REPEATED: u8 = 2;
 
 impl Totals {
@@ -69,6 +70,11 @@ impl Totals {
         }
     }
 
+    /// Whether who asked is asked for again: this answer says nothing of the command, and the next one may.
+    pub(super) fn asks_again(&self, answer: &BudgetAnswer) -> bool {
+        answer.flag == Flag::Repeated && self.repeated < MOST_REPEATED
+    }
+
     /// Takes in what the store has settled. Gives what was taken since that was said.
     pub(super) fn hear(&mut self, said: &Said, answer: &BudgetAnswer, random: u64) -> i64 {
         let since = self.taken.saturating_sub(said.taken);
@@ -81,7 +87,7 @@ impl Totals {
             self.taken_acked = said.taken.saturating_add(answer.granted);
         }
         let full = self.successes_acked.max(self.taken_acked) > MOST_AT_ONCE;
-        if full || self.repeated >= MOST_REPEATED {
+        if full || self.repeated == MOST_REPEATED {
             self.begin_anew(random);
         }
         since
@@ -93,6 +99,7 @@ impl Totals {
         *self = Self {
             base: self.base.wrapping_add(settled),
             taken: self.taken.saturating_sub(self.taken_acked),
+            repeated: self.repeated,
             ..Self::new(splitmix64(self.process ^ splitmix64(random)))
         };
     }

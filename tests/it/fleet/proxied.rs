@@ -6,6 +6,17 @@ use super::server::Server;
 use http_retry::fleet::Fleet;
 use std::time::Duration;
 
+/// How many scripts the server has run.
+fn scripts(server: &Server) -> u64 {
+    let stats = server.ask(&["INFO", "commandstats"]).unwrap();
+    let stats: String = redis::from_redis_value(stats).unwrap();
+    let mut calls = stats.lines().filter_map(|line| {
+        let numbers = line.strip_prefix("cmdstat_evalsha:calls=")?;
+        numbers.split(',').next()?.parse().ok()
+    });
+    calls.next().unwrap_or_default()
+}
+
 #[tokio::test]
 async fn a_command_that_arrives_twice_counts_once() {
     let Some(server) = Server::start(&[]) else {
@@ -16,9 +27,13 @@ async fn a_command_that_arrives_twice_counts_once() {
         let url = before(server.port(), Fault::Repeated).await;
         let mut process = Process::joined(stack, &url).await;
         process.is_down(true);
+        let before = scripts(&server);
         let retries = process.retries(60).await;
         assert!(retries <= 20, "{retries}");
         assert_eq!(process.other_events(), [""; 0]);
+        // A call asks three times at most, each of which arrives twice; it does not ask for as long as it may wait.
+        let asked = scripts(&server) - before;
+        assert!(asked <= 60 * 6, "{asked}");
     }
 }
 

@@ -303,11 +303,11 @@ fn what_is_given_back_pays_the_next_retry() {
 }
 
 #[test]
-fn a_repeated_answer_decides_nothing_and_two_make_a_new_id() {
+fn a_repeated_answer_decides_nothing_two_make_a_new_id_and_three_refuse() {
     let mut process = joined(0);
     let waiting = process.asks(1);
     let mut processes = Vec::new();
-    for _ in 0..3 {
+    for decided in [Poll::Pending, Poll::Pending, Poll::Ready(false)] {
         processes.push(process.command().process);
         let at = process.settle();
         let answer = BudgetAnswer {
@@ -319,7 +319,7 @@ fn a_repeated_answer_decides_nothing_and_two_make_a_new_id() {
             flag: Flag::Repeated,
         };
         process.member.answered(at, Ok(answer));
-        assert_eq!(process.poll(waiting[0]), Poll::Pending);
+        assert_eq!(process.poll(waiting[0]), decided);
     }
     assert_eq!(processes[0], processes[1]);
     assert_ne!(processes[1], processes[2]);
