@@ -112,7 +112,7 @@ fn ten_thousand_calls_that_wait_on_reqwest_take_two_kib_each() {
 }
 
 #[test]
-fn tens_of_thousands_of_hosts_leave_no_more_than_a_thousand() {
+fn a_hundred_thousand_hosts_leave_no_more_than_a_thousand() {
     let attempts = Arc::new(AtomicU64::new(0));
     // Each call is refused once.
     let server = service_fn(move |_: Request| {
@@ -134,9 +134,9 @@ fn tens_of_thousands_of_hosts_leave_no_more_than_a_thousand() {
         };
         measure(|| runtime.block_on(calls)).bytes_current
     };
-    let first = call_hosts(0..5_000);
-    let others = call_hosts(5_000..25_000);
+    let first = call_hosts(0..20_000);
+    let others = call_hosts(20_000..100_000);
     assert!(first <= 1_000 * 2_048, "{first}");
-    // A few places may still have been free. A pointer for each host would be 160 KB.
+    // A few places may still have been free.
     assert!(others <= 64 * 1_024, "{others} more");
 }
