@@ -303,7 +303,7 @@ fn what_is_given_back_pays_the_next_retry() {
 }
 
 #[test]
-fn a_repeated_answer_decides_nothing_two_make_a_new_id_and_three_refuse() {
+fn two_repeated_answers_make_a_new_id_and_a_third_refuses() {
     let mut process = joined(0);
     let waiting = process.asks(1);
     let mut processes = Vec::new();
