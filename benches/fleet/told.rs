@@ -17,6 +17,8 @@ const MEMBERS: usize = 200;
 /// Each on a service that nobody was refused by before.
 const ROUNDS: usize = 10;
 const MOST: f64 = 10_000.0;
+/// By then each has told of its first success. The members of a real fleet do not begin in the same moment.
+const SETTLES: Duration = Duration::from_millis(500);
 /// One in so many is looked at, so often.
 const EACH: usize = 10;
 const LOOKS: Duration = Duration::from_micros(500);
@@ -52,6 +54,7 @@ async fn rounds(server: &Server) -> Vec<Duration> {
         for member in &members {
             joins(&member.fleet).await;
         }
+        tokio::time::sleep(SETTLES).await;
         took.extend(told(&members, &uri));
     }
     took
