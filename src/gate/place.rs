@@ -4,7 +4,7 @@ use super::controller::Permit;
 use super::key::GateKey;
 use std::time::Duration;
 
-/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`].
+/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`](super::Gate::end).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// The number of its slot.
