@@ -2,7 +2,8 @@
 
 use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 #[cfg(any(feature = "tower", feature = "reqwest", test))]
@@ -34,6 +35,8 @@ pub struct ServiceBudgets {
 #[derive(Debug, Default)]
 struct Used {
     budgets: HashMap<Arc<str>, LastUsed>,
+    /// Each name once, by a use that may have been followed by later ones: the first is put right when it is looked at.
+    order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
     /// The number of the last use of another budget than the one before.
     uses: AtomicU64,
 }
@@ -158,21 +161,27 @@ impl Used {
     }
 
     fn insert(&mut self, service: &str, budget: RetryBudget) {
-        let last_use = AtomicU64::new(self.next_use());
-        let budget = LastUsed { budget, last_use };
-        self.budgets.insert(service.into(), budget);
+        let (name, use_now): (Arc<str>, _) = (service.into(), self.next_use());
+        self.order.push(Reverse((use_now, Arc::clone(&name))));
+        let last_use = AtomicU64::new(use_now);
+        self.budgets.insert(name, LastUsed { budget, last_use });
     }
 
     fn next_use(&self) -> u64 {
         self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// Forgets the least recently used budget.
+    /// Forgets the least recently used budget. A name that is put right on the way was used since it was last looked at.
     fn forget_one(&mut self) {
-        let last_use = |used: &LastUsed| used.last_use.load(Ordering::Relaxed);
-        let oldest = self.budgets.iter().min_by_key(|(_, used)| last_use(used));
-        if let Some(oldest) = oldest.map(|(name, _)| Arc::clone(name)) {
-            self.budgets.remove(&oldest);
+        while let Some(Reverse((known, name))) = self.order.pop() {
+            let used = self.budgets.get(&name);
+            match used.map(|used| used.last_use.load(Ordering::Relaxed)) {
+                Some(later) if later != known => self.order.push(Reverse((later, name))),
+                _ => {
+                    self.budgets.remove(&name);
+                    return;
+                }
+            }
         }
     }
 }
