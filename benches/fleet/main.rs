@@ -23,6 +23,8 @@
 mod member;
 mod outage;
 mod quota;
+#[path = "../../tests/it/fleet/scripts.rs"]
+mod scripts;
 #[allow(dead_code, unreachable_pub, reason = "it is the tests'")]
 #[path = "../../src/fleet/tests/server.rs"]
 mod server;

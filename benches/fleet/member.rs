@@ -75,17 +75,6 @@ pub(crate) fn status(code: u16) -> Response {
     response.body(String::new()).unwrap()
 }
 
-/// How many scripts the server has run.
-pub(crate) fn scripts(server: &Server) -> u64 {
-    let stats = server.ask(&["INFO", "commandstats"]).unwrap();
-    let stats: String = redis::from_redis_value(stats).unwrap();
-    let calls = stats.lines().find_map(|line| {
-        let numbers = line.strip_prefix("cmdstat_evalsha:calls=")?;
-        numbers.split(',').next()?.parse().ok()
-    });
-    calls.unwrap_or_default()
-}
-
 /// The seconds of a processor that the server has used.
 pub(crate) fn processor(server: &Server) -> f64 {
     let used = server.ask(&["INFO", "cpu"]).unwrap();

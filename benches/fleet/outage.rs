@@ -1,6 +1,7 @@
 //! What one process asks of the server while its service is down.
 
-use crate::member::{self, call, fleet, scripts, status};
+use crate::member::{self, call, fleet, status};
+use crate::scripts::scripts;
 use crate::server::Server;
 use crate::table::{self, Target};
 use http_retry::RetryBudget;

@@ -1,6 +1,7 @@
 //! What the server does a second, and how long one question takes.
 
-use crate::member::{self, Eager, call, fleet, impatient, percentile, processor, scripts, status};
+use crate::member::{self, Eager, call, fleet, impatient, percentile, processor, status};
+use crate::scripts::scripts;
 use crate::server::Server;
 use crate::table::{self, Target};
 use http_retry::tower::RetryLayer;

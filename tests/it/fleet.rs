@@ -12,6 +12,7 @@ mod process;
 mod proxied;
 mod proxy;
 mod returning;
+mod scripts;
 mod secrets;
 #[path = "../../src/fleet/tests/server.rs"]
 mod server;

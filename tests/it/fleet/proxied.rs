@@ -2,20 +2,10 @@
 
 use super::process::{BOTH, Process};
 use super::proxy::{Fault, before};
+use super::scripts::scripts;
 use super::server::Server;
 use http_retry::fleet::Fleet;
 use std::time::Duration;
-
-/// How many scripts the server has run.
-fn scripts(server: &Server) -> u64 {
-    let stats = server.ask(&["INFO", "commandstats"]).unwrap();
-    let stats: String = redis::from_redis_value(stats).unwrap();
-    let mut calls = stats.lines().filter_map(|line| {
-        let numbers = line.strip_prefix("cmdstat_evalsha:calls=")?;
-        numbers.split(',').next()?.parse().ok()
-    });
-    calls.next().unwrap_or_default()
-}
 
 #[tokio::test]
 async fn a_command_that_arrives_twice_counts_once() {
