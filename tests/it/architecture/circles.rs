@@ -5,6 +5,7 @@
 //! several files, and may name each other: `policy/session.rs` and `policy/session/plan.rs`.
 
 use super::paths::Source;
+use super::reachable;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of the crate, by their modules.
@@ -22,33 +23,24 @@ impl Files {
 
     /// The groups of files of which each names itself by way of the others.
     pub(super) fn circles(&self) -> Vec<BTreeSet<String>> {
-        let reached: BTreeMap<&String, BTreeSet<String>> = {
-            let named = self.named();
-            named
-                .keys()
-                .map(|from| (*from, reachable(from, &named)))
-                .collect()
+        let named = self.named();
+        let of = |from: &str| named[from].iter().map(String::as_str).collect();
+        let reached = named.keys().map(|from| (*from, reachable(from, of)));
+        let reached: BTreeMap<&str, BTreeSet<&str>> = reached.collect();
+        let circle = |(from, to): (&&str, &BTreeSet<&str>)| -> BTreeSet<String> {
+            let together = to.iter().filter(|to| reached[**to].contains(*from));
+            together.map(|to| (*to).to_owned()).collect()
         };
-        let circle = |from: &String| {
-            let together = |to: &&String| reached.get(to).is_some_and(|back| back.contains(from));
-            reached[from]
-                .iter()
-                .filter(together)
-                .cloned()
-                .collect::<BTreeSet<_>>()
-        };
-        let circles: BTreeSet<_> = reached.keys().map(|from| circle(from)).collect();
-        circles
-            .into_iter()
-            .filter(|circle| !circle.is_empty())
-            .collect()
+        let circles: BTreeSet<_> = reached.iter().map(circle).collect();
+        let circles = circles.into_iter();
+        circles.filter(|circle| !circle.is_empty()).collect()
     }
 
     /// The files that each file names, without those of its own module.
-    fn named(&self) -> BTreeMap<&String, BTreeSet<String>> {
+    fn named(&self) -> BTreeMap<&str, BTreeSet<String>> {
         let files = self.0.iter();
         files
-            .map(|(module, source)| (module, self.named_by(module, source)))
+            .map(|(module, source)| (module.as_str(), self.named_by(module, source)))
             .collect()
     }
 
@@ -103,19 +95,6 @@ fn are_one_module(one: &str, other: &str) -> bool {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     };
     holds(one, other) || holds(other, one)
-}
-
-fn reachable(from: &String, named: &BTreeMap<&String, BTreeSet<String>>) -> BTreeSet<String> {
-    let mut reached = BTreeSet::new();
-    let mut left = vec![from];
-    while let Some(next) = left.pop() {
-        for to in named.get(next).into_iter().flatten() {
-            if reached.insert(to.clone()) {
-                left.push(to);
-            }
-        }
-    }
-    reached
 }
 
 mod tests {
