@@ -219,9 +219,13 @@ impl Controller {
 
     /// Whether a call may go, and a success be counted, without a look at the rest of the state.
     pub(crate) fn is_idle(&self) -> bool {
-        let quiet = !self.closed && self.release.is_none() && self.credit == 0;
-        let deaf = self.witnesses.later == 0 && self.chance.first.is_none();
-        quiet && deaf && !self.quota.known
+        let quiet = !self.holds_back() && self.credit == 0;
+        quiet && self.witnesses.later == 0 && self.chance.first.is_none()
+    }
+
+    /// Whether there is a pause, a release or a quota that calls keep to.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.closed || self.release.is_some() || self.quota.known
     }
 
     /// Whether the gate is closed for a refusal of this process.

@@ -168,6 +168,9 @@ impl KeyState {
         }
         self.queue.turn = u64::MAX;
         self.controller.line_is_empty();
+        if let Some(member) = &mut self.member {
+            member.line_is_empty(self.controller.holds_back());
+        }
     }
 
     /// Whether the first in the line may go; if not, when it may.

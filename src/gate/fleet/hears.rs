@@ -20,6 +20,8 @@ impl Member {
             Some(later) => sum(now, later),
             None => now.saturating_sub(answer.now.saturating_sub(time)),
         };
+        self.keeps_to_its_own =
+            answer.knows_nothing() && (self.keeps_to_its_own || self.needs_tickets);
         self.change_round(answer.opening, answer.closed, sent);
         if self.heard.is_some_and(|heard| answer.ticket < heard.next) {
             // The store has begun to count anew.
@@ -82,6 +84,7 @@ impl Member {
     fn closes(&mut self, now: u64, until: u64, controller: &mut Controller) {
         self.heard_until = self.heard_until.max(Some(until));
         self.needs_tickets = true;
+        self.keeps_to_its_own = false;
         if until > now {
             controller.is_told(now, until);
         }

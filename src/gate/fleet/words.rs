@@ -76,6 +76,13 @@ pub(crate) struct GateAnswer {
     pub(crate) now: u64,
 }
 
+impl GateAnswer {
+    /// Of no pause, no release and no quota: the gate is new, or has lost its state.
+    pub(super) fn knows_nothing(&self) -> bool {
+        !self.closed && self.first == 0 && self.remaining.is_none()
+    }
+}
+
 impl GateWords {
     /// The script's arguments, in its order.
     pub(crate) fn numbers(&self) -> [i64; 10] {
