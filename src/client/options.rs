@@ -254,15 +254,16 @@ impl RequestOptions {
         }
     }
 
-    /// Keeps what is needed of a request that cannot be sent again: its facts, and where each service has a budget, what
-    /// that is found by.
+    /// Keeps what is needed of a request that cannot be sent again: its facts; and its line, where each service has a
+    /// budget, which is found by that, or where who judges its answer may ask for it.
     pub(super) fn keep_facts(
         &mut self,
         (engine, route): (&Engine, &Route),
         request: &impl HasHead,
     ) {
         self.unkept = Some(facts(request));
-        if !matches!(engine.budgets_of(route), Budgets::One(_)) {
+        let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
+        if !one_budget || route.policy.asks_for_the_request() {
             self.keep_line((engine, route), request);
         }
     }

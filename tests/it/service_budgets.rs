@@ -8,7 +8,9 @@ use http_retry::rules::{Condition, Rule};
 use http_retry::services::{Service, Services};
 use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryBudget, RetryOverride, RetryPolicy, RetryReport, ServiceBudgets};
+use http_retry::{
+    Class, Reach, RetryBudget, RetryOverride, RetryPolicy, RetryReport, ServiceBudgets,
+};
 use reqwest::{Body, Method};
 use reqwest_middleware::ClientBuilder;
 use std::io;
@@ -131,6 +133,25 @@ fn a_request_that_was_not_kept_is_judged_by_its_path() {
     let response = sent.unwrap().unwrap();
     let report = response.extensions().get::<RetryReport>().unwrap();
     assert_eq!(report.attempts()[0].rule.as_deref(), Some("orders"));
+}
+
+#[test]
+fn a_request_that_was_not_kept_is_known_to_who_judges_it() {
+    let policy = policy().to_builder().classify(|outcome| {
+        let of_orders = outcome.request()?.path() == "/orders";
+        of_orders.then_some((Class::Permanent, Reach::Answered))
+    });
+    let with_one_budget = RetryLayer::new(policy.build().unwrap());
+    let with_one_each = with_one_budget.clone().budgets(counting());
+    for layer in [with_one_budget, with_one_each] {
+        let layer = layer.copy_body(|_: &String| None);
+        let request = http::Request::get(URL).body(String::new()).unwrap();
+        let server = Script::new().status(503);
+        let sent = layer.layer(server).oneshot(request).now_or_never();
+        let response = sent.unwrap().unwrap();
+        let report = response.extensions().get::<RetryReport>().unwrap();
+        assert_eq!(report.attempts()[0].class, Class::Permanent);
+    }
 }
 
 #[test]
