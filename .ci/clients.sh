@@ -26,16 +26,19 @@ messages() {
     done
 }
 
-# A server that is there, or that apt can bring; its own service is not started.
-has_server() {
-    command -v "$1" >/dev/null && return
+# Packages that apt brings, if it can; no service of theirs is started.
+apt_brings() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-    echo "installing $1"
+    echo "installing $*"
     {
         apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$1"
-    } >/dev/null 2>&1 || true
-    command -v "$1" >/dev/null
+        DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$@"
+    } >/dev/null 2>&1
+}
+
+# A server that is there, or that apt can bring.
+has_server() {
+    command -v "$1" >/dev/null || { apt_brings "$1" && command -v "$1" >/dev/null; }
 }
 
 clients() {
