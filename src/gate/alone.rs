@@ -42,6 +42,10 @@ impl Member {
         match *self {}
     }
 
+    pub(super) fn line_is_empty(&mut self, _: bool) {
+        match *self {}
+    }
+
     pub(super) fn calls_driver(&mut self, _: u64) -> Option<Waker> {
         match *self {}
     }
