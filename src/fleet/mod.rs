@@ -14,7 +14,7 @@
 //! is `http-retry`:
 //!
 //! ```text
-//! ~http-retry:* &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set +pexpire +time +publish +subscribe +ping +hello
+//! ~http-retry:* resetchannels &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set +pexpire +time +publish +subscribe +ping +hello
 //! ```
 //!
 //! No key, value or channel holds anything of a request but its service's name, or its host and port.

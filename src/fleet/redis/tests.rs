@@ -157,7 +157,7 @@ async fn the_rights_that_the_module_names_are_enough() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
-    let rights = "on >hunter2 ~http-retry:* &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set \
+    let rights = "on >hunter2 ~http-retry:* resetchannels &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set \
                   +pexpire +time +publish +subscribe +ping +hello";
     let mut words = vec!["ACL", "SETUSER", "fleet"];
     words.extend(rights.split_whitespace());

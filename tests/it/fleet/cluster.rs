@@ -4,10 +4,11 @@ use super::process::{BOTH, LONG, Process};
 use super::server::Server;
 use http_retry::fleet::Fleet;
 use http_retry::runtime::{Runtime, TokioRuntime};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const SLOTS: [[&str; 2]; 3] = [["0", "5460"], ["5461", "10922"], ["10923", "16383"]];
+const SLOTS: [RangeInclusive<u16>; 3] = [0..=5_460, 5_461..=10_922, 10_923..=16_383];
 
 /// Three nodes that know each other, each with a third of the slots.
 struct Cluster {
@@ -29,9 +30,12 @@ impl Cluster {
             let node = Server::start(&[&["--cluster-enabled", "yes"], &own[..]].concat())?;
             cluster.nodes.push(node);
         }
-        for (node, [first, last]) in cluster.nodes.iter().zip(SLOTS) {
-            let slots = ["CLUSTER", "ADDSLOTSRANGE", first, last];
-            node.ask(&slots).unwrap();
+        for (node, slots) in cluster.nodes.iter().zip(SLOTS) {
+            // `ADDSLOTSRANGE` is none of 6.2's.
+            let slots: Vec<String> = slots.map(|slot| slot.to_string()).collect();
+            let slots = slots.iter().map(String::as_str);
+            let words: Vec<&str> = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots).collect();
+            node.ask(&words).unwrap();
             let port = cluster.nodes[0].port().to_string();
             node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port]).unwrap();
         }
@@ -65,10 +69,8 @@ async fn a_key_of_another_node_is_told_and_calls_go_on() {
         return;
     };
     let slot = cluster.nodes[0].ask(&["CLUSTER", "KEYSLOT", "orders"]);
-    let slot: usize = redis::from_redis_value(slot.unwrap()).unwrap();
-    let owner = SLOTS
-        .iter()
-        .position(|[_, last]| slot <= last.parse().unwrap());
+    let slot: u16 = redis::from_redis_value(slot.unwrap()).unwrap();
+    let owner = SLOTS.iter().position(|slots| slots.contains(&slot));
     for (number, node) in cluster.nodes.iter().enumerate() {
         let fleet = Fleet::builder().wait(Duration::from_secs(1));
         let fleet = fleet.redis(&node.url()).unwrap();
