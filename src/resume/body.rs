@@ -188,7 +188,10 @@ where
                 None
             }
         };
-        self.heard();
+        // A frame without a byte ends no silence: a server can send any number of them.
+        if !frame.as_ref().is_some_and(is_empty) {
+            self.heard();
+        }
         Poll::Ready(self.read(frame))
     }
 
@@ -216,6 +219,11 @@ where
             Err(_) => Ok(Step::LookAgain),
         }
     }
+}
+
+fn is_empty<E>(frame: &Result<Frame<Bytes>, E>) -> bool {
+    let data = frame.as_ref().ok().and_then(Frame::data_ref);
+    data.is_some_and(Bytes::is_empty)
 }
 
 impl<B> fmt::Debug for ResumedBody<B> {

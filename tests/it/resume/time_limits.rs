@@ -109,6 +109,31 @@ async fn a_download_may_take_so_long_as_a_whole() {
 }
 
 #[tokio::test]
+async fn frames_without_a_byte_are_a_silence_too() {
+    let empty = || Piece::Data(bytes(0..0));
+    let mut stalls = Turn::file(10).sends(0..5);
+    for _ in 0..60 {
+        stalls = stalls.then(Piece::Later).then(empty());
+    }
+    let client = Scripted::new([stalls, Turn::rest(0, 10).sends(0..10)]);
+    let runtime = ManualRuntime::paused();
+    let resume = Resume::new().idle_timeout(SECOND * 10).unwrap();
+    let layer = layer(policy()).runtime(runtime.clone()).resume(resume);
+    let service = layer.resume_downloads().layer(client.clone());
+    let mut body = service.oneshot(get()).await.unwrap().into_body();
+    drop(body.frame().await.unwrap().unwrap());
+    for _ in 0..20 {
+        if let Some(frame) = body.frame().now_or_never() {
+            let data = frame.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(data, bytes(5..10));
+            return;
+        }
+        runtime.advance(SECOND);
+    }
+    panic!("still waits, after {:?}", client.asked("range"));
+}
+
+#[tokio::test]
 async fn a_download_that_is_whole_is_never_late() {
     let whole = Turn::file(10).sends(0..10).then(Piece::Stall);
     let (ended, read) = ends(Scripted::new([whole]), true).await;
