@@ -2,6 +2,7 @@
 
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, LAST_MODIFIED,
+    TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::{Duration, SystemTime};
@@ -37,7 +38,13 @@ fn number(text: &str) -> Option<u64> {
 }
 
 pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
-    number(text(headers, &CONTENT_LENGTH)?)
+    let told = tells_length(headers).then_some(headers)?;
+    number(text(told, &CONTENT_LENGTH)?)
+}
+
+/// Whether a head says anything of its body's length. RFC 9112 section 6.3: where chunks end a body, no length counts.
+pub(super) fn tells_length(headers: &HeaderMap) -> bool {
+    headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// Whether the bytes are those of the file itself.

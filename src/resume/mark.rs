@@ -6,7 +6,7 @@
 
 use super::head::{
     ContentRange, content_range, is_multipart, is_unencoded, length, one, refused_total,
-    settled_date, strong_tag,
+    settled_date, strong_tag, tells_length,
 };
 use crate::policy::ResumeFailure;
 use http::header::{
@@ -142,7 +142,7 @@ impl Mark {
         let length_fits = || {
             let least = rest.last.saturating_sub(rest.first);
             let told_length = length(told).and_then(|length| length.checked_sub(1));
-            !told.contains_key(http::header::CONTENT_LENGTH) || told_length == Some(least)
+            !tells_length(told) || told_length == Some(least)
         };
         match () {
             () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),

@@ -140,6 +140,22 @@ async fn a_middleware_signs_each_continuation_anew() {
 }
 
 #[tokio::test]
+async fn a_length_that_chunks_override_promises_nothing() {
+    for length in [3, 7] {
+        let head = format!("transfer-encoding: chunked\r\ncontent-length: {length}\r\netag: \"a\"");
+        let reply = Reply::new("200 OK", &head).sends(b"5\r\nhello\r\n0\r\n\r\n");
+        let server = server([reply]).await;
+        let steered = Steered::new(SOON);
+        for stack in STACKS {
+            server.begin();
+            let (read, error) = stack.get(&server.url(), None, &steered).await;
+            assert!(error.is_none(), "{stack:?} {length}: {error:?}");
+            assert_eq!((&*read, server.received("host").len()), (&b"hello"[..], 1));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_without_the_middleware_is_an_error() {
     let server = server([Reply::new("200 OK", "content-length: 0")]).await;
     let client = ClientBuilder::new(reqwest_client()).build();
