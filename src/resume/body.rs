@@ -177,6 +177,9 @@ where
     }
 
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
+        if self.is_past_its_end() {
+            return Poll::Ready(Ok(Step::GoesTo(State::Over)));
+        }
         let frame = match Pin::new(body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
             Poll::Pending => {

@@ -62,6 +62,8 @@ pub(super) struct Download<B> {
     idle: IdleTimer,
     deadline: Option<Deadline>,
     overlap: Overlap,
+    /// The answer that is read goes on past the last byte that the download is of.
+    goes_past: bool,
     progress: ResumeProgress,
     got: u64,
     last_break: Option<Break>,
@@ -103,6 +105,7 @@ impl<B> Download<B> {
             }),
             terms,
             overlap: Overlap::default(),
+            goes_past: false,
             progress,
             got: 0,
             last_break: None,
@@ -116,6 +119,11 @@ impl<B> Download<B> {
 
     pub(super) fn is_whole(&self) -> bool {
         self.left() == 0
+    }
+
+    /// Whether nothing more of the answer is wanted, although more of it comes.
+    pub(super) fn is_past_its_end(&self) -> bool {
+        self.goes_past && self.is_whole()
     }
 
     /// Whether a break from here on can be mended.
@@ -153,6 +161,10 @@ impl<B> Download<B> {
             return Err(self.fails(ResumeFailure::WrongOverlap, None));
         };
         self.progress.came_again(again);
+        let data = match usize::try_from(self.left()) {
+            Ok(left) if self.goes_past && left < data.len() => data.slice(..left),
+            _ => data,
+        };
         let new = u64::try_from(data.len()).unwrap_or(u64::MAX);
         if new > self.left() {
             return Err(self.fails(ResumeFailure::TooLong, None));
@@ -207,6 +219,7 @@ impl<B> Download<B> {
             }
         };
         self.overlap.comes_again(skip);
+        self.goes_past = self.mark.is_passed_by(head.status);
         if let Some(last) = &self.last_break {
             let recorder = &self.terms.recorder;
             recorder.resumed(self.got, last.kind, self.now());

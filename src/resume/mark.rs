@@ -90,6 +90,11 @@ impl Mark {
         before_last.saturating_add(1)
     }
 
+    /// Whether an answer of this status that goes on does so past the last byte: the whole again, in the place of a part.
+    pub(crate) fn is_passed_by(&self, status: StatusCode) -> bool {
+        status == StatusCode::OK && self.range.last.saturating_add(1) < self.range.total
+    }
+
     /// Whether the body can go on once bytes of it were handed out.
     pub(crate) fn is_proven(&self) -> bool {
         !matches!(self.proof, Proof::Nothing(_))

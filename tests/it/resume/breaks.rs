@@ -82,6 +82,27 @@ async fn the_whole_again_is_read_to_the_place_under_the_same_tag() {
 }
 
 #[tokio::test]
+async fn a_range_ends_where_it_ends_in_the_whole_again_too() {
+    for pieces in [vec![0..4000, 4000..5000], vec![0..300, 300..560, 560..5000]] {
+        let first = Turn::of(206)
+            .header("content-length", "100")
+            .header("content-range", "bytes 500-599/5000")
+            .header("etag", "\"a\"");
+        let whole = pieces.iter().cloned().fold(Turn::file(5000), Turn::sends);
+        let first = first.sends(500..550).then(Piece::Reset);
+        let client = Scripted::new([first, whole.then(Piece::Stall)]);
+        let mut request = get();
+        let own = "bytes=500-599".parse().unwrap();
+        request.headers_mut().insert("range", own);
+        let layer = layer(policy()).runtime(ManualRuntime::new());
+        let ended = download(layer.resume_downloads(), &client, request).await;
+        assert_eq!(ended.interrupted(), None, "{pieces:?}");
+        assert_eq!(ended.read, bytes(500..600), "{pieces:?}");
+        assert_eq!(client.ranges(), ["bytes=500-599"]);
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_asked_once_every_byte_is_there() {
     for last in [Piece::Reset, Piece::Stall, Piece::Trailers] {
         let turn = Turn::file(10).sends(0..10).then(last.clone());
