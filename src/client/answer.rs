@@ -6,7 +6,9 @@ mod of_reqwest;
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
 use super::retry_body::Read;
-use crate::policy::{Broken, CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
+use crate::policy::{
+    Broken, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
+};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
@@ -164,6 +166,11 @@ where
         Read::ToAnError(error) => {
             let outcome = outcome_of_body(policy, error);
             let words = words(policy, error, outcome.error_kind());
+            Filled::Broken(Box::new(Broken { outcome, words }))
+        }
+        Read::ToAnEarlyEnd => {
+            let outcome = Outcome::error(ErrorKind::Incomplete).after_an_answer();
+            let words = format!("{}: the body ended early", ErrorKind::Incomplete);
             Filled::Broken(Box::new(Broken { outcome, words }))
         }
     }

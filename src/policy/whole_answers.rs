@@ -57,10 +57,17 @@ pub(crate) fn is_read_whole(status: StatusCode, headers: &HeaderMap, bytes: u64)
     let told = headers.get(CONTENT_LENGTH);
     let told = told.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
     bytes > 0
-        && status != StatusCode::SWITCHING_PROTOCOLS
+        && !WITHOUT_BODY.contains(&status)
         && told.is_none_or(|told| told <= bytes)
         && !goes_on(headers)
 }
+
+/// Answers that end with their head, whatever length it tells.
+const WITHOUT_BODY: [StatusCode; 3] = [
+    StatusCode::SWITCHING_PROTOCOLS,
+    StatusCode::NO_CONTENT,
+    StatusCode::NOT_MODIFIED,
+];
 
 /// Types of answers whose parts count when they come, and that may never end.
 const GO_ON: [&str; 9] = [

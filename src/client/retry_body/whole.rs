@@ -15,12 +15,15 @@ pub(crate) enum Read<'a, E> {
     WhileTimeAllowed,
     /// The caller gets the error too, after what came before it.
     ToAnError(&'a E),
+    /// It has ended, and less has come than it told.
+    ToAnEarlyEnd,
 }
 
 /// Why the reading has ended.
 enum Ended {
     /// Or it has failed.
     AtTheEnd,
+    TooEarly,
     AtTheLimit,
     TimeIsUp,
 }
@@ -48,6 +51,7 @@ where
                 Some(error) => Read::ToAnError(error),
                 None => Read::ToTheEnd,
             },
+            Ended::TooEarly => Read::ToAnEarlyEnd,
             Ended::AtTheLimit => Read::ToTheLimit,
             Ended::TimeIsUp => Read::WhileTimeAllowed,
         }
@@ -67,7 +71,12 @@ where
                     .reserve_exact(usize::try_from(told).unwrap_or_default());
             }
             if ready!(read.poll_more(Pin::new(rest), cx)) {
+                // hyper ends a body so whose stream is reset with NO_ERROR, or whose connection's task is dropped.
+                let lacks_more = read.error.is_none() && rest.size_hint().lower() > 0;
                 self.rest = None;
+                if lacks_more {
+                    return Poll::Ready(Ended::TooEarly);
+                }
             }
         }
         Poll::Ready(Ended::AtTheEnd)

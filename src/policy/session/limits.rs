@@ -2,6 +2,7 @@
 
 use super::RetrySession;
 use crate::policy::{Methods, RetryPolicy};
+use http::Method;
 use std::time::Duration;
 
 impl RetrySession {
@@ -39,9 +40,12 @@ impl RetrySession {
     }
 
     /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
-    /// another layer, or to the caller.
+    /// another layer, or to the caller. An answer to HEAD tells a length and has no body.
     pub(crate) fn whole_answers(&self) -> u64 {
         let by_policy = || self.policy_by(self.by).0.whole_answers;
+        if self.method == Some(Method::HEAD) {
+            return 0;
+        }
         match (self.standing_aside, self.own.whole_answers) {
             (Some(_), _) => 0,
             (None, Some(own)) => own.into(),

@@ -30,6 +30,43 @@ fn a_broken_answer_is_a_failed_attempt() {
 }
 
 #[test]
+fn an_answer_that_ends_before_its_length_is_broken() {
+    let short = || Reply::new(&["al", "l of"], Then::EndsEarly);
+    for stack in STACKS {
+        let ended = send(stack, whole(2_000), [short(), Reply::fine()], get());
+        assert!(ended.is_whole(b"all of it"), "{stack:?} {ended:?}");
+        let first = ended.report.unwrap().attempts()[0].clone();
+        assert_eq!(first.error, Some(ErrorKind::Incomplete));
+        assert_eq!(
+            (first.class, first.reach),
+            (Class::Transient, Reach::Answered)
+        );
+        let posted = send(stack, whole(2_000), [short(), Reply::fine()], post());
+        assert_eq!((posted.attempts(), &*posted.body), (1, &b"all of"[..]));
+        assert_eq!(posted.stop(), StopReason::NotIdempotent, "{stack:?}");
+    }
+}
+
+#[test]
+fn a_length_without_a_body_is_no_broken_answer() {
+    let empty = || Reply::new(&[], Then::EndsEarly);
+    for stack in STACKS {
+        for status in [204, 304] {
+            let ended = send(stack, whole(2_000), [empty().status(status)], get());
+            assert_eq!((ended.attempts(), ended.status), (1, Some(status)));
+        }
+        let mut head = get();
+        *head.method_mut() = http::Method::HEAD;
+        let ended = send(stack, whole(2_000), [empty()], head);
+        assert_eq!(
+            (ended.attempts(), ended.status),
+            (1, Some(200)),
+            "{stack:?}"
+        );
+    }
+}
+
+#[test]
 fn without_it_a_broken_answer_is_the_callers() {
     for stack in STACKS {
         let policies = [

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{Extensions, HeaderMap, HeaderValue, Request, Response};
-use http_body::Frame;
+use http_body::{Frame, SizeHint};
 use http_body_util::StreamBody;
 use http_body_util::combinators::BoxBody;
 use reqwest_middleware::{Middleware, Next};
@@ -24,6 +24,8 @@ pub(super) type Body = BoxBody<Bytes, BoxError>;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Then {
     Ends,
+    /// With less than it has told.
+    EndsEarly,
     Fails(io::ErrorKind),
     Trailers,
     /// Nothing more, ever.
@@ -76,7 +78,7 @@ impl Reply {
         let data = self.data.into_iter().map(Bytes::from);
         let data = stream::iter(data.map(|data| Ok(Frame::data(data))));
         let end = match self.then {
-            Then::Ends => stream::empty().boxed(),
+            Then::Ends | Then::EndsEarly => stream::empty().boxed(),
             Then::Fails(kind) => stream::iter([Err(BoxError::from(io::Error::from(kind)))]).boxed(),
             Then::Trailers => {
                 let mut trailers = HeaderMap::new();
@@ -86,10 +88,40 @@ impl Reply {
             Then::Stalls => stream::pending().boxed(),
         };
         let body = StreamBody::new(SyncStream::new(data.chain(end).boxed()));
-        let mut response = Response::new(BoxBody::new(body));
+        let body = match self.then {
+            Then::EndsEarly => BoxBody::new(Told { body, left: 1_000 }),
+            _ => BoxBody::new(body),
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.status.try_into().unwrap();
         *response.headers_mut() = self.headers;
         response
+    }
+}
+
+/// A body that tells its length.
+struct Told {
+    body: StreamBody<SyncStream>,
+    left: u64,
+}
+
+impl http_body::Body for Told {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.left -= frame.data_ref().map_or(0, |data| data.len() as u64);
+        }
+        frame
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod server;
 
 use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};
+use super::http2::{Breaks, Http2Server, Turn};
 use super::server::IN_VAIN;
 use super::stacks::clock::Clock;
 use bytes::Bytes;
@@ -145,6 +146,17 @@ async fn on_http2_answers_come_whole_through_three_faults_each() {
     // A retry on hyper-util does not share the connection that has stalled.
     let hyper = &[How::Close, How::Reset, How::Stall];
     many(Speaks::Http2, hyper, Stack::Tower, 100).await;
+}
+
+#[tokio::test]
+async fn an_http2_answer_that_is_reset_without_error_is_broken() {
+    for stack in STACKS {
+        let reset = Turn::Body(Breaks::Reset(h2::Reason::NO_ERROR));
+        let server = Http2Server::start([reset, Turn::Answer(200)]).await;
+        let client = client(stack, Speaks::Http2, &Clock::new());
+        let got = send(&client, Method::GET, &server.url()).await;
+        assert_eq!((got.as_deref(), server.got().len()), (Some(&b""[..]), 2));
+    }
 }
 
 #[tokio::test]
