@@ -92,6 +92,31 @@ pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     let _ = (policy, error);
 }
 
+/// The same error, as far as it can be told without the URL that it is of.
+#[cfg(feature = "reqwest")]
+pub(crate) fn without_url(error: BoxError) -> BoxError {
+    let error = match error.downcast::<reqwest_middleware::Error>() {
+        Ok(error) => return error.without_url().into(),
+        Err(error) => error,
+    };
+    match error.downcast::<::reqwest::Error>() {
+        Ok(error) => error.without_url().into(),
+        Err(error) => error,
+    }
+}
+
+/// The same error; no client that is known here puts a URL into its own.
+#[cfg(all(feature = "tower", not(feature = "reqwest")))]
+pub(crate) fn without_url(error: BoxError) -> BoxError {
+    error
+}
+
+/// The error of a type that an error is, or carries: wherever it stands in the source chain, and inside of an I/O error.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    links(error).find_map(<dyn Error>::downcast_ref)
+}
+
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {

@@ -1,5 +1,6 @@
 //! The error of a download that broke for good.
 
+use crate::client::error_chain::{find, without_url};
 use crate::policy::ResumeFailure;
 use http::StatusCode;
 use std::error::Error;
@@ -31,6 +32,7 @@ impl Interrupted {
     }
 
     pub(super) fn by(self, source: Option<BoxError>) -> Self {
+        let source = source.map(without_url);
         Self { source, ..self }
     }
 
@@ -39,7 +41,7 @@ impl Interrupted {
         Self { status, ..self }
     }
 
-    /// Finds it in an error or in what the error comes from.
+    /// Finds it in an error or in what the error comes from, also inside of an I/O error.
     ///
     /// ```
     /// use http_retry::resume::Interrupted;
@@ -52,8 +54,7 @@ impl Interrupted {
     /// ```
     #[must_use]
     pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
-        let mut links = std::iter::successors(Some(error), |&error| error.source());
-        links.find_map(|link| link.downcast_ref())
+        find(error)
     }
 
     /// How many bytes of the body were read.

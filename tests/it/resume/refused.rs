@@ -1,6 +1,7 @@
 //! Answers to the request for the rest that do not belong to the start: nothing of them is handed out.
 
 use super::script::{Piece, Scripted, Turn, bytes, download, get, layer, policy};
+use http_retry::resume::Interrupted;
 use http_retry::resume::ResumeFailure::{self, *};
 use http_retry::testing::ManualRuntime;
 
@@ -51,4 +52,14 @@ async fn an_error_says_where_and_why_and_no_more() {
     let ended = download(layer.resume_downloads(), &client, get()).await;
     let text = "the download broke at byte 0 of 10 and is not resumed: too_long";
     assert_eq!(ended.error.unwrap().to_string(), text);
+}
+
+#[tokio::test]
+async fn an_interruption_is_found_in_an_io_error() {
+    let client = Scripted::new([Turn::file(10).sends(0..5), Turn::of(404)]);
+    let layer = layer(policy()).runtime(ManualRuntime::new());
+    let ended = download(layer.resume_downloads(), &client, get()).await;
+    // As `StreamReader` and `into_async_read` give it to who copies a body to a file.
+    let error = std::io::Error::other(ended.error.unwrap());
+    assert_eq!(Interrupted::of(&error).map(Interrupted::at), Some(5));
 }

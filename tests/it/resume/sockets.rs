@@ -16,6 +16,7 @@ use http_retry::resume::ResumeProgress;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -152,6 +153,26 @@ async fn a_length_that_chunks_override_promises_nothing() {
             assert!(error.is_none(), "{stack:?} {length}: {error:?}");
             assert_eq!((&*read, server.received("host").len()), (&b"hello"[..], 1));
         }
+    }
+}
+
+#[tokio::test]
+async fn an_interruption_tells_no_url() {
+    let file = Reply::new("200 OK", "content-length: 9\r\netag: \"a\"").sends(b"hello");
+    let server = server([file, Reply::raw(b"no HTTP\r\n\r\n")]).await;
+    let url = server.url().replace("//", "//me:secret@") + "?token=secret";
+    let steered = Steered::new(SOON);
+    for stack in [Stack::Middleware, Stack::Tower, Stack::Direct] {
+        server.begin();
+        let (read, error) = stack.get(&url, None, &steered).await;
+        assert_eq!(&*read, b"hello", "{stack:?}");
+        let error = error.unwrap();
+        let links = std::iter::successors(Some(&*error as &dyn Error), |&error| error.source());
+        let told: String = links.map(|link| format!("{link} {link:?}, ")).collect();
+        assert!(
+            told.contains("Interrupted") && !told.contains("secret"),
+            "{stack:?}: {told}"
+        );
     }
 }
 
