@@ -32,7 +32,7 @@ pub struct RetryOverride {
     pub(crate) service: Option<Arc<str>>,
     pub(crate) even_if_nested: bool,
     pub(crate) never_resumed: bool,
-    /// The limit of an attempt whose policy sets none.
+    /// Only of a request for the rest of a download: the limit of an attempt whose policy sets none.
     pub(crate) attempt_timeout: Option<Duration>,
 }
 

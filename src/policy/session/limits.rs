@@ -40,10 +40,11 @@ impl RetrySession {
     }
 
     /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
-    /// another layer, or to the caller. An answer to HEAD tells a length and has no body.
+    /// another layer, or to the caller. An answer to HEAD tells a length and has no body, and the rest of a download is
+    /// handed out as it comes.
     pub(crate) fn whole_answers(&self) -> u64 {
         let by_policy = || self.policy_by(self.by).0.whole_answers;
-        if self.method == Some(Method::HEAD) {
+        if self.method == Some(Method::HEAD) || self.own.attempt_timeout.is_some() {
             return 0;
         }
         match (self.standing_aside, self.own.whole_answers) {

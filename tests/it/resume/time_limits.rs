@@ -32,6 +32,29 @@ async fn a_head_that_does_not_come_is_a_failed_attempt() {
 }
 
 #[tokio::test]
+async fn a_rest_is_read_as_it_comes_whatever_is_read_whole() {
+    let client = Scripted::new([
+        Turn::file(5000).sends(0..4500).then(Piece::Reset),
+        Turn::rest(3476, 5000).sends(3476..4700).then(Piece::Stall),
+    ]);
+    let runtime = ManualRuntime::paused();
+    // The rest is short enough to be read whole, within the time that its head may take.
+    let policy = policy().whole_answers(3000).attempt_timeout(None);
+    let layer = layer(policy).runtime(runtime.clone());
+    let service = layer.resume_downloads().layer(client);
+    let mut body = service.oneshot(get()).await.unwrap().into_body();
+    let first = body.frame().await.unwrap().unwrap();
+    assert_eq!(first.into_data().unwrap(), bytes(0..4500));
+    assert!(body.frame().now_or_never().is_none());
+    runtime.advance(SECOND);
+    let rest = body.frame().now_or_never().expect("a part of the rest");
+    assert_eq!(
+        rest.unwrap().unwrap().into_data().unwrap(),
+        bytes(4500..4700)
+    );
+}
+
+#[tokio::test]
 async fn the_last_head_is_waited_for_no_longer_than_others() {
     for own in [None, Some(SECOND * 7)] {
         let limit = own.unwrap_or(SECOND * 10);
