@@ -51,6 +51,7 @@ pub(super) struct SharedGate {
     seat: Seat,
     keys: GateKeys,
     link: GateLink,
+    begun: Duration,
     /// When a subscription that failed is tried again, and how much later the next time.
     retry: Mutex<(Duration, Backoff)>,
 }
@@ -69,8 +70,10 @@ struct Ear {
 
 impl SharedGate {
     fn new(core: Arc<Core>, name: &str, (keys, link): (GateKeys, GateLink)) -> Self {
+        let seat = Seat::new(core, name);
         Self {
-            seat: Seat::new(core, name),
+            begun: seat.runtime.now(),
+            seat,
             keys,
             link,
             retry: Mutex::default(),
@@ -131,6 +134,7 @@ impl SharedGate {
     fn join(&self) {
         let (last, since) = self.standing().last();
         if !matches!(last, Some(FleetChange::Joined { .. })) {
+            let since = last.map_or(self.begun, |_| since);
             let away = self.seat.runtime.now().saturating_sub(since);
             self.seat.tell(Some(FleetChange::Joined { away }), None);
         }

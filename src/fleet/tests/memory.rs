@@ -153,4 +153,22 @@ mod pauses {
             assert!(waits.contains(&waited.as_secs()), "{waited:?}");
         }
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_gate_has_joined_after_its_first_answer() {
+        let store = MemoryStore::new();
+        store.set_latency(MILLI * 20);
+        let fleet = Fleet::in_memory(&store);
+        let (told, away) = std::sync::mpsc::channel();
+        let layer = RetryLayer::new(RetryPolicy::rate_limited()).fleet(&fleet);
+        let layer = layer.observe(move |event: &RetryEvent<'_>| {
+            if let RetryEventKind::FleetJoined { away } = event.kind {
+                told.send(away).unwrap();
+            }
+        });
+        call(&layer.layer(Script::new())).await;
+        pass(SECOND).await;
+        let away: Vec<_> = away.try_iter().collect();
+        assert!(away.len() == 1 && away[0] < SECOND, "{away:?}");
+    }
 }
