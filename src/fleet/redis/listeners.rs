@@ -20,10 +20,13 @@ impl Listeners {
             all.retain(|(_, listener)| listener.strong_count() > 0);
             !all.is_empty()
         });
-        channels
-            .entry(channel.to_owned())
-            .or_default()
-            .push(listener);
+        let all = channels.entry(channel.to_owned()).or_default();
+        // One whose subscription failed before is there already.
+        let is_there =
+            |(by, known): &(u64, Weak<dyn Hear>)| *by == connection && known.ptr_eq(&listener.1);
+        if !all.iter().any(is_there) {
+            all.push(listener);
+        }
     }
 
     pub(super) fn hear(&self, connection: u64, push: &PushInfo) {
@@ -151,6 +154,17 @@ mod tests {
             listeners.hear(1, &push("a", text));
         }
         assert_eq!(*ear.heard.lock().unwrap(), []);
+    }
+
+    #[test]
+    fn who_listens_again_by_a_connection_hears_all_once() {
+        let (listeners, ear) = (Listeners::default(), Arc::new(Ear::default()));
+        let listener: Arc<dyn Hear> = Arc::clone(&ear) as _;
+        for connection in [1, 1, 2, 2] {
+            listeners.add(connection, "a", &listener);
+        }
+        listeners.hear(2, &push("a", "3:1500"));
+        assert_eq!(ear.heard.lock().unwrap().len(), 1);
     }
 
     #[test]
