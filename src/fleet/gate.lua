@@ -35,7 +35,8 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * SECOND + tonumber(time[2])
 
--- The state. Any field that is not what this script has written makes the whole of it a new one.
+-- The state. Any field that is not what this script has written makes the whole of it a new one, and so does a clock that
+-- was set back: what is past would be to come.
 local BOUNDS = { closed = { 0, 1 }, doublings = { 0, 11 }, each = { 1, SLOWEST }, group = { 2, 4 }, known = { 0, 1 },
   fresh = { 0, 1 } }
 local NAMES = { 'opening', 'closed', 'closed_at', 'until', 'asked', 'accusers', 'doublings', 'ok', 'since', 'lately', 'each',
@@ -47,6 +48,11 @@ for i, name in ipairs(NAMES) do
   local bounds = BOUNDS[name] or { 0, MOST }
   g[name] = number(stored[i], bounds[1], bounds[2])
   whole = whole and g[name] ~= nil
+end
+if whole then
+  local latest = sum(now, SECOND)
+  local past = math.max(g.closed_at, g.since)
+  whole = past <= latest and (g.known == 0 or g.reset <= sum(latest, math.max(g.len, SECOND)))
 end
 if not whole then
   for _, name in ipairs(NAMES) do g[name] = 0 end

@@ -19,6 +19,8 @@ const TURN_PART: u64 = 5;
 const LONGEST_TURN_ROUND: u64 = 5 * SECOND;
 /// A quota whose reset no answer renews comes back after this time at least.
 const LEAST_WINDOW: u64 = SECOND;
+/// A clock that goes back by more than this was set back.
+const TREMBLES: u64 = SECOND;
 /// A random number of a process is below this.
 const RANDOM: u64 = 1_000_000;
 
@@ -67,6 +69,7 @@ pub(crate) fn step(
     words: &GateWords,
     now: u64,
 ) -> (GateAnswer, Option<GatePush>) {
+    gate.take_if(|gate| gate.is_ahead_of(now));
     let gate = gate.get_or_insert_with(|| SharedGate::new(words.opening, now));
     gate.turn_over(now);
     gate.fade(now);
@@ -102,6 +105,14 @@ impl SharedGate {
             group: SMALLEST_GROUP,
             ..Self::default()
         }
+    }
+
+    /// Whether it speaks of times to come as of the past: the clock was set back since, and the gate begins anew.
+    fn is_ahead_of(&self, now: u64) -> bool {
+        let latest = sum(now, TREMBLES);
+        let whole = sum(latest, self.quota.len.max(LEAST_WINDOW));
+        let past = self.closed_at.max(self.since);
+        past > latest || self.quota.known && self.quota.reset > whole
     }
 
     /// Past the reset the quota is whole, and those who wait go within a part of its length.

@@ -67,15 +67,19 @@ impl Pair {
 
     /// The same step on both, at the server's time.
     fn step(&mut self, words: &GateWords) -> GateAnswer {
-        let numbers = self.command(words);
-        let numbers = numbers.unwrap_or_else(|error| panic!("{error} to {words:?}"));
-        let real = GateAnswer::of(&numbers).unwrap();
+        let real = self.answer(words);
         let (twin, push) = step(&mut self.twin, words, real.now);
         assert_eq!(real, twin, "{words:?}");
         let push = push.map(|push| format!("{}:{}", push.opening, push.closed.as_millis()));
         self.pushes.extend(push);
         self.last = Some(real);
         real
+    }
+
+    fn answer(&mut self, words: &GateWords) -> GateAnswer {
+        let numbers = self.command(words);
+        let numbers = numbers.unwrap_or_else(|error| panic!("{error} to {words:?}"));
+        GateAnswer::of(&numbers).unwrap()
     }
 
     fn set(&mut self, field: &str, value: &str) {
@@ -124,6 +128,14 @@ fn words(random: &mut Random, last: Option<&GateAnswer>, huge: bool) -> GateWord
         },
         quota: random.one_in(10).then_some(QuotaWord { turn, told }),
         random: random.below(1_000_000),
+    }
+}
+
+/// Of a quota of 100 so much remains, for 100 s.
+fn told(turn: u64, remaining: u64) -> GateWords {
+    GateWords {
+        quota: Some(word(turn, Some((remaining, 100 * SECOND)))),
+        ..GateWords::default()
     }
 }
 
@@ -202,6 +214,18 @@ fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
         pair.twin = None;
         pair.step(&refusal(SECOND));
     }
+    for (field, ahead) in [("since", 900), ("closed_at", 900), ("reset", 90_000)] {
+        for (ahead, is_new) in [(ahead, false), (ahead + 12_000, true)] {
+            pair.forget();
+            let now = pair.step(&told(0, 3)).now;
+            pair.set(field, &(now + ahead * MILLISECOND).to_string());
+            let answer = pair.answer(&told(0, 5));
+            let remains = if is_new { 5 } else { 3 };
+            assert_eq!(answer.remaining, Some(remains), "{field} {ahead}");
+        }
+    }
+    pair.forget();
+    pair.step(&GateWords::default());
     pair.set("more", "fields than it knows");
     pair.step(&refusal(SECOND));
 }

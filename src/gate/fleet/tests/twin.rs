@@ -250,3 +250,31 @@ fn a_fleet_of_one_pauses_and_goes_on_as_a_process_alone() {
         }
     }
 }
+
+#[test]
+fn a_store_whose_clock_was_set_back_begins_anew() {
+    let pause = |store: &mut Store| _ = store.refuse(SECOND);
+    let release = |store: &mut Store| {
+        store.refuse(SECOND);
+        store.open();
+        store.ask(9);
+    };
+    let quota = |store: &mut Store| _ = store.tell(0, Some((0, SECOND)));
+    for happens in [pause as fn(&mut Store), release, quota] {
+        let mut store = Store::new();
+        store.look();
+        store.now += 600 * SECOND;
+        happens(&mut store);
+        let opening = store.last.unwrap().opening;
+        store.now -= 300 * SECOND;
+        let anew = store.ask(5);
+        let seen = (anew.closed, anew.granted, anew.remaining, anew.opening);
+        assert_eq!(seen, (false, 5, None, opening));
+        assert!(anew.from <= anew.now);
+    }
+    // One that trembles is the same.
+    let mut store = Store::new();
+    store.refuse(SECOND);
+    store.now -= SECOND;
+    assert_eq!(store.pause(), Some(2 * SECOND));
+}
