@@ -34,8 +34,9 @@ impl Gate {
         };
         let (wait, head_start) = (micros(fleet.wait()), self.0.options.head_start);
         let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait, head_start);
-        if self.0.map.decide(slot, key, runtime.moment(), joins) == Some(true) {
-            let link = GateLink::new(Arc::downgrade(&self.0), slot.at, key);
+        let half = self.0.map.decide(slot, key, runtime.moment(), joins);
+        if let Some(half) = half.flatten() {
+            let link = GateLink::new(Arc::downgrade(&self.0), (slot.at, key), half);
             fleet.joins(name, apart().as_deref(), link);
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct GateLink {
     /// The number of its slot.
     at: u32,
     key: GateKey,
+    /// Gone with the key's place, which the same key may have again.
+    half: Weak<()>,
 }
 
 /// What the driver does next.
@@ -47,8 +49,13 @@ pub(crate) struct GatePush {
 }
 
 impl GateLink {
-    pub(super) fn new(gate: Weak<Shared>, at: u32, key: GateKey) -> Self {
-        Self { gate, at, key }
+    pub(super) fn new(gate: Weak<Shared>, (at, key): (u32, GateKey), half: Weak<()>) -> Self {
+        Self {
+            gate,
+            at,
+            key,
+            half,
+        }
     }
 
     /// What is to be said now. At most one command is in flight; `waker` is woken when there is something to say.
@@ -97,6 +104,9 @@ impl GateLink {
     fn act<T>(&self, at: Moment, act: impl FnOnce(&mut KeyState, &Counters) -> T) -> Option<T> {
         let gate = self.gate.upgrade()?;
         let slot = gate.map.at(self.at)?;
-        gate.map.decide(slot, self.key, at, act)
+        let half = &self.half;
+        gate.map.decide(slot, self.key, at, |state, counters| {
+            state.has(half).then(|| act(state, counters))
+        })?
     }
 }

@@ -9,6 +9,7 @@ use crate::gate::controller::numbers::sum;
 use crate::gate::controller::release::Release;
 use crate::gate::controller::{MILLISECOND, Permit};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// A question for what comes back with the quota is asked so long after its reset.
@@ -17,6 +18,8 @@ const AFTER_RESET: u64 = 2 * MILLISECOND;
 /// What a process remembers of a gate that it shares. Times are the process's.
 #[derive(Debug)]
 pub(in crate::gate) struct Member {
+    /// By which whoever drives it knows it.
+    pub(in crate::gate) half: Arc<()>,
     /// How long a call waits for the store at most.
     pub(super) wait: u64,
     pub(super) head_start: bool,
@@ -89,6 +92,7 @@ pub(super) struct Says {
 impl Member {
     pub(in crate::gate) fn new(wait: u64, head_start: bool) -> Self {
         Self {
+            half: Arc::default(),
             wait,
             head_start,
             subscribed: false,

@@ -10,7 +10,7 @@ mod twin;
 pub(in crate::gate) mod world;
 
 use super::twin::{SharedGate, step};
-use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaTold, QuotaWord};
+use super::{Accuses, GateAnswer, GatePush, GateWords, NextWords, QuotaTold, QuotaWord};
 use std::time::Duration;
 
 const MILLISECOND: u64 = 1_000;

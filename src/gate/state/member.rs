@@ -2,15 +2,22 @@
 
 use super::{Counters, KeyState};
 use crate::gate::fleet::{GateAnswer, GatePush, Member, NextWords};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 impl KeyState {
-    /// Joins a fleet; gives whether that is new.
-    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, head_start: bool) -> bool {
-        let new = self.member.is_none();
-        self.member
-            .get_or_insert_with(|| Box::new(Member::new(wait, head_start)));
-        new
+    /// Joins a fleet; gives what is there as long as it is in it, if that is new.
+    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, head_start: bool) -> Option<Weak<()>> {
+        let new = || Box::new(Member::new(wait, head_start));
+        let is_new = self.member.is_none();
+        let member = self.member.get_or_insert_with(new);
+        is_new.then(|| Arc::downgrade(&member.half))
+    }
+
+    /// Whether this is in the fleet for the same time.
+    pub(in crate::gate) fn has(&self, half: &Weak<()>) -> bool {
+        let known = self.member.as_ref().map(|member| Arc::as_ptr(&member.half));
+        known == Some(half.as_ptr())
     }
 
     /// What is to be said now; nothing where the gate is not shared.

@@ -1,10 +1,13 @@
 //! How keys come into a fleet.
 
+use super::NextWords;
 use super::world::Joined;
 use crate::gate::{Gate, GatedCall};
+use crate::policy::Moment;
 use crate::testing::ManualRuntime;
 use http::{HeaderMap, HeaderValue, Method};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 #[test]
@@ -42,4 +45,21 @@ fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
             .collect();
         assert_eq!(names, [("a:1", apart)]);
     }
+}
+
+#[test]
+fn who_drove_a_key_that_lost_its_place_drives_it_no_more() {
+    let joined = Arc::new(Joined::default());
+    let gate = Gate::new().max_services(1).in_fleet(joined.clone());
+    for name in ["a", "b", "a"] {
+        let key = gate.key_of(name);
+        assert!(gate.enter(key, Duration::ZERO, true).is_err());
+        gate.joins_fleet(key, name, &ManualRuntime::paused(), || None);
+    }
+    let joined = joined.0.lock().unwrap();
+    let next = joined
+        .iter()
+        .map(|(.., link)| link.next(Moment::new(Duration::ZERO), Waker::noop()));
+    let drives: Vec<_> = next.map(|next| next != NextWords::Gone).collect();
+    assert_eq!(drives, [false, false, true]);
 }
