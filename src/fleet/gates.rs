@@ -199,8 +199,8 @@ impl Half for SharedGate {
         self.hear(Err(LeaveReason::Unreachable));
     }
 
-    fn watch(&self, waker: &Waker) {
-        self.link.watch(waker);
+    fn watch(&self, waker: &Waker, has_run: bool) {
+        self.link.watch(waker, has_run);
     }
 }
 

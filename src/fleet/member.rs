@@ -73,7 +73,7 @@ impl Half for Member {
         self.hear(Err(LeaveReason::Unreachable));
     }
 
-    fn watch(&self, waker: &Waker) {
+    fn watch(&self, waker: &Waker, _: bool) {
         self.link.watch(waker);
     }
 }

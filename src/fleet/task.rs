@@ -13,23 +13,23 @@ pub(super) trait Half: Send + Sync + 'static {
     /// The task has ended before that. Of a command that was on its way nobody will hear.
     fn stopped(&self);
 
-    /// Wakes this one when there is something to say.
-    fn watch(&self, waker: &Waker);
+    /// Wakes this one when there is something to say; `has_run` if a task drove the half until now.
+    fn watch(&self, waker: &Waker, has_run: bool);
 }
 
 /// Begins now inside a tokio runtime, else when somebody inside one has something to say.
 pub(super) fn start<H: Half>(half: Arc<H>) {
     match Handle::try_current() {
         Ok(tokio) => drop(tokio.spawn(Running(Some(half)).run())),
-        Err(_) => park(&half),
+        Err(_) => park(&half, false),
     }
 }
 
 /// Leaves word to begin later. Until then the half keeps this word, and this word the half: one that is never used again
 /// is never let go of.
-fn park<H: Half>(half: &Arc<H>) {
+fn park<H: Half>(half: &Arc<H>, has_run: bool) {
     let starter = Starter(Mutex::new(Some(Arc::clone(half))));
-    half.watch(&Waker::from(Arc::new(starter)));
+    half.watch(&Waker::from(Arc::new(starter)), has_run);
 }
 
 /// A half whose task runs.
@@ -48,7 +48,7 @@ impl<H: Half> Drop for Running<H> {
     fn drop(&mut self) {
         if let Some(half) = self.0.take() {
             half.stopped();
-            park(&half);
+            park(&half, true);
         }
     }
 }

@@ -192,10 +192,10 @@ impl Slot {
 
     /// Acts on what the lock guards, if that is this key's, without a look at the time.
     #[cfg(feature = "redis")]
-    pub(super) fn touch(&self, key: GateKey, act: impl FnOnce(&mut KeyState)) {
+    pub(super) fn touch(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
         let mut guard = self.lock();
         if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {
-            act(state);
+            act(state, &self.counters);
         }
     }
 

@@ -46,6 +46,10 @@ impl KeyState {
     /// Takes over from the counters what happened until now.
     pub(super) fn take_over(&mut self, counters: &Counters, now: u64) {
         self.pass_time(now);
+        self.take_counts(counters);
+    }
+
+    fn take_counts(&mut self, counters: &Counters) {
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
         if let Some(idle) = idle {

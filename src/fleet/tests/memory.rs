@@ -171,4 +171,25 @@ mod pauses {
         let away: Vec<_> = away.try_iter().collect();
         assert!(away.len() == 1 && away[0] < SECOND, "{away:?}");
     }
+
+    #[test]
+    fn a_gate_joins_again_in_the_next_runtime() {
+        let clock = ManualRuntime::paused();
+        let store = MemoryStore::on(clock.clone());
+        let fleet = Fleet::in_memory(&store);
+        let layer = RetryLayer::new(RetryPolicy::rate_limited()).runtime(clock.clone());
+        let layer = layer.budget(RetryBudget::unlimited()).fleet(&fleet);
+        let process = layer.layer(Script::new());
+        for round in 0..3 {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                for _ in 0..100 {
+                    call(&process).await;
+                    clock.advance(MILLI * 10);
+                    tokio::task::yield_now().await;
+                }
+                assert!(fleet.status().joined, "round {round}");
+            });
+        }
+    }
 }

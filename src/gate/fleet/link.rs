@@ -64,12 +64,17 @@ impl GateLink {
         next.flatten().unwrap_or(NextWords::Gone)
     }
 
-    /// Wakes this one from here on when there is something to say.
-    pub(crate) fn watch(&self, waker: &Waker) {
+    /// Wakes this one when there is something to say, and begins nothing. Where a task drove the gate until now, there is
+    /// with the next call.
+    pub(crate) fn watch(&self, waker: &Waker, has_run: bool) {
         let gate = self.gate.upgrade();
         let slot = gate.as_ref().and_then(|gate| gate.map.at(self.at));
         if let Some(slot) = slot {
-            slot.touch(self.key, |state| state.watches(waker));
+            slot.touch(self.key, |state, counters| {
+                if state.has(&self.half) {
+                    state.parks(counters, waker, has_run);
+                }
+            });
         }
     }
 

@@ -5,7 +5,7 @@
 //! a store that has lost its state knows nothing of the pause. Only the word that everybody took their refusals back does.
 
 use super::{Accuses, QuotaWord};
-use crate::gate::controller::numbers::sum;
+use crate::gate::controller::numbers::{MOST, sum};
 use crate::gate::controller::release::Release;
 use crate::gate::controller::{MILLISECOND, Permit};
 use std::collections::VecDeque;
@@ -66,6 +66,8 @@ pub(super) struct Says {
     /// The driver, and when it asks again by itself.
     pub(super) waker: Option<Waker>,
     pub(super) asks_at: u64,
+    /// The next call is to wake it.
+    pub(super) is_parked: bool,
     /// When the words in flight were said, and when the last ones were.
     pub(super) in_flight: Option<u64>,
     pub(super) last: u64,
@@ -121,7 +123,8 @@ impl Member {
 
     /// Whether calls may go without a look at this.
     pub(in crate::gate) fn is_idle(&self) -> bool {
-        !self.decides() || !self.needs_tickets && self.closed_until().is_none()
+        let is_open = !self.needs_tickets && self.closed_until().is_none();
+        !self.says.is_parked && (!self.decides() || is_open)
     }
 
     /// Whether the head of the line may go; if not, when it may, unless something is heard before. Nothing where the
@@ -218,6 +221,14 @@ impl Member {
 
     pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
         self.says.waker = Some(waker.clone());
+        self.says.is_parked = false;
+    }
+
+    /// Nobody asks any more, until this one is woken.
+    pub(in crate::gate) fn parks(&mut self, waker: &Waker, by_next_call: bool) {
+        self.watches(waker);
+        self.says.asks_at = MOST;
+        self.says.is_parked = by_next_call;
     }
 
     /// The opening that a call was sent in; another one than is known, where it was sent before that.

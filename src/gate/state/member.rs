@@ -27,9 +27,13 @@ impl KeyState {
         Some(member.says_next(self.now, self.queue.len(), random))
     }
 
-    pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
+    /// Nobody drives it from here on, until this one is woken; by the next call, if somebody did until now.
+    pub(in crate::gate) fn parks(&mut self, counters: &Counters, waker: &Waker, has_run: bool) {
+        if has_run {
+            self.take_counts(counters);
+        }
         if let Some(member) = &mut self.member {
-            member.watches(waker);
+            member.parks(waker, has_run);
         }
     }
 

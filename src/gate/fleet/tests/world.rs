@@ -293,7 +293,7 @@ impl World {
         self.processes[process].in_flight = None;
         let link = self.processes[process].link().unwrap();
         link.answered(self.moment(), None);
-        link.watch(Waker::noop());
+        link.watch(Waker::noop(), true);
         link.subscribed(self.moment(), true);
     }
 }
