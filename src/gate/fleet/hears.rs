@@ -16,10 +16,7 @@ impl Member {
         sent: u64,
         controller: &mut Controller,
     ) {
-        let time = |time: u64| match time.checked_sub(answer.now) {
-            Some(later) => sum(now, later),
-            None => now.saturating_sub(answer.now.saturating_sub(time)),
-        };
+        let heard = heard(answer, self.head_start, now);
         self.keeps_to_its_own =
             answer.knows_nothing() && (self.keeps_to_its_own || self.needs_tickets);
         self.change_round(answer.opening, answer.closed, sent);
@@ -33,9 +30,9 @@ impl Member {
         if answer.granted > 0 {
             self.tickets.push_back((answer.ticket, answer.next));
         }
-        self.heard = Some(heard(answer, self.head_start, time));
+        self.heard = Some(heard);
         if answer.closed {
-            self.closes(now, time(answer.until), controller);
+            self.closes(now, heard.at(answer.until), controller);
         } else {
             self.heard_until = self.heard_until.filter(|until| *until > now);
             self.own_until = self.own_until.filter(|until| *until > now);
@@ -131,14 +128,16 @@ impl Member {
     }
 }
 
-/// What an answer says, at the process's own times.
-fn heard(answer: &GateAnswer, head_start: bool, time: impl Fn(u64) -> u64) -> Heard {
-    Heard {
+/// What an answer says that has come now.
+fn heard(answer: &GateAnswer, head_start: bool, now: u64) -> Heard {
+    let heard = Heard {
+        store: answer.now,
+        here: now,
         opening: answer.opening,
         closed: answer.closed,
         next: answer.next,
         release: Release {
-            from: time(answer.from),
+            from: answer.from,
             round: answer.round,
             first: answer.first,
             group: answer.group,
@@ -146,7 +145,11 @@ fn heard(answer: &GateAnswer, head_start: bool, time: impl Fn(u64) -> u64) -> He
             gone: 0,
         },
         remaining: answer.remaining,
-        reset: time(answer.reset),
+        reset: 0,
         turn: answer.turn,
+    };
+    Heard {
+        reset: heard.at(answer.reset),
+        ..heard
     }
 }

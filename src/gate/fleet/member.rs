@@ -48,14 +48,19 @@ pub(in crate::gate) struct Member {
     pub(super) says: Says,
 }
 
-/// What the store's last answer says, in the process's time.
+/// What the store's last answer says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard {
+    /// One time on the store's clock and on the process's.
+    pub(super) store: u64,
+    pub(super) here: u64,
     pub(super) opening: u64,
     pub(super) closed: bool,
     pub(super) next: u64,
+    /// On the store's clock: it may have begun before the process's clock did.
     pub(super) release: Release,
     pub(super) remaining: Option<u64>,
+    /// On the process's.
     pub(super) reset: u64,
     pub(super) turn: u64,
 }
@@ -170,7 +175,7 @@ impl Member {
     /// When the next ticket of the release is due that anybody asks for.
     pub(super) fn over_at(&self) -> Option<u64> {
         let heard = self.heard.filter(|heard| heard.remaining.is_none())?;
-        Some(heard.release.due(heard.next))
+        Some(heard.due(heard.next))
     }
 
     /// Until when nothing remains of the quota.
@@ -181,7 +186,7 @@ impl Member {
 
     fn due(&self) -> Option<u64> {
         let (first, _) = self.tickets.front()?;
-        Some(self.heard?.release.due(*first))
+        Some(self.heard?.due(*first))
     }
 
     /// Waits for the store, as long as a call does at most; then the process's own gate decides.
@@ -241,5 +246,20 @@ impl Member {
     pub(super) fn turn_of(&self, permit: Permit) -> Option<u64> {
         let turn = self.heard.map_or(0, |heard| heard.turn);
         (permit.0 > self.turn_after).then_some(turn)
+    }
+}
+
+impl Heard {
+    /// A time of the store's clock on the process's.
+    pub(super) fn at(&self, time: u64) -> u64 {
+        match time.checked_sub(self.store) {
+            Some(later) => sum(self.here, later),
+            None => self.here.saturating_sub(self.store.saturating_sub(time)),
+        }
+    }
+
+    /// When a ticket is due.
+    fn due(&self, ticket: u64) -> u64 {
+        self.at(self.release.due(ticket))
     }
 }

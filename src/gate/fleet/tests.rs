@@ -1,6 +1,7 @@
 //! The store's arithmetic, and its script on a real server.
 
 mod batch;
+mod behind;
 mod herds;
 mod join;
 mod processes;
