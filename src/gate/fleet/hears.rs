@@ -16,6 +16,11 @@ impl Member {
         sent: u64,
         controller: &mut Controller,
     ) {
+        let overtaken = self.says.overtaken.take();
+        if answer.closed && overtaken == Some(answer.opening) {
+            // The store was told of it after this answer. The next one comes soon.
+            return;
+        }
         let heard = heard(answer, self.head_start, now);
         self.keeps_to_its_own =
             answer.knows_nothing() && (self.keeps_to_its_own || self.needs_tickets);
@@ -62,6 +67,7 @@ impl Member {
         if let Some(heard) = &mut self.heard {
             (heard.opening, heard.closed) = (push.opening, closed);
         }
+        self.says.overtaken = self.says.in_flight.and((!closed).then_some(push.opening));
         if closed {
             self.closes(now, sum(now, micros(push.closed)), controller);
         } else {

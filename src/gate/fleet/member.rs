@@ -83,6 +83,8 @@ pub(super) struct Says {
     /// The store failed so often; it is not spoken to before this time.
     pub(super) failures: u32,
     pub(super) not_before: u64,
+    /// In the opening that they are about all have taken their refusals back since.
+    pub(super) overtaken: Option<u64>,
     /// There is nothing to say but something to hear.
     pub(super) look: bool,
     /// Until when a refusal asks everybody to wait, and the opening that it is about.

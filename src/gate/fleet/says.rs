@@ -270,6 +270,7 @@ impl Member {
     /// The store has failed.
     pub(in crate::gate) fn fails(&mut self, now: u64, random: u64) {
         self.says.in_flight = None;
+        self.says.overtaken = None;
         self.is_alone(now);
         self.says.accused = None;
         self.backs_off(now, random);
