@@ -22,8 +22,7 @@ impl Member {
             return;
         }
         let heard = heard(answer, self.head_start, now);
-        self.keeps_to_its_own =
-            answer.knows_nothing() && (self.keeps_to_its_own || self.needs_tickets);
+        self.keeps_to_its_own = self.knows_more(now, answer).then_some(answer.opening);
         self.change_round(answer.opening, answer.closed, sent);
         if self.heard.is_some_and(|heard| answer.ticket < heard.next) {
             // The store has begun to count anew.
@@ -32,12 +31,15 @@ impl Member {
         if self.heard.is_none_or(|heard| heard.turn != answer.turn) {
             self.turn_after = sent;
         }
-        if answer.granted > 0 {
+        if self.keeps_to_its_own.is_some() {
+            self.tickets.clear();
+            self.kept.clear();
+        } else if answer.granted > 0 {
             self.tickets.push_back((answer.ticket, answer.next));
         }
         self.heard = Some(heard);
         if answer.closed {
-            self.closes(now, heard.at(answer.until), controller);
+            self.closes(now, heard.at(answer.until), answer.opening, controller);
         } else {
             self.heard_until = self.heard_until.filter(|until| *until > now);
             self.own_until = self.own_until.filter(|until| *until > now);
@@ -69,7 +71,8 @@ impl Member {
         }
         self.says.overtaken = self.says.in_flight.and((!closed).then_some(push.opening));
         if closed {
-            self.closes(now, sum(now, micros(push.closed)), controller);
+            let until = sum(now, micros(push.closed));
+            self.closes(now, until, push.opening, controller);
         } else {
             self.heard_until = None;
             self.says.look = true;
@@ -83,11 +86,27 @@ impl Member {
         }
     }
 
-    /// The gate is closed until then, and never opens sooner.
-    fn closes(&mut self, now: u64, until: u64, controller: &mut Controller) {
+    /// Whether the store does not know of a pause, a release or a quota that this process keeps to: it has lost its state,
+    /// or got an old one back, or was never told.
+    fn knows_more(&self, now: u64, answer: &GateAnswer) -> bool {
+        if answer.closed || answer.remaining.is_some() {
+            return false;
+        }
+        let is_over = self.closed_until().is_some_and(|until| until <= now);
+        let is_older = self
+            .heard
+            .is_some_and(|heard| answer.opening < heard.opening)
+            || is_over && answer.opening <= self.paused;
+        let knows_less = answer.knows_of_no_release() || is_older;
+        self.keeps_to_its_own == Some(answer.opening) || self.needs_tickets && knows_less
+    }
+
+    /// In this opening the gate is closed until then, and never opens sooner.
+    fn closes(&mut self, now: u64, until: u64, opening: u64, controller: &mut Controller) {
         self.heard_until = self.heard_until.max(Some(until));
+        self.paused = opening;
         self.needs_tickets = true;
-        self.keeps_to_its_own = false;
+        self.keeps_to_its_own = None;
         if until > now {
             controller.is_told(now, until);
         }
@@ -96,6 +115,9 @@ impl Member {
     /// This process's own refusal closes the gate until then; nothing where it does so no longer.
     pub(super) fn closes_itself(&mut self, until: Option<u64>) {
         self.own_until = until.and(self.own_until.max(until));
+        if until.is_some() {
+            self.paused = self.heard.map_or(0, |heard| heard.opening);
+        }
         self.needs_tickets |= until.is_some();
     }
 

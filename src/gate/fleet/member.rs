@@ -34,9 +34,11 @@ pub(in crate::gate) struct Member {
     pub(super) own_until: Option<u64>,
     /// Calls go by tickets.
     pub(super) needs_tickets: bool,
-    /// The store knows of nothing any more that tickets were needed for: the process's own gate decides, until the store
-    /// knows of something again, or there is nothing left to keep to.
-    pub(super) keeps_to_its_own: bool,
+    /// The opening of which the pause is that was heard of last.
+    pub(super) paused: u64,
+    /// The store, which is in this opening, does not know of what tickets were needed for: the process's own gate decides,
+    /// until the store knows of something again, or there is nothing left to keep to.
+    pub(super) keeps_to_its_own: Option<u64>,
     /// The tickets in hand, and those of before the pause, as numbers from the first to before the last.
     pub(super) tickets: VecDeque<(u64, u64)>,
     pub(super) kept: VecDeque<(u64, u64)>,
@@ -110,7 +112,8 @@ impl Member {
             heard_until: None,
             own_until: None,
             needs_tickets: false,
-            keeps_to_its_own: false,
+            paused: 0,
+            keeps_to_its_own: None,
             tickets: VecDeque::new(),
             kept: VecDeque::new(),
             waits_since: None,
@@ -137,7 +140,7 @@ impl Member {
     /// Whether the head of the line may go; if not, when it may, unless something is heard before. Nothing where the
     /// process's own gate decides.
     pub(in crate::gate) fn next(&mut self, now: u64) -> Option<Result<(), u64>> {
-        if !self.decides() || self.keeps_to_its_own {
+        if !self.decides() || self.keeps_to_its_own.is_some() {
             return None;
         }
         match self.closed_until() {
@@ -223,7 +226,7 @@ impl Member {
 
     /// Nobody waits any more; `held_back` if the process's own gate knows of something to keep to.
     pub(in crate::gate) fn line_is_empty(&mut self, held_back: bool) {
-        self.keeps_to_its_own &= held_back;
+        self.keeps_to_its_own.take_if(|_| !held_back);
     }
 
     pub(in crate::gate) fn watches(&mut self, waker: &Waker) {

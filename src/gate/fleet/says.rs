@@ -198,7 +198,7 @@ impl Member {
 
     /// How many tickets are missing: whole groups, where the line has as many.
     fn wants(&self, line: u64) -> u64 {
-        if !self.needs_tickets || !self.decides() {
+        if !self.needs_tickets || !self.decides() || self.keeps_to_its_own.is_some() {
             return 0;
         }
         let missing = line.saturating_sub(self.in_hand());

@@ -77,9 +77,9 @@ pub(crate) struct GateAnswer {
 }
 
 impl GateAnswer {
-    /// Of no pause, no release and no quota: the gate is new, or has lost its state.
-    pub(super) fn knows_nothing(&self) -> bool {
-        !self.closed && self.first == 0 && self.remaining.is_none()
+    /// The gate is new, or has lost its state.
+    pub(super) fn knows_of_no_release(&self) -> bool {
+        self.first == 0
     }
 }
 

@@ -1,9 +1,85 @@
-//! What a process hears late, or of a time before its own.
+//! A store that knows less than it did: it was restored from an old copy, or never heard of a refusal.
 
-use super::world::{MILLI, World};
+use super::processes::{SEC, newcomers};
+use super::world::{Health, MILLI, World};
 use super::*;
 use crate::gate::End;
+use crate::runtime::Runtime;
 use std::task::Waker;
+
+/// A fleet that has had a pause and a release, both long over.
+fn with_a_past() -> World {
+    let mut world = World::of(2);
+    world.refuse(0, SEC);
+    let mut waits = newcomers(&mut world, &[0, 1]);
+    let went = world.play(&mut waits, SEC * 60);
+    assert!(went.iter().all(Option::is_some), "{went:?}");
+    for _ in 0..40 {
+        world.succeed(1, 1);
+        world.pass(MILLI * 25);
+    }
+    world
+}
+
+/// How many of those who wait go within 100 ms of the first of them.
+fn herd(world: &mut World, waits: &mut [(usize, Option<super::world::Wait>)]) -> usize {
+    let went = world.play(waits, SEC * 30);
+    assert!(waits.iter().all(|(_, wait)| wait.is_none()), "{went:?}");
+    let first = went.iter().flatten().min().expect("some were left");
+    let together = |went: &&Duration| **went <= *first + MILLI * 100;
+    went.iter().flatten().filter(together).count()
+}
+
+#[test]
+fn a_store_that_is_rolled_back_sends_no_herd() {
+    for after in [MILLI * 500, MILLI * 1_500, MILLI * 2_300] {
+        let mut world = with_a_past();
+        let old = world.gate;
+        world.refuse(0, SEC * 2);
+        world.pass(MILLI * 5);
+        let mut waits = newcomers(&mut world, &[1; 40]);
+        world.play(&mut waits, after);
+        world.gate = old;
+        let together = herd(&mut world, &mut waits);
+        assert!(together <= 20, "{together} of 40, {after:?}");
+    }
+}
+
+#[test]
+fn a_refusal_that_the_store_has_not_heard_of_sends_no_herd() {
+    let mut world = with_a_past();
+    world.pass(SEC);
+    world.health = Health::Fails;
+    world.refuse(1, SEC * 2);
+    world.pass(MILLI * 5);
+    world.health = Health::Well;
+    let mut waits = newcomers(&mut world, &[1; 40]);
+    let together = herd(&mut world, &mut waits);
+    assert!(together <= 10, "{together} of 40");
+}
+
+#[test]
+fn tickets_of_a_store_that_lost_its_state_pass_no_quota() {
+    let mut world = World::of(2);
+    world.succeed(0, 40);
+    let flying = world.go(0);
+    world.refuse(1, SEC * 2);
+    world.pass(MILLI * 5);
+    world.gate = None;
+    let mut waits = newcomers(&mut world, &[0; 12]);
+    world.play(&mut waits, SEC);
+    let told = crate::gate::Quota {
+        limit: Some(20),
+        remaining: 3,
+        reset: 10 * SECOND,
+    };
+    world.told(0, &flying, End::Succeeded, Some(told));
+    let whole = world.clock.now() + SEC * 9;
+    let went = world.play(&mut waits, SEC * 20);
+    let early = went.iter().flatten().filter(|went| **went < whole);
+    let early = early.count();
+    assert!(early <= 3, "{early} of 3");
+}
 
 #[test]
 fn a_release_of_before_the_process_began_holds_nobody() {
