@@ -90,6 +90,7 @@ impl Member {
     /// Takes in the time and the count of successes; to be called before anything else.
     pub(in crate::budget) fn settle(&mut self, successes: u64, now: Duration) {
         self.successes = successes;
+        self.pace.settle(now);
         if !matches!(self.state, State::Alone(_)) {
             self.share.ages(&self.terms, now);
         }

@@ -52,6 +52,14 @@ impl Pace {
         }
     }
 
+    /// Takes in the time: after a clock was set back, nothing is further off than it can have been planned.
+    pub(super) fn settle(&mut self, now: Duration) {
+        let latest = now.saturating_add(spread(LONGEST_FLUSH, u64::MAX));
+        self.flush = self.flush.map(|flush| flush.min(latest));
+        self.probe = self.probe.min(latest);
+        self.hold = self.hold.min(now.saturating_add(LONGEST_HOLD));
+    }
+
     /// Plans the next flush, the later the more processes there are.
     pub(super) fn flushes(&mut self, processes: i64, at: Moment) -> Duration {
         let interval = millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH);

@@ -4,6 +4,7 @@ use super::{Counters, KeyState};
 use crate::gate::fleet::{GateAnswer, GatePush, Member, NextWords};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
+use std::time::Duration;
 
 impl KeyState {
     /// Joins a fleet; gives what is there as long as it is in it, if that is new.
@@ -24,7 +25,14 @@ impl KeyState {
     pub(in crate::gate) fn says_next(&mut self, waker: &Waker, random: u64) -> Option<NextWords> {
         let member = self.member.as_mut()?;
         member.watches(waker);
-        Some(member.says_next(self.now, self.queue.len(), random))
+        let next = member.says_next(self.now, self.queue.len(), random);
+        Some(match next {
+            NextWords::Wait(Some(until)) => {
+                let ahead = Duration::from_micros(self.ahead);
+                NextWords::Wait(Some(until.saturating_sub(ahead)))
+            }
+            next => next,
+        })
     }
 
     /// Nobody drives it from here on, until this one is woken; by the next call, if somebody did until now.

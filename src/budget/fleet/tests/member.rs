@@ -267,6 +267,34 @@ fn alone_it_tries_again_later_each_time() {
 }
 
 #[test]
+fn a_clock_that_steps_back_stops_nothing_for_long() {
+    let hour = Duration::from_secs(3_600);
+    let mut refused = process();
+    refused.now += hour;
+    refused.asks(1);
+    refused.command();
+    refused.hears(0, 0);
+    refused.now -= hour;
+    assert_eq!(refused.ask(), Asked::Refused);
+    assert!(matches!(refused.after(6_000).ask(), Asked::Waits(_)));
+
+    let mut flushes = joined(0);
+    flushes.now += hour;
+    assert!(matches!(flushes.next(), Due::Wait(_)));
+    flushes.now -= hour;
+    flushes.successes += 1;
+    assert!(flushes.waits_until() <= Duration::from_secs(40));
+
+    let mut alone = joined(0);
+    alone.now += hour;
+    alone.asks(1);
+    alone.command();
+    alone.fails();
+    alone.now -= hour;
+    assert!(alone.waits_until() <= Duration::from_secs(40));
+}
+
+#[test]
 fn an_answer_in_time_joins_and_a_late_one_does_not() {
     let mut process = process();
     process.asks(1);

@@ -4,6 +4,8 @@ use super::world::{Health, MILLI, WAIT, Wait, World};
 use super::*;
 use crate::gate::{End, Kind, Quota};
 use crate::runtime::Runtime;
+use crate::testing::ManualRuntime;
+use std::task::Waker;
 
 pub(super) const SEC: Duration = Duration::from_secs(1);
 
@@ -246,6 +248,18 @@ fn without_a_subscription_nobody_asks_for_tickets() {
     assert!(went.iter().all(Option::is_some), "{went:?}");
     let asks = |(process, words): &(usize, GateWords)| *process == 1 && words.tickets > 0;
     assert!(!world.said.iter().any(asks));
+}
+
+#[test]
+fn a_clock_that_steps_back_leaves_the_driver_its_pace() {
+    let mut world = World::of(1);
+    world.pass(SEC * 5);
+    world.clock = ManualRuntime::paused();
+    let link = world.processes[0].joined.0.lock().unwrap()[0].2.clone();
+    match link.next(world.moment(), Waker::noop()) {
+        NextWords::Wait(Some(until)) => assert!(until < SEC, "{until:?}"),
+        next => panic!("{next:?}"),
+    }
 }
 
 #[test]
