@@ -22,7 +22,7 @@ pub(crate) use change::FleetChange;
 pub use change::LeaveReason;
 pub(crate) use link::{BudgetLink, Next};
 pub(super) use member::Member;
-pub(crate) use pace::Backoff;
+pub(crate) use pace::{Backoff, flush};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use settle::{StoredBucket, StoredRecord, settle};
 pub(crate) use words::{BudgetAnswer, BudgetWords};

@@ -7,6 +7,7 @@ use crate::budget::fleet::FleetChange;
 use crate::report::FleetRecorder;
 use crate::runtime::{Runtime, TokioRuntime, within};
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(super) struct Core {
     runtime: Mutex<Arc<dyn Runtime>>,
     parts: Mutex<Vec<Weak<dyn Part>>>,
     presence: Presence,
+    /// How many processes there are, of the service that has the most.
+    processes: AtomicI64,
     /// Called whenever a command has ended.
     ended: Notify,
 }
@@ -49,6 +52,7 @@ impl Core {
             runtime: Mutex::new(Arc::new(TokioRuntime)),
             parts: Mutex::default(),
             presence: Presence::default(),
+            processes: AtomicI64::new(0),
             ended: Notify::new(),
         }
     }
@@ -67,6 +71,19 @@ impl Core {
 
     pub(super) fn recorder(&self) -> &FleetRecorder {
         &self.recorder
+    }
+
+    pub(super) fn processes(&self) -> i64 {
+        self.processes.load(Ordering::Relaxed)
+    }
+
+    /// A service has so many processes. One that has more counts for a while.
+    pub(super) fn has_heard_of(&self, processes: i64) {
+        let most =
+            |most: i64| Some(processes.max(most.saturating_sub(most / 16).saturating_sub(1)));
+        let order = Ordering::Relaxed;
+        // Nothing is left as it was.
+        let _ = self.processes.fetch_update(order, order, most);
     }
 
     pub(super) fn presence(&self) -> &Presence {

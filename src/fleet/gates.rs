@@ -8,7 +8,7 @@ use super::seat::Seat;
 use super::status::Standing;
 use super::store::{Hear, Told};
 use super::task::{self, Half};
-use crate::budget::fleet::{Backoff, FleetChange, LeaveReason};
+use crate::budget::fleet::{Backoff, FleetChange, LeaveReason, flush};
 use crate::gate::{Gate, GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
 use crate::report::Step;
 use crate::runtime::Runtime;
@@ -36,6 +36,10 @@ struct Gates(Arc<Core>);
 impl GateFleet for Gates {
     fn wait(&self) -> Duration {
         self.0.wait()
+    }
+
+    fn flush(&self) -> Duration {
+        flush(self.0.processes())
     }
 
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {

@@ -70,6 +70,9 @@ impl Seat {
     /// What the half has come to, if that is new, and how many processes there are, if that was told.
     pub(super) fn tell(&self, change: Option<FleetChange>, processes: Option<i64>) {
         let now = self.runtime.now();
+        if let Some(processes) = processes {
+            self.core.has_heard_of(processes);
+        }
         let mut standing = self.lock();
         let (last, _) = standing.last();
         standing.hear(change, processes, now);

@@ -62,8 +62,7 @@ impl Pace {
 
     /// Plans the next flush, the later the more processes there are.
     pub(super) fn flushes(&mut self, processes: i64, at: Moment) -> Duration {
-        let interval = millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH);
-        let due = at.now.saturating_add(spread(interval, at.random));
+        let due = at.now.saturating_add(spread(flush(processes), at.random));
         self.flush = Some(due);
         due
     }
@@ -93,6 +92,11 @@ impl Pace {
         self.flush = Some(Duration::ZERO);
         self.probe = Duration::ZERO;
     }
+}
+
+/// How often one of so many processes says by itself what it has to say.
+pub(crate) fn flush(processes: i64) -> Duration {
+    millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH)
 }
 
 fn millis(processes: i64) -> Duration {

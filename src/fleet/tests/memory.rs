@@ -192,4 +192,31 @@ mod pauses {
             });
         }
     }
+
+    /// How many commands a second of calls takes of each of so many processes.
+    async fn commands_of_each(processes: u64) -> f64 {
+        let store = MemoryStore::new();
+        let new = |_| process(&store, Script::new());
+        let all: Vec<_> = (0..processes).map(new).collect();
+        let mut before = 0;
+        for tenth in 0..40 {
+            if tenth == 20 {
+                before = store.commands();
+            }
+            for one in &all {
+                call(one).await;
+            }
+            pass(MILLI * 100).await;
+        }
+        let commands = u32::try_from(store.commands() - before).unwrap();
+        f64::from(commands) / f64::from(u32::try_from(processes).unwrap()) / 2.0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_of_many_processes_speaks_less_often() {
+        for (processes, most) in [(1, 8.0), (500, 4.2)] {
+            let commands = commands_of_each(processes).await;
+            assert!(commands <= most, "{commands} of {processes}");
+        }
+    }
 }

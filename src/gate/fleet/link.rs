@@ -3,7 +3,7 @@
 use super::{GateAnswer, GateWords};
 use crate::gate::counters::Counters;
 use crate::gate::state::KeyState;
-use crate::gate::{GateKey, Shared};
+use crate::gate::{GateKey, Shared, micros};
 use crate::policy::Moment;
 use std::sync::Weak;
 use std::task::Waker;
@@ -13,6 +13,9 @@ use std::time::Duration;
 pub(crate) trait GateFleet: Send + Sync {
     /// How long a call waits for the store at most.
     fn wait(&self) -> Duration;
+
+    /// How often what is no news to anybody else is said, while the gate is open.
+    fn flush(&self) -> Duration;
 
     /// A key is used for the first time: the gate of `name`, a host and port, of which `apart` tells it from the others.
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink);
@@ -60,7 +63,12 @@ impl GateLink {
 
     /// What is to be said now. At most one command is in flight; `waker` is woken when there is something to say.
     pub(crate) fn next(&self, at: Moment, waker: &Waker) -> NextWords {
-        let next = self.act(at, |state, _| state.says_next(waker, at.random));
+        let gate = self.gate.upgrade();
+        let fleet = gate.as_ref().and_then(|gate| gate.options.fleet.as_ref());
+        let next = fleet.and_then(|fleet| {
+            let flush = micros(fleet.flush());
+            self.act(at, |state, _| state.says_next(waker, flush, at.random))
+        });
         next.flatten().unwrap_or(NextWords::Gone)
     }
 

@@ -96,6 +96,8 @@ pub(super) struct Says {
     /// The opening in which this process accuses.
     pub(super) accused: Option<u64>,
     pub(super) successes: u64,
+    /// How often they are told, while the gate is open.
+    pub(super) flush: u64,
     /// What was heard of the quota, and when.
     pub(super) quota: Option<(QuotaWord, u64)>,
 }
@@ -232,6 +234,10 @@ impl Member {
     pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
         self.says.waker = Some(waker.clone());
         self.says.is_parked = false;
+    }
+
+    pub(in crate::gate) fn flushes_each(&mut self, interval: u64) {
+        self.says.flush = interval;
     }
 
     /// Nobody asks any more, until this one is woken.

@@ -12,9 +12,8 @@ use std::time::Duration;
 const BETWEEN: u64 = 10 * MILLISECOND;
 /// What a process says when it hears of a pause comes within this time, and within the first half of the pause.
 const SPREAD: u64 = 200 * MILLISECOND;
-/// What is no news to anybody else is said so often during a release or under a quota, and otherwise.
+/// What is no news to anybody else is said so often during a release or under a quota.
 const SOON: u64 = 100 * MILLISECOND;
-const FLUSH: u64 = 250 * MILLISECOND;
 /// A store that fails is spoken to again after this time, which doubles up to the longest.
 const LEAST_BACKOFF: u64 = 250 * MILLISECOND;
 const MOST_BACKOFF: u64 = 5 * SECOND;
@@ -148,7 +147,8 @@ impl Member {
         match self.speaks_at(line) {
             Some(at) if at <= now => NextWords::Command(self.speak(now, line, random)),
             at => {
-                let poll = sum(now, sum(FLUSH, part(random, FLUSH / 4)));
+                let flush = self.says.flush;
+                let poll = sum(now, sum(flush, part(random, flush / 4)));
                 self.says.asks_at = at.map_or(poll, |at| at.min(poll));
                 NextWords::Wait(Some(Duration::from_micros(self.says.asks_at)))
             }
@@ -186,7 +186,7 @@ impl Member {
         let flush = if self.needs_tickets || says.quota.is_some() {
             SOON
         } else {
-            FLUSH
+            says.flush
         };
         let news = news.then(|| sum(says.last, flush).max(says.patient_until));
         let first = [pause_ends, tickets, over, news, says.first_of_quota]

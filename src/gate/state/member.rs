@@ -22,9 +22,15 @@ impl KeyState {
     }
 
     /// What is to be said now; nothing where the gate is not shared.
-    pub(in crate::gate) fn says_next(&mut self, waker: &Waker, random: u64) -> Option<NextWords> {
+    pub(in crate::gate) fn says_next(
+        &mut self,
+        waker: &Waker,
+        flush: u64,
+        random: u64,
+    ) -> Option<NextWords> {
         let member = self.member.as_mut()?;
         member.watches(waker);
+        member.flushes_each(flush);
         let next = member.says_next(self.now, self.queue.len(), random);
         Some(match next {
             NextWords::Wait(Some(until)) => {

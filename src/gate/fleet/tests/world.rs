@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 pub(super) const MILLI: Duration = Duration::from_millis(1);
 pub(super) const WAIT: Duration = Duration::from_millis(50);
+const FLUSH: Duration = Duration::from_millis(250);
 const LATENCY: Duration = Duration::from_millis(2);
 /// The store's clock is ahead of the processes'.
 const AHEAD: u64 = 1_800_000_000 * SECOND;
@@ -64,6 +65,10 @@ enum News {
 impl GateFleet for Joined {
     fn wait(&self) -> Duration {
         WAIT
+    }
+
+    fn flush(&self) -> Duration {
+        FLUSH
     }
 
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
