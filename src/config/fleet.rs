@@ -36,7 +36,7 @@ table! {
         /// What the names of the store's keys begin with: 1 to 64 of A-Z a-z 0-9 . _ - :. Programs whose budgets have other
         /// numbers need another one. Default http-retry.
         prefix: Arc<str> = prefix(), default(&"http-retry");
-        /// The longest that a retry waits for the store, 1 ms to 1 s; a first attempt never does. Default 50 ms.
+        /// The longest that a call waits for the store, 1 ms to 1 s; a first attempt does only at the gate. Default 50 ms.
         wait: Duration = duration(), default(&"50ms");
     }
 }

@@ -28,8 +28,8 @@ macro_rules! engine_settings {
         /// known by the name that a request gives it, else by host and port. Default: no other process knows of this one.
         ///
         /// The numbers of the default budget then mean the whole fleet: 20 tokens, or a quarter of a second's worth of
-        /// its successes. A first attempt never waits for the store, a retry at most the fleet's
-        /// [`wait`](crate::fleet::FleetBuilder::wait).
+        /// its successes. A retry waits for the store, and a first attempt only for its turn at the gate: at most the
+        /// fleet's [`wait`](crate::fleet::FleetBuilder::wait).
         #[cfg(feature = "redis")]
         #[must_use]
         pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {

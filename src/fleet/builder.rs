@@ -44,11 +44,11 @@ impl FleetBuilder {
         }
     }
 
-    /// The longest that a retry waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
+    /// The longest that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
     /// the same data centre takes.
     ///
-    /// A first attempt never waits for it, and no retry once an answer took longer: until an answer comes in time
-    /// again, the process has a share of its own.
+    /// A first attempt waits for it only for its turn at the gate, after a pause or under a quota, and no call does once
+    /// an answer took longer: until an answer comes in time again, the process has a share and a gate of its own.
     pub fn wait(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }

@@ -60,7 +60,7 @@ use store::Store;
 /// are the same fleet.
 ///
 /// Nothing of it can fail a request or hold it up for more than [`wait`](FleetBuilder::wait): a process that cannot reach
-/// the store goes on with a share of its own. Only a retry ever waits for the store.
+/// the store goes on with a share of its own. A first attempt waits for the store only for its turn at the gate.
 ///
 /// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
 /// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
