@@ -19,11 +19,10 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     // A case's headers are the response's; an idempotency key among them can only be the request's.
     let headers = case.headers("headers")?;
     let facts = RequestFacts::of(&method, &headers);
-    let session = RetryPolicy::default().session(facts, Duration::ZERO);
-    let decision = session.plan(
-        &Outcome::response(status, &headers),
-        Moment::default().with_wall(WALL),
-    );
+    let policy = RetryPolicy::default();
+    let outcome = policy.classify(Outcome::response(status, &headers));
+    let session = policy.session(facts, Duration::ZERO);
+    let decision = session.plan(&outcome, Moment::default().with_wall(WALL));
     let wanted = case.truth("retry")?;
     match decision.is_ok() == wanted {
         true => Ok(()),
@@ -50,6 +49,14 @@ mod tests {
             Err("wanted retry true, got Err(NotRetryable)".to_owned())
         );
         assert!(case("GET", 503, &json!([]), false).is_err());
+    }
+
+    #[test]
+    fn what_a_header_says_of_a_retry_counts() {
+        let named = |name: &str, value: &str| json!([[name, value]]);
+        assert_eq!(case("POST", 403, &named("retry-after", "5"), true), Ok(()));
+        let no = named("x-should-retry", "false");
+        assert_eq!(case("GET", 503, &no, false), Ok(()));
     }
 
     #[test]
