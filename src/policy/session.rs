@@ -30,11 +30,13 @@ use std::time::Duration;
 
 /// The state of one request: its retries so far, and its deadline.
 ///
-/// Time and randomness come with each call, so the same calls give the same decisions. Three steps make a retry:
+/// Time and randomness come with each call, so the same calls give the same decisions. Four steps make a retry:
 ///
-/// 1. [`RetrySession::plan`] judges an outcome. It changes nothing.
-/// 2. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and reveals its delay.
-/// 3. [`RetrySession::apply`] counts the paid retry. A refused or dropped plan leaves no trace.
+/// 1. [`RetryPolicy::classify`] judges an outcome by the policy's classifier, dialect and header rules. Without this step
+///    the standard tables alone count.
+/// 2. [`RetrySession::plan`] plans what follows. It changes nothing.
+/// 3. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and reveals its delay.
+/// 4. [`RetrySession::apply`] counts the paid retry. A refused or dropped plan leaves no trace.
 ///
 /// ```
 /// use http::{HeaderMap, Method, StatusCode};
@@ -46,7 +48,7 @@ use std::time::Duration;
 /// let (policy, budget) = (RetryPolicy::user_facing(), RetryBudget::default());
 /// let mut session = policy.session(RequestFacts::of(&Method::GET, &headers), Duration::ZERO);
 ///
-/// let unavailable = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
+/// let unavailable = policy.classify(Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers));
 /// let moment = Moment::new(Duration::from_millis(30));
 /// let plan = session.plan(&unavailable, moment)?;
 /// let paid = budget.withdraw(plan, moment.now)?;
