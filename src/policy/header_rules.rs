@@ -89,14 +89,38 @@ pub(crate) fn bare_name(text: &str) -> &str {
     name.split(':').next().unwrap_or(name).trim_ascii()
 }
 
+/// Of two words the no counts: a retry that one of them wants is not worth what the other one warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
     let said = ["x-should-retry", "stripe-should-retry"]
         .into_iter()
         .filter_map(|name| headers.get(name));
-    let mut words = said.filter_map(|value| {
+    let words = said.filter_map(|value| {
         let value = value.as_bytes().trim_ascii();
         let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
         is("true").then_some(true).or(is("false").then_some(false))
     });
-    words.next()
+    words.min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderName, HeaderValue};
+
+    fn said(words: [(&'static str, &'static str); 2]) -> Option<bool> {
+        let headers = words.map(|(name, word)| {
+            let name = HeaderName::from_static(name);
+            (name, HeaderValue::from_static(word))
+        });
+        should_retry(&HeaderMap::from_iter(headers))
+    }
+
+    #[test]
+    fn of_two_words_on_a_retry_the_no_counts() {
+        let (one, other) = ("x-should-retry", "stripe-should-retry");
+        assert_eq!(said([(one, "true"), (other, "false")]), Some(false));
+        assert_eq!(said([(one, "false"), (other, "true")]), Some(false));
+        assert_eq!(said([(one, "perhaps"), (other, " True ")]), Some(true));
+        assert_eq!(said([(one, "perhaps"), (other, "")]), None);
+    }
 }
