@@ -169,11 +169,12 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The parts between separators outside of quotes.
+/// The parts between separators outside of quotes, in which a backslash takes a quote's meaning away.
 fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
-    let mut quoted = false;
+    let (mut quoted, mut escaped) = (false, false);
     text.split(move |letter: char| {
-        quoted ^= letter == '"';
+        quoted ^= letter == '"' && !escaped;
+        escaped = letter == '\\' && quoted && !escaped;
         letter == separator && !quoted
     })
 }

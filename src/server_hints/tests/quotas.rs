@@ -34,6 +34,7 @@ fn a_quota_is_waited_for_when_it_is_spent() {
             Some(2_000),
         ),
         (429, vec![("ratelimit", r#""d";t=30"#)], Some(30_000)),
+        (429, vec![("ratelimit", r#""a\";b";r=0;t=5"#)], Some(5_000)),
         (503, vec![("ratelimit", r#""d";t=30"#)], None),
         (429, vec![("x-ratelimit-reset", "0")], None),
         (429, vec![("x-ratelimit-reset", "1700000000")], None),
