@@ -47,8 +47,9 @@ impl Matching {
 
     pub(super) fn holds(&self, head: &Head<'_>) -> bool {
         let authority = head.authority.as_deref().unwrap_or_default();
-        one_of(&self.hosts, |pattern| is_at(pattern, authority))
-            && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
+        one_of(&self.hosts, |pattern| {
+            is_at(pattern, authority) || is_at_default_port(pattern, authority, head.scheme)
+        }) && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
             && one_of(&self.paths, |pattern| {
                 is_like(pattern, head.path)
                     || pattern
@@ -121,3 +122,14 @@ fn is_at(pattern: &str, authority: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+/// Whether a pattern says so with the port of the scheme, which an authority leaves out.
+fn is_at_default_port(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
+    let port = match scheme {
+        Some("https") => ":443",
+        Some("http") => ":80",
+        _ => return false,
+    };
+    let host = pattern.strip_suffix(port);
+    host.is_some_and(|host| dialect::is_at(host, &authority.to_ascii_lowercase()))
+}
+

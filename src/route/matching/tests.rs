@@ -21,6 +21,31 @@ fn a_star_in_a_host_stands_for_its_first_labels() {
 }
 
 #[test]
+fn a_port_that_goes_without_saying_may_be_named() {
+    for (pattern, scheme, authority, wanted) in [
+        ("a.example:443", "https", "a.example", true),
+        ("a.example:80", "http", "a.example", true),
+        ("*.example:443", "https", "a.example", true),
+        ("[::1]:443", "https", "[::1]", true),
+        ("a.example:443", "http", "a.example", false),
+        ("a.example:443", "http", "a.example:443", true),
+        ("a.example:443", "https", "a.example:8443", false),
+        ("*.example:443", "https", "a.example:8443", false),
+    ] {
+        let matching = Matching {
+            hosts: vec![pattern.to_owned()],
+            ..Matching::default()
+        };
+        let head = Head {
+            scheme: Some(scheme),
+            authority: Some(authority.into()),
+            ..Head::default()
+        };
+        assert_eq!(matching.holds(&head), wanted, "{pattern} {authority}");
+    }
+}
+
+#[test]
 fn a_star_in_a_path_stands_for_anything() {
     for (pattern, path, wanted) in [
         ("/v1/*", "/v1/chat", true),
