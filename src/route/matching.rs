@@ -89,8 +89,25 @@ pub(crate) const BASE_URL: &str =
 pub(crate) fn host(text: &str) -> Option<String> {
     let rest = text.strip_prefix("*.").unwrap_or(text);
     let fits = rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
-        && !rest.contains(['/', '@', '?', '#', ' ', '*']);
+        && !rest.contains(['/', '@', '?', '#', ' ', '*'])
+        && has_a_port_or_none(rest);
     fits.then(|| text.to_ascii_lowercase())
+}
+
+/// Whether what stands behind a host is a port from 1 to 65535, or nothing.
+fn has_a_port_or_none(host: &str) -> bool {
+    let behind = match host.strip_prefix('[') {
+        Some(address) => address.split_once(']').map(|(_, behind)| behind),
+        None => host.find(':').and_then(|at| host.get(at..)).or(Some("")),
+    };
+    match behind.map(|behind| behind.strip_prefix(':').ok_or(behind)) {
+        Some(Ok(port)) => {
+            let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+            digits && port.parse::<u16>().is_ok_and(|port| port > 0)
+        }
+        Some(Err(behind)) => behind.is_empty(),
+        None => false,
+    }
 }
 
 pub(crate) fn scheme(text: &str) -> Option<String> {
@@ -108,8 +125,9 @@ pub(crate) fn path(text: &str) -> Option<String> {
 pub(crate) fn base_url(text: &str) -> Option<Uri> {
     let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
     uri.filter(|uri| {
-        let user = uri.authority().is_some_and(|at| at.as_str().contains('@'));
-        matches!(uri.scheme_str(), Some("http" | "https")) && !user && uri.query().is_none()
+        let at = uri.authority().map_or("", |authority| authority.as_str());
+        let is_public = !at.contains('@') && has_a_port_or_none(at);
+        matches!(uri.scheme_str(), Some("http" | "https")) && is_public && uri.query().is_none()
     })
 }
 
@@ -120,8 +138,6 @@ fn is_at(pattern: &str, authority: &str) -> bool {
     hosts.iter().any(|host| dialect::is_at(pattern, host))
 }
 
-#[cfg(test)]
-mod tests;
 /// Whether a pattern says so with the port of the scheme, which an authority leaves out.
 fn is_at_default_port(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
     let port = match scheme {
@@ -133,3 +149,5 @@ fn is_at_default_port(pattern: &str, authority: &str, scheme: Option<&str>) -> b
     host.is_some_and(|host| dialect::is_at(host, &authority.to_ascii_lowercase()))
 }
 
+#[cfg(test)]
+mod tests;

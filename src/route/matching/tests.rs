@@ -46,6 +46,21 @@ fn a_port_that_goes_without_saying_may_be_named() {
 }
 
 #[test]
+fn a_host_with_a_port_that_no_server_has_is_none() {
+    for text in [
+        "a:", "a:0", "a:http", "a:+80", "a:65536", "a:1:2", "fe80::1", "[::1", "[::1]80",
+    ] {
+        assert_eq!(host(text), None, "{text}");
+    }
+    for text in ["a", "a:1", "*.a:65535", "[::1]", "[::1]:443"] {
+        assert_eq!(host(text).as_deref(), Some(text));
+    }
+    let has_base = |at: &str| base_url(&format!("https://{at}/v1")).is_some();
+    assert!(has_base("a") && has_base("a:8443") && has_base("[::1]:8443"));
+    assert!(!has_base("a:99999") && !has_base("a:0"));
+}
+
+#[test]
 fn a_star_in_a_path_stands_for_anything() {
     for (pattern, path, wanted) in [
         ("/v1/*", "/v1/chat", true),
