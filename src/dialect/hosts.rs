@@ -65,6 +65,14 @@ pub(super) fn all() -> Vec<(String, Dialect)> {
     known.collect()
 }
 
+/// Whether a text is a host without a port, perhaps with a `*` for its first labels, in lower case.
+pub(super) fn is_pattern(text: &str) -> bool {
+    let host = text.strip_prefix("*.").unwrap_or(text);
+    let is_address = host.starts_with('[') && host.ends_with(']');
+    let is_name = !host.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    !host.is_empty() && (is_name || is_address)
+}
+
 /// The host of an authority, in lower case and without its port.
 pub(super) fn host_of(authority: &str) -> String {
     without_port(authority).to_ascii_lowercase()
@@ -83,5 +91,46 @@ pub(crate) fn is_at(pattern: &str, host: &str) -> bool {
     match pattern.strip_prefix('*') {
         Some(end) => host.len() > end.len() && host.ends_with(end),
         None => host == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RetryPolicy;
+    use crate::dialect::Dialects;
+
+    #[test]
+    fn a_host_that_no_request_has_is_refused() {
+        let built = |host: &str| {
+            let dialects = Dialects::by_host().host(host, Dialect::github());
+            let policy = RetryPolicy::background().to_builder().dialects(dialects);
+            policy.build().map(drop)
+        };
+        for host in [
+            "github.example",
+            "*.Example.com",
+            "a_b.example",
+            "[::1]",
+            "localhost",
+        ] {
+            assert_eq!(built(host), Ok(()), "{host}");
+        }
+        for host in [
+            "a:8443",
+            "https://a",
+            "a/v1",
+            "me@a",
+            "",
+            "*",
+            "*a",
+            "a.*.b",
+            "a b",
+            "::1",
+        ] {
+            let error = built(host).unwrap_err().to_string();
+            let wanted = "dialects.host: this text is not allowed: must be a host without a port: api.example.com or *.example.com";
+            assert_eq!(error, wanted, "{host}");
+        }
     }
 }

@@ -25,7 +25,8 @@ impl Dialects {
         }
     }
 
-    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others.
+    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others. A port
+    /// does not count; the policy's `build` refuses a host with one, and what is no host.
     pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
         let host = host.into().to_ascii_lowercase();
         self.hosts.insert(0, (host, dialect));

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "serde")]
 use super::Row;
-use super::hosts::{host_of, is_at};
+use super::hosts::{host_of, is_at, is_pattern};
 use super::{Dialect, KeyForm, NamedRow};
 use crate::error::ConfigError;
 use crate::policy::rules::Seen;
@@ -171,6 +171,10 @@ impl Tables {
         let mut tables: Vec<Table> = Vec::new();
         let mut places = Vec::new();
         for (host, dialect) in hosts {
+            if !is_pattern(host) {
+                let allowed = "must be a host without a port: api.example.com or *.example.com";
+                return Err(ConfigError::new("dialects.host", "this text", allowed));
+            }
             let known = tables
                 .iter()
                 .position(|table| table.name == *dialect.shared_name());
