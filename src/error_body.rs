@@ -2,6 +2,7 @@
 
 #[cfg(feature = "dialects")]
 mod find;
+mod json_text;
 #[cfg(feature = "dialects")]
 mod keys;
 mod pointer;
@@ -18,6 +19,7 @@ pub use scalar::Scalar;
 use crate::server_hints::delay_in_prose;
 #[cfg(feature = "dialects")]
 use find::Hit;
+use json_text::{closed, json_in};
 use std::fmt;
 #[cfg(feature = "llm")]
 use std::sync::OnceLock;
@@ -248,39 +250,6 @@ impl ErrorBody {
         }
         self.prose.push_str(text.get(..end).unwrap_or(""));
     }
-}
-
-/// The JSON that a text may be, or hold.
-fn json_in(text: &str) -> &str {
-    event_data(text).unwrap_or(text)
-}
-
-/// The first data of a server-sent event, which some servers answer with also where they fail.
-fn event_data(text: &str) -> Option<&str> {
-    if !text.starts_with("data:") && !text.starts_with("event:") {
-        return None;
-    }
-    let data = text.lines().find_map(|line| line.strip_prefix("data:"))?;
-    Some(data.trim())
-}
-
-/// JSON that was cut off inside a string, with that string closed, so that its beginning is not lost.
-fn closed(text: &str) -> String {
-    work::add(text.len());
-    let mut bytes = text.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        if byte != b'\\' {
-            continue;
-        }
-        let whole = match bytes.next() {
-            Some((_, b'u')) => bytes.nth(3).is_some(),
-            next => next.is_some(),
-        };
-        if !whole {
-            return format!("{}\"", text.get(..at).unwrap_or(""));
-        }
-    }
-    format!("{text}\"")
 }
 
 #[cfg(all(test, feature = "dialects"))]
