@@ -19,7 +19,7 @@ pub use scalar::Scalar;
 use crate::server_hints::delay_in_prose;
 #[cfg(feature = "dialects")]
 use find::Hit;
-use json_text::{closed, json_in};
+use json_text::{closed, json_in, without_cut_number};
 use std::fmt;
 #[cfg(feature = "llm")]
 use std::sync::OnceLock;
@@ -83,7 +83,7 @@ impl ErrorBody {
         let text = text.trim_start_matches('\u{feff}').trim();
         let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
             let mut prose = Self::default();
-            prose.add_prose(text);
+            prose.add_prose(without_cut_number(text));
             prose
         });
         Self {

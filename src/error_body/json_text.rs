@@ -4,7 +4,15 @@ use super::work;
 
 /// The JSON that a text may be, or hold.
 pub(super) fn json_in(text: &str) -> &str {
-    event_data(text).unwrap_or(text)
+    without_cut_number(event_data(text).unwrap_or(text))
+}
+
+/// A list or an object without the number that it ends with where it was cut off: more digits may have followed.
+pub(super) fn without_cut_number(text: &str) -> &str {
+    let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
+    let is_value = before.trim_end().ends_with([':', ',', '[']);
+    let is_cut = is_value && text.starts_with(['{', '[']);
+    if is_cut { before } else { text }
 }
 
 /// The first data of a server-sent event, which some servers answer with also where they fail.

@@ -38,6 +38,25 @@ fn a_text_that_was_cut_off_keeps_the_tokens_before_the_cut() {
 }
 
 #[test]
+fn a_number_at_the_cut_may_have_more_digits() {
+    let json = |text: &str| ErrorBody::read(text.as_bytes()).json("/retry_after").next();
+    for text in [
+        r#"{"retry_after": 3"#,
+        r#"{"retry_after": 3."#,
+        r#"{"retry_after":1e"#,
+    ] {
+        assert_eq!(json(text), None, "{text}");
+        assert_eq!(read(text).delay(), None, "{text}");
+    }
+    for text in [r#"{"retry_after": 3,"#, r#"{"retry_after": 3, "code": 42"#] {
+        assert_eq!(json(text).as_ref().map(Scalar::as_str), Some("3"));
+        assert_eq!(read(text).delay(), Some(Duration::from_secs(3)), "{text}");
+    }
+    let words = r#"{"message": "try again in 20s, not in 5"#;
+    assert_eq!(read(words).delay(), Some(Duration::from_secs(20)));
+}
+
+#[test]
 fn depth_and_number_are_bounded() {
     let deep = "[".repeat(100_000);
     assert!(codes(&deep).is_empty());
