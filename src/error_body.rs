@@ -19,7 +19,7 @@ pub use scalar::Scalar;
 use crate::server_hints::delay_in_prose;
 #[cfg(feature = "dialects")]
 use find::Hit;
-use json_text::{closed, json_in, without_cut_number};
+use json_text::{closed, is_json, json_in, without_cut_number};
 use std::fmt;
 #[cfg(feature = "llm")]
 use std::sync::OnceLock;
@@ -167,6 +167,16 @@ impl ErrorBody {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut
+    }
+
+    /// Whether this is all of the body, and JSON or XML to its end: what says of a success that it is none must be.
+    pub(crate) fn is_understood(&self) -> bool {
+        work::add(self.text.len());
+        let closed = || match self.text.starts_with('<') {
+            true => xml::is_closed(&self.text),
+            false => is_json(json_in(&self.text)),
+        };
+        self.is_whole() && closed()
     }
 
     /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not

@@ -88,6 +88,7 @@ impl Table {
             reads_success: success && may_read && (whole || outcome.body().is_none()),
             final_word,
         };
+        let makes_no_sense = || outcome.body().is_some_and(|body| !body.is_understood());
         for (row, named) in (0..).zip(&self.rows) {
             if success && !named.row.of_successes {
                 continue;
@@ -95,6 +96,7 @@ impl Table {
             match named.row.when.holds(&seen) {
                 None => return Answer::Unread,
                 Some(false) => {}
+                Some(true) if success && named.row.tests_the_body() && makes_no_sense() => {}
                 Some(true) => {
                     let meaning = &named.row.meaning;
                     let unread = outcome.body().is_none() && !final_word;

@@ -15,6 +15,17 @@ pub(super) fn without_cut_number(text: &str) -> &str {
     if is_cut { before } else { text }
 }
 
+#[cfg(feature = "dialects")]
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Without a feature that reads JSON nobody can tell.
+#[cfg(not(feature = "dialects"))]
+pub(super) fn is_json(_: &str) -> bool {
+    true
+}
+
 /// The first data of a server-sent event, which some servers answer with also where they fail.
 fn event_data(text: &str) -> Option<&str> {
     if !text.starts_with("data:") && !text.starts_with("event:") {

@@ -23,6 +23,18 @@ pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     Some(held.trim()).filter(|held| !held.contains('<'))
 }
 
+/// Whether a text ends with its root.
+pub(super) fn is_closed(text: &str) -> bool {
+    let root = after_prolog(text).and_then(|root| root.strip_prefix('<'));
+    let name = root.map(|root| root.split(|c: char| !c.is_alphanumeric()).next());
+    let before = text.trim_end().strip_suffix('>').map(str::trim_end);
+    let before = before.zip(name.flatten());
+    before.is_some_and(|(text, name)| {
+        let open = text.strip_suffix(name);
+        !name.is_empty() && open.is_some_and(|open| open.ends_with("</"))
+    })
+}
+
 fn start(text: &str) -> &str {
     let mut end = text.len().min(MOST_BYTES);
     while !text.is_char_boundary(end) {

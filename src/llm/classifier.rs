@@ -44,6 +44,14 @@ impl Classify for LlmClassifier {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let (status, headers) = (outcome.status()?, outcome.headers()?);
         let nothing = ErrorBody::default();
+        let makes_no_sense = || {
+            outcome
+                .error_body()
+                .is_some_and(|body| !body.is_understood())
+        };
+        if outcome.class() == Class::Success && makes_no_sense() {
+            return None;
+        }
         let said = judge(status, headers, outcome.error_body().unwrap_or(&nothing))?;
         last_word(outcome, Some(said))
     }
@@ -61,4 +69,26 @@ fn is_json(outcome: &Outcome<'_>) -> bool {
         .headers()
         .and_then(|headers| headers.get(http::header::CONTENT_TYPE));
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderMap, StatusCode};
+
+    #[test]
+    fn a_success_that_is_not_understood_is_one() {
+        let headers = HeaderMap::new();
+        let class = |text: &str| {
+            let body = ErrorBody::read(text.as_bytes());
+            let answer = Outcome::response(StatusCode::OK, &headers).with_body(&body);
+            let said = LlmClassifier::new().inspect_success(true).classify(&answer);
+            said.map_or(Class::Success, |said| said.class)
+        };
+        let failed = r#"{"status": "failed", "error": {"code": "rate_limit_exceeded"}}"#;
+        assert_eq!(class(failed), Class::Throttled);
+        for end in 1..failed.len() {
+            assert_eq!(class(&failed[..end]), Class::Success, "{end}");
+        }
+    }
 }

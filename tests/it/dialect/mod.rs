@@ -1,6 +1,7 @@
 //! What services mean by their answers: a case for each row of each table, and one that must not match.
 
 mod answers;
+mod broken_bodies;
 mod keys;
 mod own_rows;
 mod properties;
