@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
 use crate::dialect::judge;
-use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word, media_type};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -65,16 +65,30 @@ impl Classify for LlmClassifier {
 }
 
 fn is_json(outcome: &Outcome<'_>) -> bool {
-    let kind = outcome
-        .headers()
-        .and_then(|headers| headers.get(http::header::CONTENT_TYPE));
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+    let kind = outcome.headers().and_then(media_type);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"application/json"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::{HeaderMap, StatusCode};
+    use http::{HeaderMap, HeaderValue, StatusCode};
+
+    #[test]
+    fn json_is_known_by_its_type_in_any_case() {
+        for (kind, read) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/jsonl", false),
+            ("text/event-stream", false),
+        ] {
+            let kind_is = (http::header::CONTENT_TYPE, HeaderValue::from_static(kind));
+            let headers = HeaderMap::from_iter([kind_is]);
+            let answer = Outcome::response(StatusCode::OK, &headers);
+            let classifier = LlmClassifier::new().inspect_success(true);
+            assert_eq!(classifier.reads_body(&answer), read, "{kind}");
+        }
+    }
 
     #[test]
     fn a_success_that_is_not_understood_is_one() {

@@ -2,8 +2,10 @@
 
 use super::stream::{Peek, Seen};
 use crate::dialect::judge_event;
-use crate::policy::{Class, Inspect, InspectStream, Inspected, Outcome, Reach, Reason, Verdict};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use crate::policy::{
+    Class, Inspect, InspectStream, Inspected, Outcome, Reach, Reason, Verdict, media_type,
+};
+use http::header::CONTENT_ENCODING;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -65,9 +67,8 @@ impl HoldStreams {
 impl crate::policy::HoldStreams for HoldStreams {
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>> {
         let headers = outcome.headers()?;
-        let stream = headers
-            .get(CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let stream =
+            media_type(headers).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
         (held && !headers.contains_key(CONTENT_ENCODING)).then(|| {
             Box::new(Held {
@@ -121,6 +122,23 @@ fn failure(reason: Reason) -> Verdict {
 mod tests {
     use super::*;
     use crate::RetryPolicy;
+    use http::header::CONTENT_TYPE;
+    use http::{HeaderMap, HeaderValue, StatusCode};
+
+    #[test]
+    fn a_stream_is_known_by_its_type_in_any_case() {
+        for (kind, held) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream; charset=utf-8", true),
+            ("text/event-streams", false),
+            ("application/json", false),
+        ] {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
+            let answer = Outcome::response(StatusCode::OK, &headers);
+            let look = crate::policy::HoldStreams::hold(&HoldStreams::new(), &answer);
+            assert_eq!(look.is_some(), held, "{kind}");
+        }
+    }
 
     #[test]
     fn a_stream_is_held_for_ten_minutes_unless_said_otherwise() {

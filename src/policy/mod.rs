@@ -88,6 +88,8 @@ pub(crate) use rules::{
 pub(crate) use verdict::RowId;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use whole_answers::is_grpc;
+#[cfg(feature = "llm")]
+pub(crate) use whole_answers::media_type;
 pub(crate) use whole_answers::{Broken, Filled, is_read_whole};
 
 use http::HeaderName;

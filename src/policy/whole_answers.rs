@@ -83,14 +83,17 @@ const GO_ON: [&str; 9] = [
 ];
 
 fn goes_on(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return false;
-    };
-    let end = value.as_bytes().iter().position(|byte| *byte == b';');
-    let essence = value.as_bytes().get(..end.unwrap_or(value.len()));
-    let essence = essence.unwrap_or_default().trim_ascii();
     let mut all = GO_ON.iter();
-    is_grpc(essence) || all.any(|kind| essence.eq_ignore_ascii_case(kind.as_bytes()))
+    media_type(headers).is_some_and(|own| {
+        is_grpc(own) || all.any(|kind| own.eq_ignore_ascii_case(kind.as_bytes()))
+    })
+}
+
+/// The media type of an answer, in the case that it has, without its parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(CONTENT_TYPE)?.as_bytes();
+    let own = value.split(|byte| *byte == b';').next();
+    own.map(<[u8]>::trim_ascii)
 }
 
 /// Whether a content type is one of gRPC's.
