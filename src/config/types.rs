@@ -164,8 +164,11 @@ fn read_duration(node: &Node<'_>) -> Option<Duration> {
             None => return Some(duration),
         },
         Err(humantime::DurationError::NumberOverflow) => {
-            let cause = format!("{} is too long: write 1h 30m or 30days", node.value);
-            node.wrong(cause);
+            let wrong = match is_too_fine(text) {
+                true => "has too many decimal places: write 1.5s or 1500ms",
+                false => "is too long: write 1h 30m or 30days",
+            };
+            node.wrong(format!("{} {wrong}", node.value));
         }
         Err(_) => node.not(A_DURATION),
     }
@@ -177,6 +180,15 @@ fn is_endless(text: &str) -> bool {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
     is_number && (text.len() > 64 || numbers.any(|number| number.len() > 11))
+}
+
+/// Whether a text would be a duration without its decimal places.
+fn is_too_fine(text: &str) -> bool {
+    let mut parts = text.split('.');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind = parts.map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let whole = behind.fold(first, |whole, part| whole + part);
+    whole != text && !is_endless(&whole) && humantime::parse_duration(&whole).is_ok()
 }
 
 /// A duration as a document would write it: in days and what is below them.

@@ -159,6 +159,20 @@ const DURATIONS: &[Case] = &[
         &[r#"retry.base: "99999999999999999999s" is too long: write 1h 30m or 30days"#],
     ),
     (
+        "retry: {base: 0.33333333333333331s}",
+        &[
+            r#"retry.base: "0.33333333333333331s" has too many decimal places: write 1.5s or 1500ms"#,
+        ],
+    ),
+    (
+        "retry: {base: 3.14159h}",
+        &[r#"retry.base: "3.14159h" has too many decimal places: write 1.5s or 1500ms"#],
+    ),
+    (
+        "retry: {base: 99999999999999999999.5s}",
+        &[r#"retry.base: "99999999999999999999.5s" is too long: write 1h 30m or 30days"#],
+    ),
+    (
         "retry: {base: .nan}",
         &["retry.base: NaN is not a duration: write 500ms, 2s or 1h 30m"],
     ),
