@@ -88,11 +88,7 @@ impl Row {
     }
 
     pub(super) fn reads_the_body(&self) -> bool {
-        self.meaning.needs_the_body() || self.tests_the_body()
-    }
-
-    pub(super) fn tests_the_body(&self) -> bool {
-        asks(&self.when, is_of_the_body)
+        self.meaning.needs_the_body() || asks(&self.when, is_of_the_body)
     }
 }
 

@@ -5,7 +5,7 @@ use super::Row;
 use super::hosts::{host_of, is_at, is_pattern};
 use super::{Dialect, KeyForm, NamedRow};
 use crate::error::ConfigError;
-use crate::policy::rules::Seen;
+use crate::policy::rules::{OfSuccess, Seen};
 use crate::policy::{
     ErrorBody, Meanings, Outcome, Pointer, RequestLine, RowId, Said, Verdict, is_standard_success,
 };
@@ -78,25 +78,31 @@ impl Table {
             .status()
             .is_some_and(|status| is_standard_success(status.as_u16()));
         let final_word = final_word || !may_read;
-        let whole = outcome.body().is_some_and(ErrorBody::is_whole);
+        let readable = || {
+            let body = outcome.body();
+            may_read && body.map_or(!final_word, ErrorBody::is_understood)
+        };
+        let of_success = match success && readable() {
+            true => OfSuccess::All,
+            false => OfSuccess::Unknown,
+        };
         let seen = Seen {
             outcome,
             attempt: 0,
             method: outcome.request().map(RequestLine::method),
             idempotent: false,
-            // A success that is cut off is one.
-            reads_success: success && may_read && (whole || outcome.body().is_none()),
+            of_success,
             final_word,
         };
-        let makes_no_sense = || outcome.body().is_some_and(|body| !body.is_understood());
         for (row, named) in (0..).zip(&self.rows) {
             if success && !named.row.of_successes {
                 continue;
             }
             match named.row.when.holds(&seen) {
+                // A success that nobody can read to its end is one.
+                None if success && of_success == OfSuccess::Unknown => {}
                 None => return Answer::Unread,
                 Some(false) => {}
-                Some(true) if success && named.row.tests_the_body() && makes_no_sense() => {}
                 Some(true) => {
                     let meaning = &named.row.meaning;
                     let unread = outcome.body().is_none() && !final_word;

@@ -8,7 +8,7 @@ mod value;
 
 pub(crate) use answer::{HeadTest, JsonTest, XmlTest};
 pub(crate) use answer::{is_like, lines, parts};
-pub(crate) use holds::Seen;
+pub(crate) use holds::{OfSuccess, Seen};
 pub(super) use holds::{all, any};
 pub use value::Value;
 pub(crate) use value::Wanted;

@@ -5,7 +5,7 @@ use crate::policy::RetryPolicy;
 use crate::policy::counts::Tally;
 use crate::policy::decision::Stop;
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{Action, By, Listed, OnExhausted, Rule, Seen};
+use crate::policy::rules::{Action, By, Listed, OfSuccess, OnExhausted, Rule, Seen};
 use std::sync::Arc;
 
 impl RetrySession {
@@ -46,7 +46,7 @@ impl RetrySession {
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
-            reads_success: false,
+            of_success: OfSuccess::Nothing,
             final_word,
         }
     }

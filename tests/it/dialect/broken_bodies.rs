@@ -1,8 +1,9 @@
-//! Successes whose body says that they are none, and breaks off or makes no sense.
+//! Successes whose body is not read, breaks off or makes no sense.
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_retry::dialect::Dialect;
+use http_retry::dialect::{Dialect, Meaning, Row};
 use http_retry::policy::{ErrorBody, RequestLine};
+use http_retry::rules::Condition;
 use http_retry::{Class, Outcome, RetryPolicy};
 
 fn class(dialect: Dialect, path: &str, kind: &'static str, body: &str) -> Class {
@@ -38,4 +39,33 @@ fn xml_that_breaks_off_leaves_a_success() {
     for end in 1..SLOW.len() {
         assert_eq!(class(&SLOW[..end]), Class::Success, "{end}");
     }
+}
+
+#[test]
+fn what_is_not_read_of_a_success_does_not_lack_anything() {
+    let other = !Condition::json("/state", "done").unwrap();
+    let row = Row::when().status(200).and(other);
+    let own = || Dialect::named("own").row(row.clone().is(Meaning::throttled()));
+    let class = |kind, body| class(own(), "/", kind, body);
+    assert_eq!(
+        class("application/json", r#"{"state": "busy"}"#),
+        Class::Throttled
+    );
+    for (kind, body) in [
+        ("application/json", r#"{"state": "done"}"#),
+        ("application/json", r#"{"state": "#),
+        ("text/plain", "done"),
+        ("text/event-stream", "data: 1"),
+    ] {
+        assert_eq!(class(kind, body), Class::Success, "{kind} {body}");
+    }
+
+    // Nobody can read it: its caller has no bodies, or it is too long.
+    let policy = RetryPolicy::background().to_builder().dialect(own());
+    let headers = HeaderMap::new();
+    let unread = Outcome::response(StatusCode::OK, &headers);
+    assert_eq!(
+        policy.build().unwrap().classify(unread).class(),
+        Class::Success
+    );
 }

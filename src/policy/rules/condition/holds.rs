@@ -15,10 +15,20 @@ pub(crate) struct Seen<'a> {
     pub(crate) attempt: u32,
     pub(crate) method: Option<&'a Method>,
     pub(crate) idempotent: bool,
-    /// The body of a success counts as well.
-    pub(crate) reads_success: bool,
+    pub(crate) of_success: OfSuccess,
     /// Nothing more will be read: what is not known does not hold.
     pub(crate) final_word: bool,
+}
+
+/// What tests of a body say of a success.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OfSuccess {
+    /// That they do not hold: its body is never read.
+    Nothing,
+    /// Neither this nor that, not even behind a `not`: its body is not read, cut off or not understood.
+    Unknown,
+    /// The same as of a failure.
+    All,
 }
 
 impl Condition {
@@ -80,8 +90,12 @@ impl Test {
 impl Seen<'_> {
     /// Only what failed is read, and a success where a table asks for it.
     fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
-        if self.outcome.class() == Class::Success && !self.reads_success {
-            return Some(false);
+        if self.outcome.class() == Class::Success {
+            match self.of_success {
+                OfSuccess::Nothing => return Some(false),
+                OfSuccess::Unknown => return None,
+                OfSuccess::All => {}
+            }
         }
         match self.outcome.error_body() {
             Some(body) => Some(holds(body)),

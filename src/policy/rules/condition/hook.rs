@@ -1,6 +1,6 @@
 //! What no test can say: a look at an answer by code of this crate.
 
-use super::holds::Seen;
+use super::holds::{OfSuccess, Seen};
 use super::{Condition, Test};
 use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
@@ -33,7 +33,7 @@ impl Condition {
             attempt: 0,
             method: None,
             idempotent: false,
-            reads_success: true,
+            of_success: OfSuccess::All,
             final_word: true,
         };
         self.holds(&seen) == Some(true)
