@@ -158,6 +158,7 @@ impl ReportRecorder {
     ) -> Option<RetryReport> {
         self.report.close(stop, tokens_left);
         self.tell(at, RetryEventKind::Stopped(&self.report));
+        super::span::log_stop(&self.subject, &self.report);
         if let Some(slot) = &self.slot {
             slot.put(self.report.clone());
         }

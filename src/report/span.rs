@@ -1,10 +1,10 @@
-//! One span per attempt and one log line per retry, with the feature `tracing`.
+//! One span per attempt, and one log line per retry and for a call that stops without success, with the feature `tracing`.
 //!
 //! # Source
 //!
 //! The names are those of the OpenTelemetry semantic conventions for HTTP clients.
 
-use super::{AttemptReport, Subject};
+use super::{AttemptReport, RetryReport, Subject};
 use crate::budget::PaidRetry;
 use crate::policy::Outcome;
 
@@ -18,7 +18,7 @@ pub(crate) struct AttemptSpan {
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
-    use crate::policy::ErrorKind;
+    use crate::policy::{ErrorKind, StopReason};
     use tracing::field::Empty;
 
     /// Whether anybody listens to the spans.
@@ -67,15 +67,14 @@ mod on {
     }
 
     pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
-        let status = last
-            .and_then(|last| last.status)
-            .map(|status| status.as_u16());
-        let error = last.and_then(|last| last.error).map(ErrorKind::as_str);
+        let (status, error) = ended_by(last);
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             {
+                service = &*subject.service,
                 "server.address" = subject.address(),
+                "server.port" = subject.port(),
                 "http.response.status_code" = status,
                 "error.type" = error,
                 "http.request.resend_count" = paid.retry(),
@@ -84,6 +83,48 @@ mod on {
             },
             "will retry the request"
         );
+    }
+
+    /// A call that stops without success. One that nobody had to retry, or that another layer retries, is its caller's.
+    pub(crate) fn log_stop(subject: &Subject, report: &RetryReport) {
+        let retries = report.attempts().len().saturating_sub(1);
+        let is_of_the_caller = match report.stop() {
+            StopReason::NotRetryable => retries == 0,
+            stop => matches!(
+                stop,
+                StopReason::Succeeded
+                    | StopReason::Accepted
+                    | StopReason::Disabled
+                    | StopReason::Nested
+            ),
+        };
+        if is_of_the_caller {
+            return;
+        }
+        let (status, error) = ended_by(report.attempts().last());
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                stop = report.stop().as_str(),
+                service = &*subject.service,
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "http.response.status_code" = status,
+                "error.type" = error,
+                "http.request.resend_count" = (retries > 0).then_some(retries),
+            },
+            "stopped without success"
+        );
+    }
+
+    fn ended_by(last: Option<&AttemptReport>) -> (Option<u16>, Option<&'static str>) {
+        let status = last.and_then(|last| last.status);
+        let error = last.and_then(|last| last.error);
+        (
+            status.map(|status| status.as_u16()),
+            error.map(ErrorKind::as_str),
+        )
     }
 
     #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -144,6 +185,8 @@ mod on {
     }
 
     pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+
+    pub(crate) fn log_stop(_: &Subject, _: &RetryReport) {}
 
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn log_resume(

@@ -41,10 +41,21 @@ impl Subject {
     /// The authority without its port.
     #[cfg(feature = "tracing")]
     pub(crate) fn address(&self) -> &str {
-        let port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        match self.authority.rsplit_once(':') {
-            Some((host, text)) if port(text) => host,
-            _ => &self.authority,
-        }
+        self.host_and_port()
+            .map_or(&self.authority, |(host, _)| host)
+    }
+
+    /// The port that the authority names.
+    #[cfg(feature = "tracing")]
+    pub(super) fn port(&self) -> Option<u16> {
+        self.host_and_port().map(|(_, port)| port)
+    }
+
+    #[cfg(feature = "tracing")]
+    fn host_and_port(&self) -> Option<(&str, u16)> {
+        let (host, port) = self.authority.rsplit_once(':')?;
+        let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits)?;
+        Some((host, port))
     }
 }

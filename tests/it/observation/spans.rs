@@ -21,9 +21,9 @@ const ATTEMPTS: [&str; 3] = [
 
 const RETRIES: [&str; 2] = [
     "WARN will retry the request: delay_ms=1000 delay_source=own http.request.resend_count=1 \
-     http.response.status_code=503 server.address=api.example",
+     http.response.status_code=503 server.address=api.example server.port=8080 service=api.example:8080",
     "WARN will retry the request: delay_ms=1000 delay_source=own error.type=reset http.request.resend_count=2 \
-     server.address=api.example",
+     server.address=api.example server.port=8080 service=api.example:8080",
 ];
 
 /// The lines of the spans, and those of the log.
@@ -81,9 +81,40 @@ fn a_warning_says_when_the_server_set_the_delay() {
     let waited = report.waited().as_millis();
     let warning = format!(
         "WARN will retry the request: delay_ms={waited} delay_source=server http.request.resend_count=1 \
-         http.response.status_code=503 server.address=api.example"
+         http.response.status_code=503 server.address=api.example server.port=8080 service=api.example:8080"
     );
     assert!(lines.contains(&warning), "{lines:?}");
+}
+
+#[test]
+fn a_call_that_stops_without_success_is_one_warning() {
+    let down = Script::new().status(503).status(503).status(503);
+    let wanted = "WARN stopped without success: http.request.resend_count=2 http.response.status_code=503 \
+                  server.address=api.example server.port=8080 service=orders stop=attempts_exhausted";
+    let (lines, ()) = Journal::of(|| {
+        let mut request = http::Request::get("http://api.example:8080/orders?key=hunter2")
+            .body(String::new())
+            .unwrap();
+        let own = RetryOverride::new().service("orders").max_retries(2);
+        request.extensions_mut().insert(own);
+        let call = layer().layer(down).oneshot(request);
+        call.now_or_never().unwrap().unwrap();
+    });
+    let (_, logged) = sorted(lines);
+    assert_eq!(logged.len(), 3, "{logged:?}");
+    assert_eq!(logged[2], wanted);
+    let of_a_port = "server.address=api.example server.port=8080 service=orders";
+    assert!(logged[0].ends_with(of_a_port), "{}", logged[0]);
+}
+
+#[test]
+fn a_call_with_its_retries_off_warns_of_nothing() {
+    let (lines, _) = Journal::of(|| {
+        let never = RetryLayer::new(RetryPolicy::never());
+        by_tower(&never, Script::new().status(503))
+    });
+    let (_, logged) = sorted(lines);
+    assert_eq!(logged, [""; 0]);
 }
 
 #[test]
