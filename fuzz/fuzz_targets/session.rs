@@ -2,7 +2,8 @@
 #![no_main]
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_retry::policy::{Decimal, ErrorKind, Moment, RetrySession};
+use http_retry::budget::PaidRetry;
+use http_retry::policy::{Decimal, DelaySource, ErrorKind, Moment, RetrySession};
 use http_retry::{
     Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride,
     RetryPolicy, StopReason,
@@ -362,7 +363,9 @@ struct Run<'a> {
     policy: &'a RetryPolicy,
     budget: RetryBudget,
     session: RetrySession,
+    /// The retries that count, and with those that were sent back to the gate.
     applied: u32,
+    sent: u32,
 }
 
 /// What came of an outcome: a delay, or why there was none.
@@ -377,6 +380,7 @@ impl<'a> Run<'a> {
             budget,
             session,
             applied: 0,
+            sent: 0,
         }
     }
 
@@ -402,13 +406,14 @@ impl<'a> Run<'a> {
         assert!(may_retry && step.replayable);
         assert_eq!(
             (plan.retry(), self.session.retries()),
-            (self.applied + 1, self.applied)
+            (self.sent + 1, self.applied)
         );
         let before = self.budget.snapshot(moment.now);
         let paid = self.budget.withdraw(plan, moment.now);
         if let Ok(paid) = &paid {
             self.session.apply(paid);
-            self.applied += 1;
+            self.sent += 1;
+            self.applied += u32::from(!is_gated(paid));
             self.check_outcome(&outcome);
         }
         assert_eq!(self.session.retries(), self.applied);
@@ -450,7 +455,7 @@ impl<'a> Run<'a> {
     /// A granted retry costs something once it is sent, and nothing before; a refused one costs nothing.
     fn pay(
         &self,
-        paid: Result<http_retry::budget::PaidRetry, StopReason>,
+        paid: Result<PaidRetry, StopReason>,
         committed: bool,
         before: Option<http_retry::budget::BudgetSnapshot>,
         outcome: &Outcome<'_>,
@@ -464,13 +469,13 @@ impl<'a> Run<'a> {
                 return Err(why);
             }
         };
-        self.check_delay(paid.delay(), outcome, moment);
-        assert_ne!(snapshot(), before, "it was free");
-        let delay = paid.delay();
+        self.check_delay(&paid, outcome, moment);
+        let (delay, is_free) = (paid.delay(), is_gated(&paid));
+        assert_eq!(snapshot() == before, is_free, "what it costs");
         match committed {
             true => {
                 paid.commit();
-                assert_ne!(snapshot(), before, "it was free in the end");
+                assert_eq!(snapshot() == before, is_free, "what it costs in the end");
             }
             false => {
                 drop(paid);
@@ -480,23 +485,32 @@ impl<'a> Run<'a> {
         Ok(delay)
     }
 
-    fn check_delay(&self, delay: Duration, outcome: &Outcome<'_>, moment: Moment) {
+    fn check_delay(&self, paid: &PaidRetry, outcome: &Outcome<'_>, moment: Moment) {
+        let delay = paid.delay();
         let asked = outcome
             .server_delay(moment.wall)
             .delay()
             .unwrap_or_default();
         assert!(delay >= asked, "{delay:?} is earlier than {asked:?}");
-        let most = self.input.rules.max_server_delay.map(Time::duration);
-        assert!(most.is_none_or(|most| asked <= most));
         let due = moment.now.saturating_add(delay);
         assert!(
             self.session
                 .deadline()
                 .is_none_or(|deadline| due < deadline)
         );
+        if is_gated(paid) {
+            return;
+        }
+        let most = self.input.rules.max_server_delay.map(Time::duration);
+        assert!(most.is_none_or(|most| asked <= most));
         if let Some(own) = self.input.rules.longest() {
             let spread = (asked / 5).min(Duration::from_secs(10));
             assert!(delay <= own.max(asked).saturating_add(spread), "{delay:?}");
         }
     }
+}
+
+/// Whether a 429 sends the request back to the gate, which counts as no retry and costs nothing.
+fn is_gated(paid: &PaidRetry) -> bool {
+    paid.source() == DelaySource::Gate
 }
