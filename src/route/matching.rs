@@ -48,7 +48,7 @@ impl Matching {
     pub(super) fn holds(&self, head: &Head<'_>) -> bool {
         let authority = head.authority.as_deref().unwrap_or_default();
         one_of(&self.hosts, |pattern| {
-            is_at(pattern, authority) || is_at_default_port(pattern, authority, head.scheme)
+            is_at(pattern, authority, head.scheme)
         }) && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
             && one_of(&self.paths, |pattern| {
                 is_like(pattern, head.path)
@@ -131,22 +131,19 @@ pub(crate) fn base_url(text: &str) -> Option<Uri> {
     })
 }
 
-/// Whether an authority is what a pattern says; without a port of its own the pattern takes any.
-fn is_at(pattern: &str, authority: &str) -> bool {
+/// Whether an authority is what a pattern says; without a port of its own the pattern takes any, and with the scheme's the
+/// authorities that leave it out.
+fn is_at(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
     let authority = authority.to_ascii_lowercase();
     let hosts = [without_port(&authority), &authority];
-    hosts.iter().any(|host| dialect::is_at(pattern, host))
-}
-
-/// Whether a pattern says so with the port of the scheme, which an authority leaves out.
-fn is_at_default_port(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
-    let port = match scheme {
+    let default_port = match scheme {
         Some("https") => ":443",
         Some("http") => ":80",
-        _ => return false,
+        _ => "",
     };
-    let host = pattern.strip_suffix(port);
-    host.is_some_and(|host| dialect::is_at(host, &authority.to_ascii_lowercase()))
+    let host = pattern.strip_suffix(default_port);
+    hosts.iter().any(|host| dialect::is_at(pattern, host))
+        || host.is_some_and(|host| dialect::is_at(host, &authority))
 }
 
 #[cfg(test)]

@@ -16,7 +16,11 @@ fn a_star_in_a_host_stands_for_its_first_labels() {
         ("[::1]:80", "[::1]:80", true),
         ("[::1]", "[::1]:80", true),
     ] {
-        assert_eq!(is_at(pattern, authority), wanted, "{pattern} {authority}");
+        assert_eq!(
+            is_at(pattern, authority, None),
+            wanted,
+            "{pattern} {authority}"
+        );
     }
 }
 
