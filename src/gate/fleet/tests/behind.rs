@@ -1,9 +1,9 @@
-//! A store that knows less than it did: it was restored from an old copy, or never heard of a refusal.
+//! A store that knows less than a process: it lost its state, was restored from an old copy, or never heard of a refusal.
 
 use super::processes::{SEC, newcomers};
 use super::world::{Health, MILLI, World};
 use super::*;
-use crate::gate::End;
+use crate::gate::{End, Quota};
 use crate::runtime::Runtime;
 use std::task::Waker;
 
@@ -14,11 +14,15 @@ fn with_a_past() -> World {
     let mut waits = newcomers(&mut world, &[0, 1]);
     let went = world.play(&mut waits, SEC * 60);
     assert!(went.iter().all(Option::is_some), "{went:?}");
+    forty_a_second(&mut world);
+    world
+}
+
+fn forty_a_second(world: &mut World) {
     for _ in 0..40 {
         world.succeed(1, 1);
         world.pass(MILLI * 25);
     }
-    world
 }
 
 /// How many of those who wait go within 100 ms of the first of them.
@@ -28,6 +32,47 @@ fn herd(world: &mut World, waits: &mut [(usize, Option<super::world::Wait>)]) ->
     let first = went.iter().flatten().min().expect("some were left");
     let together = |went: &&Duration| **went <= *first + MILLI * 100;
     went.iter().flatten().filter(together).count()
+}
+
+#[test]
+fn a_store_that_lost_its_state_sends_no_herd() {
+    for after in [SEC, MILLI * 2_300] {
+        let mut world = World::of(2);
+        world.pass(SEC);
+        forty_a_second(&mut world);
+        world.refuse(0, SEC * 2);
+        world.pass(MILLI * 5);
+        let mut waits = newcomers(&mut world, &[1; 40]);
+        world.play(&mut waits, after);
+        world.gate = None;
+        let left = waits.iter().filter(|(_, wait)| wait.is_some()).count();
+        assert!(left >= 20, "{left} were left");
+        let together = herd(&mut world, &mut waits);
+        assert!(together <= 10, "{together} of 40, {after:?}");
+    }
+}
+
+#[test]
+fn a_store_that_lost_its_state_makes_no_quota_whole() {
+    let mut world = World::of(1);
+    let spent = Quota {
+        limit: Some(20),
+        remaining: 0,
+        reset: 5 * SECOND,
+    };
+    let [first, last] = [(); 2].map(|()| world.go(0));
+    world.told(0, &first, End::Succeeded, Some(spent));
+    world.pass(MILLI * 200);
+    let mut waits = newcomers(&mut world, &[0; 12]);
+    world.play(&mut waits, MILLI * 100);
+    world.gate = None;
+    // The store is spoken to again.
+    world.end(0, &last, End::Succeeded);
+    let whole = world.clock.now() + SEC * 4;
+    let went = world.play(&mut waits, SEC * 10);
+    let too_soon = went.iter().flatten().any(|went| *went < whole);
+    assert!(!too_soon, "{went:?}");
+    assert!(waits.iter().all(|(_, wait)| wait.is_none()), "{went:?}");
 }
 
 #[test]
@@ -68,7 +113,7 @@ fn tickets_of_a_store_that_lost_its_state_pass_no_quota() {
     world.gate = None;
     let mut waits = newcomers(&mut world, &[0; 12]);
     world.play(&mut waits, SEC);
-    let told = crate::gate::Quota {
+    let told = Quota {
         limit: Some(20),
         remaining: 3,
         reset: 10 * SECOND,

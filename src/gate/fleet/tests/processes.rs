@@ -166,63 +166,6 @@ fn a_store_that_lost_its_state_opens_nothing_sooner() {
     assert!(!world.is_open(0), "the next refusal closes it anew");
 }
 
-/// How many calls of a process that waits with forty of them go within 100 ms of the time that the store forgets.
-fn herd_after(pause: Duration, forgets_after: Duration) -> usize {
-    let mut world = World::of(2);
-    world.pass(SEC);
-    for _ in 0..40 {
-        world.succeed(1, 1);
-        world.pass(MILLI * 25);
-    }
-    world.refuse(0, pause);
-    world.pass(MILLI * 5);
-    let mut waits = newcomers(&mut world, &[1; 40]);
-    world.play(&mut waits, forgets_after);
-    world.gate = None;
-    let forgot = world.clock.now();
-    let went = world.play(&mut waits, SEC * 20);
-    let left = went.iter().flatten().count();
-    assert!(left >= 20, "{left} were left");
-    assert!(waits.iter().all(|(_, wait)| wait.is_none()), "{went:?}");
-    let first = went.iter().flatten().min().unwrap().max(&forgot);
-    let together = *first + MILLI * 100;
-    went.iter()
-        .flatten()
-        .filter(|went| **went <= together)
-        .count()
-}
-
-#[test]
-fn a_store_that_lost_its_state_sends_no_herd() {
-    let in_the_pause = herd_after(SEC * 2, SEC);
-    let in_the_release = herd_after(SEC * 2, MILLI * 2_300);
-    assert!(in_the_pause <= 10, "{in_the_pause} of 40");
-    assert!(in_the_release <= 10, "{in_the_release} of 40");
-}
-
-#[test]
-fn a_store_that_lost_its_state_makes_no_quota_whole() {
-    let mut world = World::of(1);
-    let spent = Quota {
-        limit: Some(20),
-        remaining: 0,
-        reset: 5 * SECOND,
-    };
-    let [first, last] = [(); 2].map(|()| world.go(0));
-    world.told(0, &first, End::Succeeded, Some(spent));
-    world.pass(MILLI * 200);
-    let mut waits = newcomers(&mut world, &[0; 12]);
-    world.play(&mut waits, MILLI * 100);
-    world.gate = None;
-    // The store is spoken to again.
-    world.end(0, &last, End::Succeeded);
-    let whole = world.clock.now() + SEC * 4;
-    let went = world.play(&mut waits, SEC * 10);
-    let too_soon = went.iter().flatten().any(|went| *went < whole);
-    assert!(!too_soon, "{went:?}");
-    assert!(waits.iter().all(|(_, wait)| wait.is_none()), "{went:?}");
-}
-
 #[test]
 fn without_a_subscription_the_own_gate_decides() {
     let mut world = World::of(2);
