@@ -119,6 +119,17 @@ fn budgets_of_the_layer_count_beside_services() {
     assert_eq!(counted(&budgets), [0, 1, 0]);
 }
 
+/// The report of a request that cannot be sent again, and is answered 503.
+fn of_one_not_kept(layer: RetryLayer) -> RetryReport {
+    let layer = layer.copy_body(|_: &String| None);
+    let request = http::Request::get(URL).body(String::new()).unwrap();
+    let server = Script::new().status(503);
+    let sent = layer.layer(server).oneshot(request).now_or_never();
+    let response = sent.unwrap().unwrap();
+    let report = response.extensions().get::<RetryReport>();
+    report.unwrap().clone()
+}
+
 #[test]
 fn a_request_that_was_not_kept_is_judged_by_its_path() {
     let unavailable = Condition::status([503]).unwrap();
@@ -126,12 +137,7 @@ fn a_request_that_was_not_kept_is_judged_by_its_path() {
     let policy = policy().to_builder();
     let policy = policy.rule(Rule::when(orders).named("orders").stop());
     let layer = RetryLayer::new(policy.build().unwrap()).budgets(counting());
-    let layer = layer.copy_body(|_: &String| None);
-    let request = http::Request::get(URL).body(String::new()).unwrap();
-    let server = Script::new().status(503);
-    let sent = layer.layer(server).oneshot(request).now_or_never();
-    let response = sent.unwrap().unwrap();
-    let report = response.extensions().get::<RetryReport>().unwrap();
+    let report = of_one_not_kept(layer);
     assert_eq!(report.attempts()[0].rule.as_deref(), Some("orders"));
 }
 
@@ -144,12 +150,7 @@ fn a_request_that_was_not_kept_is_known_to_who_judges_it() {
     let with_one_budget = RetryLayer::new(policy.build().unwrap());
     let with_one_each = with_one_budget.clone().budgets(counting());
     for layer in [with_one_budget, with_one_each] {
-        let layer = layer.copy_body(|_: &String| None);
-        let request = http::Request::get(URL).body(String::new()).unwrap();
-        let server = Script::new().status(503);
-        let sent = layer.layer(server).oneshot(request).now_or_never();
-        let response = sent.unwrap().unwrap();
-        let report = response.extensions().get::<RetryReport>().unwrap();
+        let report = of_one_not_kept(layer);
         assert_eq!(report.attempts()[0].class, Class::Permanent);
     }
 }
