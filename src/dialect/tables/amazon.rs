@@ -12,29 +12,37 @@ use http::Method;
 /// botocore, `retries/standard.py`, `TransientRetryableChecker`.
 const TRANSIENT: [&str; 2] = ["RequestTimeout", "RequestTimeoutException"];
 
+/// Where the JSON protocols name an error.
+///
+/// # Source
+///
+/// botocore, `parsers.py`, `BaseJSONParser` and `RestJSONParser`; `Error` holds the code where the query protocol answers
+/// in JSON.
+const NAMED_AT: [&str; 4] = ["/__type", "/code", "/Code", "/Error/Code"];
+
 pub(super) fn aws() -> Dialect {
     let failed = || Row::when().status(400..=599);
+    let refused = || Row::when().status(400);
     let throttles = || Value::name(AWS_THROTTLES);
+    let transient = || Value::name(TRANSIENT);
     let slow = || Meaning::throttled().refused();
-    Dialect::built_in("aws", "boto/botocore retries/standard.py").rows([
+    let throttled_at = NAMED_AT.map(|at| failed().json(at, throttles()).is(slow()));
+    let transient_at = NAMED_AT.map(|at| refused().json(at, transient()).is(Meaning::transient()));
+    let throttled = [
         failed().head("x-amzn-errortype", throttles()).is(slow()),
-        failed().json("/__type", throttles()).is(slow()),
-        failed().json("/code", throttles()).is(slow()),
-        failed().json("/Error/Code", throttles()).is(slow()),
         failed().xml("Code", AWS_THROTTLES).is(slow()),
-        Row::when()
-            .status(400)
-            .head("x-amzn-errortype", Value::name(TRANSIENT))
+    ];
+    let late = [
+        refused()
+            .head("x-amzn-errortype", transient())
             .is(Meaning::transient()),
-        Row::when()
-            .status(400)
-            .json("/__type", Value::name(TRANSIENT))
-            .is(Meaning::transient()),
-        Row::when()
-            .status(400)
-            .xml("Code", TRANSIENT)
-            .is(Meaning::transient()),
-    ])
+        refused().xml("Code", TRANSIENT).is(Meaning::transient()),
+    ];
+    Dialect::built_in("aws", "boto/botocore retries/standard.py")
+        .rows(throttled)
+        .rows(throttled_at)
+        .rows(late)
+        .rows(transient_at)
 }
 
 pub(super) fn s3() -> Dialect {
