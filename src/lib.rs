@@ -54,7 +54,7 @@
 //! | go on with a download that broke | [`resume`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
-//! | read how and why | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
+//! | read how and why | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::fleet`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
 //!
 //! # Features
 //!
@@ -95,20 +95,6 @@
 #![cfg_attr(
     not(feature = "testing"),
     doc = "[`testing::ManualRuntime`]: #features\n[`testing::Script`]: #features"
-)]
-#![cfg_attr(
-    not(all(
-        feature = "llm",
-        feature = "metrics",
-        feature = "reqwest",
-        feature = "serde",
-        feature = "testing",
-        feature = "tower",
-        feature = "tracing"
-    )),
-    doc = "[`docs::guide`]: #features\n[`docs::clients`]: #features\n[`docs::dialects`]: #features\n[`docs::gate`]: #features\n[`docs::cookbook`]: #features\n\
-           [`docs::migration`]: #features\n[`docs::config`]: #features\n[`docs::design`]: #features\n\
-           [`docs::comparison`]: #features"
 )]
 #![doc = ""]
 #![cfg_attr(doc, doc = include_str!("docs/charts/B.svg"))]
@@ -160,15 +146,18 @@ mod route;
     )
 )]
 pub mod budget;
-#[cfg(all(
-    any(doc, doctest, test),
-    feature = "llm",
-    feature = "metrics",
-    feature = "reqwest",
-    feature = "serde",
-    feature = "testing",
-    feature = "tower",
-    feature = "tracing"
+#[cfg(any(
+    all(doc, not(doctest)),
+    all(
+        any(doctest, test),
+        feature = "llm",
+        feature = "metrics",
+        feature = "reqwest",
+        feature = "serde",
+        feature = "testing",
+        feature = "tower",
+        feature = "tracing"
+    )
 ))]
 pub mod docs;
 #[cfg_attr(
