@@ -1,47 +1,39 @@
 //! The only loop: attempt, decide, let go, wait, again.
 
-mod admission;
 mod after_attempt;
 mod at_gate;
 mod ending;
 mod failover;
-mod late;
 mod paying;
-mod planned;
 mod progress;
 mod reading;
-mod room;
 #[cfg(test)]
 #[cfg(all(feature = "redis", feature = "testing", feature = "tower"))]
 mod tests;
 mod time_limit;
 mod transport;
-mod unpaid;
 mod wait;
 mod whole_answers;
 
-pub(crate) use admission::Admission;
-pub(crate) use progress::Progress;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use progress::RequestHead;
+pub(crate) use progress::{Admission, Progress};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use time_limit::CutFirst;
-pub(crate) use transport::{Repeat, Saved, Transport};
+pub(crate) use transport::{Repeat, Saved, Sender, Transport};
 
+use crate::budget::PaidRetry;
 use crate::gate::Kind;
 use crate::nested::AttemptMark;
-use crate::policy::{Stop, StopReason, Verdict};
+use crate::policy::{ErrorKind, Stop, StopReason, Verdict};
 use crate::report::RequestFailed;
 use ending::LastWord;
-use late::{Limit, Sent};
-use planned::Step;
 use reading::{Found, Needs};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Context;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 use std::time::Duration;
-use wait::Waited;
+use time_limit::Limit;
 
 /// One request on its way, and the client that it goes through.
 pub(crate) struct Call<T: Transport> {
@@ -49,18 +41,30 @@ pub(crate) struct Call<T: Transport> {
     pub(crate) progress: Progress,
 }
 
-/// A first attempt that somebody else has made.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) struct FirstAttempt<T: Transport> {
-    pub(crate) result: Outcomes<T>,
-    /// What the policy's own classifier has said of it.
-    pub(crate) said: Option<Verdict>,
-    pub(crate) saved: Option<Box<Saved<T>>>,
-    pub(crate) mark: AttemptMark,
-    pub(crate) started: Duration,
+/// What an attempt has led to.
+pub(crate) type Outcomes<T> = Result<<T as Sender>::Response, <T as Sender>::Error>;
+
+/// What follows from an attempt: the end of the request, or a retry that is paid for.
+enum Step<T: Transport> {
+    Stop(Outcomes<T>, Stop),
+    Retry {
+        paid: PaidRetry,
+        due: Duration,
+        /// Nothing where the attempt was cut short and the client's error type cannot say that.
+        last: Option<Outcomes<T>>,
+        saved: Box<Saved<T>>,
+    },
 }
 
-type Outcomes<T> = Result<<T as Transport>::Response, <T as Transport>::Error>;
+impl<T: Transport> Step<T> {
+    /// The error that a retry follows.
+    fn last_error(&self) -> Option<&T::Error> {
+        match self {
+            Self::Retry { last, .. } => last.as_ref()?.as_ref().err(),
+            Self::Stop(..) => None,
+        }
+    }
+}
 
 impl<T: Transport> Call<T> {
     /// Makes attempts until one succeeds or a gate refuses the next.
@@ -72,7 +76,8 @@ impl<T: Transport> Call<T> {
     pub(crate) fn run(mut self, request: T::Request) -> impl Future<Output = Outcomes<T>> {
         async move {
             if let Err((result, why)) = self.first_turn().await {
-                return self.stop_early(result, why);
+                let stop = self.progress.session.stop(why);
+                return self.stop(result, stop);
             }
             let (result, stop) = match Box::pin(self.first_attempt(request)).await {
                 Step::Stop(result, stop) => (result, stop),
@@ -82,16 +87,19 @@ impl<T: Transport> Call<T> {
         }
     }
 
-    /// The same after a first attempt.
+    /// The same after a first attempt that somebody else has made, with what the policy's own classifier has said of it.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
-    pub(crate) fn go_on(mut self, first: FirstAttempt<T>) -> impl Future<Output = Outcomes<T>> {
+    pub(crate) fn go_on(
+        mut self,
+        ended: (Outcomes<T>, Option<Verdict>),
+        saved: Option<Box<Saved<T>>>,
+        started: Duration,
+    ) -> impl Future<Output = Outcomes<T>> {
         async move {
-            let (_, attempt) = self.progress.attempt_starts(first.started);
-            self.progress.mark = first.mark;
-            let limit = Limit::of(attempt, first.started);
-            let judged = self.judge((first.result, first.said), first.saved, limit);
-            let step = Box::pin(judged).await;
+            let (_, attempt) = self.progress.attempt_starts(started);
+            let limit = Limit::of(attempt, started);
+            let step = Box::pin(self.judge(ended, saved, limit)).await;
             let (result, stop) = self.follow(step).await;
             self.stop(result, stop)
         }
@@ -100,13 +108,13 @@ impl<T: Transport> Call<T> {
     /// The same after a first attempt that was cut.
     #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) async fn go_on_after_cut(transport: T, first: Box<CutFirst<T>>) -> Outcomes<T> {
-        let CutFirst { progress, then } = *first;
+        let CutFirst { progress, cut } = *first;
         let mut call = Self {
             transport,
             progress,
         };
         call.leave_connection(None);
-        let step = call.progress.after_first_cut(then).await;
+        let step = call.progress.after_first_cut(cut).await;
         let (result, stop) = call.follow(step).await;
         call.stop(result, stop)
     }
@@ -124,24 +132,18 @@ impl<T: Transport> Call<T> {
     fn follow(&mut self, mut step: Step<T>) -> impl Future<Output = (Outcomes<T>, Stop)> {
         async move {
             loop {
-                let waited = match step {
+                let next = match step {
                     Step::Stop(result, stop) => return (result, stop),
                     Step::Retry {
-                        planned,
+                        paid,
+                        due,
                         last,
                         saved,
-                    } => {
-                        if let (true, Some(Err(error))) = (planned.leaves, &last) {
-                            self.leave_connection(Some(error));
-                        }
-                        self.wait(planned, last, saved).await
-                    }
+                    } => self.wait(paid, due, last, saved).await,
                 };
-                step = match waited {
-                    Waited::GiveBack(result, why) => {
-                        return (result, self.progress.session.stop(why));
-                    }
-                    Waited::Send(request, saved) => Box::pin(self.attempt(request, saved)).await,
+                step = match next {
+                    Ok((request, saved)) => Box::pin(self.attempt(request, saved)).await,
+                    Err((result, why)) => return (result, self.progress.session.stop(why)),
                 };
             }
         }
@@ -202,14 +204,14 @@ impl<T: Transport> Call<T> {
                     .await
             };
             match sent {
-                Sent::Done(result, saved) => {
+                Ok((result, saved)) => {
                     self.progress.mark = mark;
                     let limit = Limit::of(attempt, now);
                     Box::pin(self.judge((result, None), saved, limit)).await
                 }
-                Sent::Cut(cut) => {
+                Err(step) => {
                     self.leave_connection(None);
-                    self.progress.after_cut(cut)
+                    *step
                 }
             }
         }
@@ -246,21 +248,17 @@ impl<T: Transport> Call<T> {
             Needs::ErrorBody => Box::pin(progress.read::<T>(result, known.error_kind())).await,
             Needs::Stream(look) => Box::pin(progress.hold::<T>(result, look, limit)).await,
         };
-        match progress.step(known, seen, saved) {
-            Ok(step) => step,
-            Err(unpaid) => Box::pin(progress.ask_for(unpaid)).await,
+        let leaves = known.error_kind().is_some_and(ErrorKind::is_of_connection);
+        let step = progress.step(known, seen, saved).await;
+        if let (true, Some(error)) = (leaves, step.last_error()) {
+            self.leave_connection(Some(error));
         }
+        step
     }
 
     fn leave_connection(&mut self, error: Option<&T::Error>) {
         let policy = self.progress.session.policy();
         self.transport.leave_connection(policy, error);
-    }
-
-    /// The end of the request before an attempt that is not made.
-    fn stop_early(self, result: Outcomes<T>, why: StopReason) -> Outcomes<T> {
-        let stop = self.progress.session.stop(why);
-        self.stop(result, stop)
     }
 
     /// The end of the request: its report is told, and the caller gets the last outcome or what the policy puts in its

@@ -7,7 +7,7 @@ use crate::gate::GateKey;
 use crate::nested::AttemptMark;
 use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
 use crate::report::{ReportRecorder, ReportSlot, Subject};
-use crate::retry_loop::{Call, Progress, Transport};
+use crate::retry_loop::{Call, Progress, Sender, Transport};
 use crate::route::{Head, Route};
 use crate::runtime::Runtime;
 use operation::{ByFunction, ByPolicy, Operation};
@@ -237,7 +237,7 @@ impl Runner {
 
     async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
     where
-        X: Transport<Request = (), Response = T, Error = E>,
+        X: Transport + Sender<Request = (), Response = T, Error = E>,
     {
         let call = Call {
             transport,

@@ -1,7 +1,7 @@
 //! Responses that the layer can read, release and return whole.
 
 #[cfg(feature = "reqwest")]
-mod of_reqwest;
+pub(crate) mod of_reqwest;
 
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};

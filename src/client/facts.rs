@@ -1,7 +1,9 @@
-//! What a request's head says of it, and the key that makes it safe to repeat.
+//! What a request's head says of it, the key that makes it safe to repeat, and what is known of one that is not kept.
 
+use super::gate_key::key_at_the_gate;
 use super::{HasHead, Resend};
 use crate::engine::Engine;
+use crate::gate::GateKey;
 use crate::policy::{RequestFacts, RequestLine, RetryPolicy};
 use crate::route::Route;
 use http::Method;
@@ -38,4 +40,19 @@ pub(super) fn line(request: &impl HasHead) -> RequestLine {
 #[inline]
 pub(super) fn facts(request: &impl HasHead) -> RequestFacts {
     RequestFacts::by_first_values(request.method(), |name| request.value(name))
+}
+
+/// What the loop must know of a request of which nothing is kept, besides its facts.
+pub(super) struct Unkept {
+    pub(super) line: RequestLine,
+    pub(super) gate_key: Option<GateKey>,
+}
+
+impl Unkept {
+    pub(super) fn of((engine, route): (&Engine, &Route), request: &impl HasHead) -> Self {
+        let keyed = has_own_key(&route.policy, request);
+        let line = line(request).keyed(keyed);
+        let gate_key = key_at_the_gate((engine, route), line.authority(), request);
+        Self { line, gate_key }
+    }
 }

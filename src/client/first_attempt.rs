@@ -2,16 +2,16 @@
 
 #[cfg(all(feature = "tower", feature = "hyper"))]
 use super::connection::ConnectionUsed;
-use super::facts::{facts, give_key, line};
-use super::limited::Limited;
+use super::facts::{give_key, line};
 use super::options::RequestOptions;
 use super::{Answer, HasHead, Resend};
 use crate::engine::Engine;
 use crate::gate::End;
 use crate::nested::AttemptMark;
-use crate::policy::{Outcome, RequestFacts, Verdict};
-use crate::retry_loop::{Admission, Call, CutFirst, FirstAttempt, Progress, Transport};
+use crate::policy::{Outcome, Verdict};
+use crate::retry_loop::{Admission, Call, CutFirst, Outcomes, Progress, Transport};
 use crate::route::{Budgets, Route};
+use crate::runtime::{Runtime, Sleep};
 use crate::server_hints::tells_of_a_quota;
 use http::{HeaderMap, StatusCode};
 use std::future::Future;
@@ -158,21 +158,15 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         engine: Arc<Engine>,
         admission: Option<Admission>,
     ) -> Option<Box<CutFirst<T>>> {
-        let mut progress = self.progress(engine);
+        let way = (engine, Arc::clone(&self.route));
+        let mut progress = self
+            .options
+            .progress(way, self.saved.as_deref(), self.started);
         progress.admission = admission;
         let first = (&self.mark, self.started);
         let saved = self.saved.take().map(Into::into);
         let cut = progress.cut_first::<T>(first, saved);
         cut.map_err(|saved| self.saved = saved.map(Into::into)).ok()
-    }
-
-    /// The start of the request's way, by what is kept of it.
-    fn progress(&self, engine: Arc<Engine>) -> Progress {
-        let request = self.saved.as_deref();
-        let facts = request.map(facts).or(self.options.unkept);
-        let facts = facts.unwrap_or_else(RequestFacts::operation);
-        let way = (engine, Arc::clone(&self.route));
-        self.options.progress(way, request, facts, self.started)
     }
 
     /// The loop, with the request still to be sent.
@@ -181,14 +175,11 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         engine: Arc<Engine>,
         transport: T,
         request: Q,
-    ) -> impl Future<Output = Result<T::Response, T::Error>> {
-        let (way, facts) = ((engine, self.route), facts(&request));
-        let progress = self
-            .options
-            .progress(way, Some(&request), facts, self.started);
+    ) -> impl Future<Output = Outcomes<T>> {
+        let way = (engine, self.route);
         let call = Call {
             transport,
-            progress,
+            progress: self.options.progress(way, Some(&request), self.started),
         };
         call.run(request)
     }
@@ -199,21 +190,57 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
         engine: Arc<Engine>,
         transport: T,
         admission: Option<Admission>,
-        (result, said): (Result<T::Response, T::Error>, Option<Verdict>),
-    ) -> impl Future<Output = Result<T::Response, T::Error>> {
-        let mut progress = self.progress(engine);
-        progress.admission = admission;
+        ended: (Outcomes<T>, Option<Verdict>),
+    ) -> impl Future<Output = Outcomes<T>> {
+        let way = (engine, self.route);
+        let progress = self
+            .options
+            .progress(way, self.saved.as_deref(), self.started);
         let call = Call {
             transport,
-            progress,
+            progress: Progress {
+                admission,
+                mark: self.mark,
+                ..progress
+            },
         };
-        call.go_on(FirstAttempt {
-            result,
-            said,
-            saved: self.saved.map(Into::into),
-            mark: self.mark,
-            started: self.started,
-        })
+        call.go_on(ended, self.saved.map(Into::into), self.started)
+    }
+}
+
+/// What there is of an attempt only where it may be cut.
+#[derive(Default)]
+pub(crate) struct Limited {
+    timer: Timer,
+    #[cfg(all(feature = "tower", feature = "hyper"))]
+    pub(crate) connection: Option<Box<ConnectionUsed>>,
+}
+
+#[derive(Default)]
+enum Timer {
+    /// The attempt was not waited for yet.
+    #[default]
+    Off,
+    Runs(Sleep),
+    /// It has run out.
+    Over,
+}
+
+impl Limited {
+    /// Whether an attempt runs out of time in this poll, in which it did not end. It does so once.
+    fn is_over(&mut self, until: Duration, runtime: &dyn Runtime, cx: &mut Context<'_>) -> bool {
+        if let Timer::Off = self.timer {
+            let left = until.saturating_sub(runtime.now());
+            self.timer = Timer::Runs(runtime.sleep(left));
+        }
+        let over = match &mut self.timer {
+            Timer::Runs(timer) => timer.as_mut().poll(cx).is_ready(),
+            Timer::Off | Timer::Over => false,
+        };
+        if over {
+            self.timer = Timer::Over;
+        }
+        over
     }
 }
 

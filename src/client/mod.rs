@@ -3,8 +3,6 @@
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod answer;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) mod attempt_number;
 #[cfg(all(feature = "tower", feature = "hyper"))]
 pub(crate) mod connection;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -17,23 +15,17 @@ pub(crate) mod first_attempt;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod gate_key;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) mod http_result;
+pub(crate) mod http_sender;
 #[cfg(feature = "tower")]
 mod kept_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-mod limited;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod measure;
-#[cfg(feature = "tower")]
-mod of_reqwest;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod options;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod record;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod replay_body;
-#[cfg(feature = "reqwest")]
-pub(crate) mod reqwest_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod resend;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -44,8 +36,6 @@ pub(crate) mod rewrite;
 mod saved_headers;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 mod saved_request;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-mod unkept;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub use self::{
@@ -55,11 +45,11 @@ pub use self::{
     retry_body::RetryBody,
 };
 
+#[cfg(feature = "reqwest")]
+pub(crate) use self::answer::of_reqwest as reqwest_response;
 #[cfg(feature = "tower")]
 pub(crate) use self::kept_response::KeptResponse;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use download::{DownloadOptions, DownloadTerms, Payment};
-#[cfg(feature = "tower")]
-pub(crate) use of_reqwest::is_of_reqwest;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use resend::HasHead;

@@ -1,8 +1,7 @@
 //! What a request asks of the retry layer.
 
-use super::facts::{facts, has_own_key, line};
+use super::facts::{Unkept, facts, has_own_key, line};
 use super::gate_key::{enter_gate, key_at_the_gate};
-use super::unkept::Unkept;
 use super::{HasHead, Resend};
 use crate::engine::{Engine, Routes};
 use crate::nested::{AttemptMark, is_inside};
@@ -26,7 +25,7 @@ pub(crate) struct RequestOptions {
     off: bool,
     pub(super) nested: bool,
     /// The facts of a request of which nothing is kept.
-    pub(super) unkept: Option<RequestFacts>,
+    unkept: Option<RequestFacts>,
 }
 
 #[derive(Default)]
@@ -166,9 +165,10 @@ impl RequestOptions {
         &self,
         (engine, route): (Arc<Engine>, Arc<Route>),
         request: Option<&H>,
-        facts: RequestFacts,
         started: Duration,
     ) -> Progress {
+        let facts = request.map(facts).or(self.unkept);
+        let facts = facts.unwrap_or_else(RequestFacts::operation);
         let subject = self.subject(&route, request);
         let named = self.own().and_then(|own| own.service.as_ref());
         let unknown = engine.unknown_service(&route, named);

@@ -3,9 +3,7 @@
 use super::measure::Measure;
 use super::replay_body::ReplayBody;
 use super::rewrite::rewrite_bytes;
-use crate::policy::RewriteWith;
 use crate::retry_loop::Repeat;
-use crate::route::Rebase;
 use http::{Extensions, HeaderMap, Method};
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -140,12 +138,8 @@ pub trait HasHead {
             `http_retry::ReplayBody`, or for which it has a `copy_body`; and `reqwest::Request` with the feature \
             `reqwest`"
 )]
-pub trait Resend: HasHead + Sized + sealed::Sealed {
-    /// What later attempts are made of.
-    type Saved: HasHead + Send;
-
-    /// The same for as long as the first attempt is made in place.
-    #[doc(hidden)]
+pub trait Resend: Repeat<Saved: HasHead> + HasHead + sealed::Sealed {
+    /// What later attempts are made of, for as long as the first attempt is made in place.
     type InPlace: Deref<Target = Self::Saved>
         + From<Box<Self::Saved>>
         + Into<Box<Self::Saved>>
@@ -153,9 +147,6 @@ pub trait Resend: HasHead + Sized + sealed::Sealed {
 
     /// The scheme that the request's URI names.
     fn scheme(&self) -> Option<&str>;
-
-    /// The request's headers.
-    fn headers(&self) -> &HeaderMap;
 
     /// The request's headers to write to.
     fn headers_mut(&mut self) -> &mut HeaderMap;
@@ -165,73 +156,13 @@ pub trait Resend: HasHead + Sized + sealed::Sealed {
         None
     }
 
-    /// The request, and what later attempts are made of, if there can be any. Records at most this many bytes of a
-    /// stream, unless the body has its own limit.
-    fn save(mut self, recorded: usize) -> (Self, Option<Box<Self::Saved>>) {
-        let saved = self.save_in_place(recorded);
-        (self, saved.map(Into::into))
-    }
-
-    /// The same, with the request in place.
-    #[doc(hidden)]
+    /// What later attempts are made of, if there can be any. Records at most this many bytes of a stream, unless the body
+    /// has its own limit.
     fn save_in_place(&mut self, recorded: usize) -> Option<Self::InPlace>;
 
     /// The same, without what nobody but a middleware could see of the request.
-    #[doc(hidden)]
     fn save_what_is_sent(&mut self, recorded: usize) -> Option<Self::InPlace> {
         self.save_in_place(recorded)
-    }
-
-    /// The next attempt's request, and what attempts after that are made of, unless it is the last.
-    fn again(saved: Box<Self::Saved>, last: bool) -> (Self, Option<Box<Self::Saved>>);
-
-    /// Whether the body is still whole after an attempt that ended with an answer, or without one.
-    fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
-
-    /// Marks this saved request as the next to be sent: earlier attempts are over, whatever their client still does
-    /// with them.
-    fn next_in_turn(saved: &mut Self::Saved) {
-        let _ = saved;
-    }
-
-    /// The same request with other headers, or for another place.
-    #[doc(hidden)]
-    fn amend(saved: &mut Self::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>);
-
-    /// The same request with another body, as a function of its headers and its body; false if there is none.
-    #[doc(hidden)]
-    fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
-}
-
-impl<Q: Resend + Send + 'static> Repeat for Q {
-    type Saved = Q::Saved;
-
-    fn save(self, recorded: usize) -> (Self, Option<Box<Q::Saved>>) {
-        Resend::save(self, recorded)
-    }
-
-    fn again(saved: Box<Q::Saved>, last: bool) -> (Self, Option<Box<Q::Saved>>) {
-        Resend::again(saved, last)
-    }
-
-    fn can_resend(saved: &Q::Saved, answered: bool) -> bool {
-        <Q as Resend>::can_resend(saved, answered)
-    }
-
-    fn next_in_turn(saved: &mut Q::Saved) {
-        <Q as Resend>::next_in_turn(saved);
-    }
-
-    fn head(saved: &Q::Saved) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
-        Some((saved.header_map(), saved.extensions()))
-    }
-
-    fn amend(saved: &mut Q::Saved, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
-        <Q as Resend>::amend(saved, headers, way);
-    }
-
-    fn rewrite(saved: &mut Q::Saved, with: &mut RewriteWith<'_>) -> bool {
-        <Q as Resend>::rewrite(saved, with)
     }
 }
 

@@ -7,6 +7,7 @@ use super::measure::Measured;
 use super::resend::{HasHead, Replay, Resend, is_told_length, set};
 use super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
+use crate::retry_loop::Repeat;
 use crate::route::{Rebase, public_authority};
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version};
 use std::borrow::Cow;
@@ -88,15 +89,10 @@ impl<B> HasHead for SavedRequest<B> {
 
 #[diagnostic::do_not_recommend]
 impl<B: Replay + Send> Resend for http::Request<B> {
-    type Saved = SavedRequest<B>;
     type InPlace = Box<SavedRequest<B>>;
 
     fn scheme(&self) -> Option<&str> {
         self.uri().scheme_str()
-    }
-
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
     }
 
     fn headers_mut(&mut self) -> &mut HeaderMap {
@@ -120,6 +116,16 @@ impl<B: Replay + Send> Resend for http::Request<B> {
             first,
         }))
     }
+}
+
+#[diagnostic::do_not_recommend]
+impl<B: Replay + Send> Repeat for http::Request<B> {
+    type Saved = SavedRequest<B>;
+
+    fn save(mut self, recorded: usize) -> (Self, Option<Box<SavedRequest<B>>>) {
+        let saved = self.save_in_place(recorded);
+        (self, saved)
+    }
 
     fn again(saved: Box<SavedRequest<B>>, last: bool) -> (Self, Option<Box<SavedRequest<B>>>) {
         let later = match last {
@@ -137,6 +143,10 @@ impl<B: Replay + Send> Resend for http::Request<B> {
 
     fn next_in_turn(saved: &mut SavedRequest<B>) {
         saved.body.next_in_turn();
+    }
+
+    fn head(saved: &SavedRequest<B>) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
+        Some((saved.header_map(), saved.extensions()))
     }
 
     fn amend(saved: &mut SavedRequest<B>, headers: Option<&HeaderMap>, way: Option<&Rebase>) {

@@ -1,21 +1,12 @@
 //! How the loop sends through the rest of a middleware chain.
 
-use crate::client::attempt_number::number;
-use crate::client::error_chain::{retire_connection, words};
-use crate::client::http_result::{http_outcome, http_trail};
-use crate::client::{Answer, Resend};
-use crate::error::AttemptTimeout;
-use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
-};
-use crate::redirects::Trail;
-use crate::report::{RequestFailed, RetryReport};
-use crate::retry_loop::Transport;
-use crate::runtime::Sleep;
+use crate::client::error_chain::retire_connection;
+use crate::client::http_sender::{HttpSender, number};
+use crate::policy::{Attempt, RetryPolicy};
+use crate::retry_loop::Sender;
 use ::reqwest::{Request, Response};
-use http::{Extensions, HeaderMap, HeaderName, StatusCode};
+use http::{Extensions, HeaderName};
 use reqwest_middleware::{Error, Next, Result};
-use std::future::Future;
 
 /// Sends through the rest of a middleware chain.
 pub(super) struct Chain<'a> {
@@ -27,7 +18,7 @@ pub(super) struct Chain<'a> {
     pub(super) attempt_header: Option<HeaderName>,
 }
 
-impl Transport for Chain<'_> {
+impl Sender for Chain<'_> {
     type Request = Request;
     type Response = Response;
     type Error = Error;
@@ -50,62 +41,17 @@ impl Transport for Chain<'_> {
             retire_connection(policy, error);
         }
     }
+}
 
-    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<Response>) -> Outcome<'a> {
-        http_outcome::<Response, _>(policy, result)
+impl HttpSender for Chain<'_> {
+    type Answer = Response;
+
+    fn may_follow() -> bool {
+        true
     }
 
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        saved: Option<&'a <Request as Resend>::Saved>,
-        result: Option<&'a Result<Response>>,
-    ) -> Trail<'a> {
-        http_trail::<Response, _>(true, policy, saved, result)
-    }
-
-    fn drain(response: Response, bytes: usize) -> impl Future<Output = Option<Response>> {
-        <Response as Answer>::drain(response, bytes)
-    }
-
-    fn look(
-        response: Response,
-        look: &mut dyn Inspect,
-        time: Sleep,
-    ) -> impl Future<Output = (Response, Inspected)> {
-        <Response as Answer>::look(response, look, time)
-    }
-
-    fn fill(
-        response: Response,
-        policy: &RetryPolicy,
-        bytes: u64,
-        time: Sleep,
-    ) -> impl Future<Output = (Response, Filled)> {
-        <Response as Answer>::fill(response, policy, bytes, time)
-    }
-
-    fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some((response.status(), response.headers()))
-    }
-
-    fn words(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
-        words(policy, error, kind)
-    }
-
-    fn attach(response: &mut Response, report: RetryReport) {
-        response.extensions_mut().insert(report);
-    }
-
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
-        <Response as Answer>::canned(canned, url)
-    }
-
-    fn cut(timeout: AttemptTimeout) -> Option<Error> {
-        Some(Error::middleware(timeout))
-    }
-
-    fn failed(failed: RequestFailed) -> Option<Error> {
-        Some(Error::middleware(failed))
+    fn own_error(error: impl std::error::Error + Send + Sync + 'static) -> Option<Error> {
+        Some(Error::middleware(error))
     }
 }
 

@@ -121,35 +121,17 @@ impl Middleware for RetryMiddleware {
         'next: 'all,
         Self: 'all,
     {
-        EngineSlot::fill(extensions, &self.engine);
-        let engine = &*self.engine;
-        let options = RequestOptions::of(Some(extensions));
-        let mut started = StartedRequest::new(engine, &mut request, options);
-        let before = match started.mark.repeats() {
-            true => extensions.clone(),
-            false => Extensions::new(),
-        };
-        let Ok(mut admission) = started.enter(engine, &mut request, || true) else {
+        let (mut started, before) = self.start(&mut request, extensions);
+        let Ok(mut admission) = started.enter(&*self.engine, &mut request, || true) else {
             let chain = self.chain(next, extensions, before);
             return self.every_attempt(chain, started, request);
         };
         Box::pin(async move {
             let ended = {
-                let within = started.mark.polled(engine.id());
+                let within = started.mark.polled(self.engine.id());
                 let mut attempt = next.clone().run(request, extensions);
                 drop(within);
-                loop {
-                    let poll = |cx: &mut Context<'_>| poll(engine, &mut started, &mut attempt, cx);
-                    if let Some(result) = poll_fn(poll).await {
-                        break Ok(result);
-                    }
-                    let engine = &self.engine;
-                    let admission = admission.held_by(Arc::clone(engine));
-                    let cut = started.cut::<Chain<'_>>(Arc::clone(engine), admission);
-                    if let Some(cut) = cut {
-                        break Err(cut);
-                    }
-                }
+                poll_fn(|cx| self.poll(&mut started, &mut admission, &mut attempt, cx)).await
             };
             let result = match ended {
                 Ok(result) => result,
@@ -169,7 +151,59 @@ impl Middleware for RetryMiddleware {
     }
 }
 
+type Cut<'a> = Box<CutFirst<Chain<'a>>>;
+
 impl RetryMiddleware {
+    /// The request as it starts, and what the extensions held before.
+    #[inline(always)]
+    fn start(
+        &self,
+        request: &mut Request,
+        extensions: &Extensions,
+    ) -> (StartedRequest<Request>, Extensions) {
+        EngineSlot::fill(extensions, &self.engine);
+        let options = RequestOptions::of(Some(extensions));
+        let started = StartedRequest::new(&self.engine, request, options);
+        let before = match started.mark.repeats() {
+            true => extensions.clone(),
+            false => Extensions::new(),
+        };
+        (started, before)
+    }
+
+    /// Polls a first attempt, and cuts it where its time is up.
+    #[inline]
+    fn poll<'a>(
+        &self,
+        started: &mut StartedRequest<Request>,
+        admission: &mut Admission<&Engine>,
+        attempt: &mut Boxed<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<std::result::Result<Result<Response>, Cut<'a>>> {
+        let within = started.mark.polled(self.engine.id());
+        let polled = attempt.as_mut().poll(cx);
+        drop(within);
+        match polled {
+            Poll::Ready(result) => Poll::Ready(Ok(result)),
+            Poll::Pending if started.is_late(&self.engine, cx) => self.cut(started, admission),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Cuts a first attempt whose time is up, unless it must go on.
+    #[cold]
+    fn cut<'a, R>(
+        &self,
+        started: &mut StartedRequest<Request>,
+        admission: &mut Admission<&Engine>,
+    ) -> Poll<std::result::Result<R, Cut<'a>>> {
+        let admission = admission.held_by(Arc::clone(&self.engine));
+        match started.cut(Arc::clone(&self.engine), admission) {
+            Some(cut) => Poll::Ready(Err(cut)),
+            None => Poll::Pending,
+        }
+    }
+
     #[cold]
     fn every_attempt<'a>(
         &self,
@@ -181,7 +215,7 @@ impl RetryMiddleware {
     }
 
     #[cold]
-    fn after_cut<'a>(chain: Chain<'a>, cut: Box<CutFirst<Chain<'a>>>) -> Boxed<'a> {
+    fn after_cut<'a>(chain: Chain<'a>, cut: Cut<'a>) -> Boxed<'a> {
         Box::pin(Call::go_on_after_cut(chain, cut))
     }
 
@@ -209,23 +243,5 @@ impl RetryMiddleware {
             across_tasks: self.engine.across_tasks,
             attempt_header: self.engine.attempt_header.clone(),
         }
-    }
-}
-
-/// Polls a first attempt; gives nothing where its time is up.
-#[inline]
-fn poll(
-    engine: &Engine,
-    started: &mut StartedRequest<Request>,
-    attempt: &mut Boxed<'_>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Response>>> {
-    let within = started.mark.polled(engine.id());
-    let polled = attempt.as_mut().poll(cx);
-    drop(within);
-    match polled {
-        Poll::Ready(result) => Poll::Ready(Some(result)),
-        Poll::Pending if started.is_late(engine, cx) => Poll::Ready(None),
-        Poll::Pending => Poll::Pending,
     }
 }

@@ -1,25 +1,21 @@
 //! What each attempt's end leads to.
 
-use super::planned::{Planned, Step};
+use super::paying::with_room;
 use super::reading::Found;
-use super::room::with_room;
-use super::unpaid::Unpaid;
-use super::{Progress, Repeat, Saved, Transport};
+use super::{Outcomes, Progress, Repeat, Saved, Step, Transport};
+use crate::budget::PaidRetry;
 use crate::policy::{By, Class, Moment, Outcome, Stop, StopReason};
 use crate::report::TextCut;
 
 impl Progress {
-    /// What follows from an attempt, unless a fleet must be asked first.
-    ///
-    /// # Errors
-    ///
-    /// What to ask the fleet for.
-    pub(super) fn step<T: Transport>(
+    /// What follows from an attempt that has ended. Until it is paid for the response stays as it is, so that a refusal
+    /// hands over an untouched one.
+    pub(super) async fn step<T: Transport>(
         &mut self,
         known: Outcome<'static>,
-        (result, found): (Result<T::Response, T::Error>, Found),
+        (result, found): (Outcomes<T>, Found),
         saved: Option<Box<Saved<T>>>,
-    ) -> Result<Step<T>, Box<Unpaid<T>>> {
+    ) -> Step<T> {
         let whole = saved
             .as_ref()
             .is_some_and(|saved| T::Request::can_resend(saved, result.is_ok()));
@@ -31,59 +27,35 @@ impl Progress {
         self.look_around();
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
-        let decided = match self.decide(&outcome, at) {
-            Ok(decided) => decided,
-            Err(question) => {
-                return Err(Box::new(Unpaid {
-                    question,
-                    hints,
-                    found,
-                    result,
-                    saved,
-                }));
-            }
-        };
-        let decided = self.ended::<T>(decided, outcome, at, saved.as_deref());
-        Ok(self.follows(decided, result, saved))
-    }
-
-    /// Tells everybody who is to know of an attempt that it has ended.
-    pub(super) fn ended<T: Transport>(
-        &mut self,
-        decided: Result<Planned, Stop>,
-        outcome: Outcome<'_>,
-        at: Moment,
-        saved: Option<&Saved<T>>,
-    ) -> Result<Planned, Stop> {
-        let decided = decided.and_then(|planned| with_room::<T>(planned, saved));
-        let by = decided.as_ref().map_or_else(|stop| stop.by, Planned::by);
-        self.leave_the_gate(&outcome, at, by);
-        let why = decided.as_ref().err().map(|stop| stop.why);
-        let outcome = why.map_or(outcome, |why| outcome.refused(why));
-        self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
-        decided
-    }
-
-    /// What follows from an attempt that has ended.
-    pub(super) fn follows<T: Transport>(
-        &mut self,
-        decided: Result<Planned, Stop>,
-        result: Result<T::Response, T::Error>,
-        saved: Option<Box<Saved<T>>>,
-    ) -> Step<T> {
+        let decided = self.decide(&outcome, at).await;
+        let decided = decided.and_then(|paid| with_room::<T>(paid, saved.as_deref()));
+        self.ended(&decided, outcome, at);
         match (decided, saved) {
-            (Ok(planned), Some(mut saved)) => match self.rewrite::<T>(&planned, &mut saved) {
-                true => self.retry(planned, Some(result), saved),
-                false => Step::Stop(result, planned.stop(StopReason::NotRetryable)),
+            (Ok(paid), Some(mut saved)) => match self.rewrite::<T>(&paid, &mut saved) {
+                true => self.retry(paid, at, Some(result), saved),
+                false => Step::Stop(result, paid.plan().refused(StopReason::NotRetryable)),
             },
-            (Ok(planned), None) => Step::Stop(result, planned.without_a_body()),
+            (Ok(paid), None) => {
+                Step::Stop(result, paid.plan().refused(StopReason::BodyNotReplayable))
+            }
             (Err(stop), _) => Step::Stop(result, stop),
         }
     }
 
+    /// Tells everybody who is to know of an attempt that it has ended.
+    fn ended(&mut self, decided: &Result<PaidRetry, Stop>, outcome: Outcome<'_>, at: Moment) {
+        let by = decided
+            .as_ref()
+            .map_or_else(|stop| stop.by, |paid| paid.plan().by);
+        self.leave_the_gate(&outcome, at, by);
+        let why = decided.as_ref().err().map(|stop| stop.why);
+        let outcome = why.map_or(outcome, |why| outcome.refused(why));
+        self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
+    }
+
     /// Makes the request what the plan wants it to be; false where that cannot be done.
-    fn rewrite<T: Transport>(&mut self, planned: &Planned, saved: &mut Saved<T>) -> bool {
-        let Some(rewrite) = planned.paid.plan().rewrite() else {
+    fn rewrite<T: Transport>(&mut self, paid: &PaidRetry, saved: &mut Saved<T>) -> bool {
+        let Some(rewrite) = paid.plan().rewrite() else {
             return true;
         };
         let mut cut = None;
@@ -100,17 +72,21 @@ impl Progress {
         changed
     }
 
+    /// The retry that was planned at this time, which counts from now on.
     pub(super) fn retry<T: Transport>(
         &mut self,
-        planned: Planned,
-        last: Option<Result<T::Response, T::Error>>,
+        paid: PaidRetry,
+        at: Moment,
+        last: Option<Outcomes<T>>,
         mut saved: Box<Saved<T>>,
     ) -> Step<T> {
+        let due = at.now.saturating_add(paid.delay());
         T::Request::next_in_turn(&mut saved);
-        self.session.apply(&planned.paid);
-        self.recorder.retry_scheduled(&planned.paid, planned.due);
+        self.session.apply(&paid);
+        self.recorder.retry_scheduled(&paid, due);
         Step::Retry {
-            planned,
+            paid,
+            due,
             last,
             saved,
         }

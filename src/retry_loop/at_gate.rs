@@ -14,6 +14,10 @@ impl Progress {
     /// meanwhile.
     pub(super) async fn pass_the_gate(&mut self, kind: Kind, on_wait: impl FnOnce()) -> bool {
         self.narrower.clear();
+        if self.session.gate_wait_left().is_none() {
+            self.admission = None;
+            return true;
+        }
         let (in_time, admission) = self.pass(self.gate_key, kind, on_wait).await;
         self.admission = admission;
         if !in_time {
@@ -37,9 +41,7 @@ impl Progress {
         kind: Kind,
         on_wait: impl FnOnce(),
     ) -> (bool, Option<Admission>) {
-        let Some(at_gate) = self.session.gate_wait_left() else {
-            return (true, None);
-        };
+        let at_gate = self.session.gate_wait_left().unwrap_or_default();
         let ask = Ask {
             key,
             kind,

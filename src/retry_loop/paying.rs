@@ -1,120 +1,74 @@
-//! Who pays for a retry: a budget of this process at once, or a fleet that is asked. Until its answer the attempt before
-//! the retry stays as it is, so that a refusal hands over an untouched response.
+//! Whether a retry is sent: who pays for it, a budget of this process at once or a fleet that is asked, and whether its
+//! headers fit.
 
-use super::late::TimeIsUp;
-use super::planned::{Planned, Step};
-use super::reading::Found;
-use super::unpaid::{Question, Unpaid, UnpaidLate};
-use super::{Progress, Transport};
+use super::{Progress, Repeat, Saved, Transport};
 use crate::budget::{Ask, PaidRetry, RetryBudget};
 use crate::policy::{Moment, Outcome, RetryPlan, Stop, StopReason};
-use std::sync::Arc;
 use std::time::Duration;
 
+/// With more headers than this a request is sent no second time with others. A header map panics at 24,576 names, and may
+/// fail from 6,554 on where many of them have one hash; servers take about 100.
+const MOST_HEADERS: usize = 4_096;
+
 impl Progress {
-    /// What follows from an outcome, paid for by the budget of whoever plans it.
+    /// The retry that follows from an outcome, paid for by the budget of whoever plans it.
     ///
     /// # Errors
     ///
-    /// The plan, where its budget is a fleet's.
-    pub(super) fn decide(
+    /// The end of the request.
+    pub(super) async fn decide(
         &self,
         outcome: &Outcome<'_>,
         at: Moment,
-    ) -> Result<Result<Planned, Stop>, Box<Question>> {
-        let plan = match self.session.judge(outcome, at) {
-            Ok(plan) if self.asks(&plan) => {
-                let judged = outcome.without_head();
-                return Err(Box::new(Question { plan, judged, at }));
-            }
-            Ok(plan) => plan,
-            Err(stop) => return Ok(Err(stop)),
-        };
-        Ok(self.pay(plan, outcome, at))
+    ) -> Result<PaidRetry, Stop> {
+        let plan = self.session.judge(outcome, at)?;
+        match self.budget_for(&plan).is_shared() {
+            true => Box::pin(self.ask(plan, outcome, at)).await,
+            false => self.pay(plan, outcome, at),
+        }
     }
 
-    fn pay(&self, plan: RetryPlan, outcome: &Outcome<'_>, at: Moment) -> Result<Planned, Stop> {
-        let budget = self.budget_for(plan.budget());
-        let refused = |plan: &RetryPlan| plan.refused(StopReason::BudgetExhausted);
-        let stop = refused(&plan);
-        let paid = budget.withdraw(plan, at.now).or_else(|_| {
+    /// The same where nobody can wait; nothing where no retry follows, or a fleet must be asked first.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(super) fn decide_at_once(&self, outcome: &Outcome<'_>, at: Moment) -> Option<PaidRetry> {
+        let plan = self.session.judge(outcome, at).ok()?;
+        match self.budget_for(&plan).is_shared() {
+            true => None,
+            false => self.pay(plan, outcome, at).ok(),
+        }
+    }
+
+    fn pay(&self, plan: RetryPlan, outcome: &Outcome<'_>, at: Moment) -> Result<PaidRetry, Stop> {
+        let budget = self.budget_for(&plan);
+        let stop = plan.refused(StopReason::BudgetExhausted);
+        budget.withdraw(plan, at.now).or_else(|_| {
             let plan = self.session.instead(stop, outcome, at)?;
-            let stop = refused(&plan);
+            let stop = plan.refused(StopReason::BudgetExhausted);
             budget.withdraw(plan, at.now).map_err(|_| stop)
-        })?;
-        Ok(Planned::new(paid, outcome, at))
+        })
     }
 
-    fn budget_for(&self, named: Option<&Arc<str>>) -> &RetryBudget {
+    fn budget_for(&self, plan: &RetryPlan) -> &RetryBudget {
+        let named = plan.budget();
         let named = named.and_then(|name| self.route.budgets.get(name));
         named.unwrap_or(&self.budget)
     }
 
-    /// Whether a fleet is to be asked for this retry.
-    fn asks(&self, plan: &RetryPlan) -> bool {
-        self.budget_for(plan.budget()).is_shared()
-    }
-
-    /// What follows from an attempt, once the fleet has said whether its retry may go.
-    pub(super) async fn ask_for<T: Transport>(&mut self, unpaid: Box<Unpaid<T>>) -> Step<T> {
-        let Unpaid {
-            question,
-            hints,
-            found,
-            result,
-            saved,
-        } = *unpaid;
-        let request = self.session.request();
-        let head = result.as_ref().ok().and_then(T::head);
-        let Question { plan, judged, at } = *question;
-        let outcome = judged.with_head(head).about(request.as_deref());
-        let outcome = match &found {
-            Found::ErrorBody(body) => outcome.with_error_body(body),
-            Found::Nothing | Found::Verdict(_) => outcome,
-        };
-        let outcome = outcome.with_hints(&hints);
-        let decided = self.ask(plan, &outcome, at).await;
-        let decided = self.ended::<T>(decided, outcome, at, saved.as_deref());
-        self.follows(decided, result, saved)
-    }
-
-    /// The same for an attempt whose time is up.
-    pub(super) async fn ask_for_late<T: Transport>(
-        &mut self,
-        unpaid: Box<UnpaidLate<T>>,
-    ) -> TimeIsUp<T> {
-        let UnpaidLate {
-            question,
-            words,
-            late,
-            saved,
-        } = *unpaid;
-        let request = self.session.request();
-        let Question { plan, judged, at } = *question;
-        let timeout = judged.with_error_body(&words);
-        let timeout = timeout.about(request.as_deref());
-        let decided = self.ask(plan, &timeout, at).await;
-        self.after_its_time(decided, &timeout, late, saved)
-    }
-
-    /// A paid retry, or the policy's way on where the fleet refuses it. The retry is due when it was planned to be.
+    /// A paid retry, or the policy's way on where the fleet refuses it.
     async fn ask(
         &self,
         plan: RetryPlan,
         outcome: &Outcome<'_>,
         at: Moment,
-    ) -> Result<Planned, Stop> {
-        let budget = self.budget_for(plan.budget());
+    ) -> Result<PaidRetry, Stop> {
+        let budget = self.budget_for(&plan);
         let stop = plan.refused(StopReason::BudgetExhausted);
-        let paid = match self.granted(budget, plan).await {
-            Some(paid) => paid,
-            None => {
-                let plan = self.session.instead(stop, outcome, at)?;
-                let stop = plan.refused(StopReason::BudgetExhausted);
-                self.granted(budget, plan).await.ok_or(stop)?
-            }
-        };
-        Ok(Planned::new(paid, outcome, at))
+        if let Some(paid) = self.granted(budget, plan).await {
+            return Ok(paid);
+        }
+        let plan = self.session.instead(stop, outcome, at)?;
+        let stop = plan.refused(StopReason::BudgetExhausted);
+        self.granted(budget, plan).await.ok_or(stop)
     }
 
     /// Waits for the fleet's word, but no longer than the budget says and no longer than the request has.
@@ -126,5 +80,27 @@ impl Progress {
         };
         let left = self.time_left().unwrap_or(Duration::MAX);
         self.engine.answer(asking, left).await
+    }
+}
+
+/// The retry, unless the request has no room for the headers that it sets: one without them is not the one that was asked
+/// for.
+///
+/// # Errors
+///
+/// The end of the request in the place of such a retry.
+pub(super) fn with_room<T: Transport>(
+    paid: PaidRetry,
+    saved: Option<&Saved<T>>,
+) -> Result<PaidRetry, Stop> {
+    let mut fits = true;
+    if let (Some(set), Some(saved)) = (paid.plan().set(), saved) {
+        if let Some((headers, _)) = T::Request::head(saved) {
+            fits = headers.len().saturating_add(set.len()) <= MOST_HEADERS;
+        }
+    }
+    match fits {
+        true => Ok(paid),
+        false => Err(paid.plan().refused(StopReason::NotRetryable)),
     }
 }

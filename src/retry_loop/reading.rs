@@ -1,7 +1,7 @@
 //! What an outcome is judged by: its head, and of its body no more than somebody needs.
 
-use super::late::Limit;
-use super::{Progress, Saved, Transport};
+use super::time_limit::Limit;
+use super::{Outcomes, Progress, Saved, Transport};
 use crate::policy::{
     ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Inspected, Outcome, RequestLine,
     Verdict,
@@ -63,10 +63,10 @@ impl Progress {
     /// output in its time, or by the end of its attempt, has timed out.
     pub(super) async fn hold<T: Transport>(
         &self,
-        result: Result<T::Response, T::Error>,
+        result: Outcomes<T>,
         mut look: Box<dyn InspectStream>,
         limit: Option<Limit>,
-    ) -> (Result<T::Response, T::Error>, Found) {
+    ) -> (Outcomes<T>, Found) {
         let Ok(response) = result else {
             return (result, Found::Nothing);
         };
@@ -88,9 +88,9 @@ impl Progress {
     /// Looks into an outcome as far as its rules may want to know.
     pub(super) async fn read<T: Transport>(
         &self,
-        result: Result<T::Response, T::Error>,
+        result: Outcomes<T>,
         kind: Option<ErrorKind>,
-    ) -> (Result<T::Response, T::Error>, Found) {
+    ) -> (Outcomes<T>, Found) {
         match result {
             Ok(response) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
@@ -134,7 +134,7 @@ impl Progress {
     pub(super) fn unread<'a, T: Transport>(
         &self,
         transport: &T,
-        (result, request): (&'a Result<T::Response, T::Error>, Option<&'a RequestLine>),
+        (result, request): (&'a Outcomes<T>, Option<&'a RequestLine>),
         saved: Option<&Saved<T>>,
     ) -> Outcome<'a> {
         let policy = self.session.policy();

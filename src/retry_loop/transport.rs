@@ -14,14 +14,19 @@ use std::borrow::Cow;
 use std::future::{Future, ready};
 
 /// What later attempts through a client are made of.
-pub(crate) type Saved<T> = <<T as Transport>::Request as Repeat>::Saved;
+pub(crate) type Saved<T> = <<T as Sender>::Request as Repeat>::Saved;
 
 /// What the loop must be able to do with a request.
-pub(crate) trait Repeat: Sized + Send {
+#[cfg_attr(
+    not(any(feature = "tower", feature = "reqwest")),
+    expect(unreachable_pub, reason = "a trait of the adapters is more than it")
+)]
+pub trait Repeat: Sized + Send {
     /// What later attempts are made of.
     type Saved: Send;
 
-    /// The request, and what later attempts are made of, if there can be any; records at most so many bytes of a stream.
+    /// The request, and what later attempts are made of, if there can be any. Records at most this many bytes of a stream,
+    /// unless the body has its own limit.
     fn save(self, recorded: usize) -> (Self, Option<Box<Self::Saved>>);
 
     /// The next attempt's request, and what attempts after that are made of, unless it is the last.
@@ -30,7 +35,7 @@ pub(crate) trait Repeat: Sized + Send {
     /// Whether the request is still whole after an attempt that ended with an answer, or without one.
     fn can_resend(saved: &Self::Saved, answered: bool) -> bool;
 
-    /// A retry will be made of this saved request, and attempts before it are over.
+    /// A retry will be made of this saved request: attempts before it are over, whatever their client still does with them.
     fn next_in_turn(saved: &mut Self::Saved);
 
     /// The headers of the request, and its extensions where they are public; nothing of an operation that is not HTTP.
@@ -43,11 +48,10 @@ pub(crate) trait Repeat: Sized + Send {
     fn rewrite(saved: &mut Self::Saved, with: &mut RewriteWith<'_>) -> bool;
 }
 
-/// What the loop must be able to do with a client. A client whose responses and errors are unknown types, such as those of
-/// an operation, leaves out what can only be done with known ones.
+/// What sends attempts.
 ///
 /// It does not say `Send`: whoever boxes the loop does, where the types are known.
-pub(crate) trait Transport: Sized {
+pub(crate) trait Sender: Sized {
     type Request: Repeat;
     /// A response in the form in which the caller gets it.
     type Response;
@@ -74,7 +78,11 @@ pub(crate) trait Transport: Sized {
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
         let _ = (policy, error);
     }
+}
 
+/// What the loop must be able to do with what a client's attempts have led to. A client whose responses and errors are
+/// unknown types, such as those of an operation, leaves out what can only be done with known ones.
+pub(crate) trait Transport: Sender {
     /// What a result means by itself.
     fn outcome<'a>(
         &self,

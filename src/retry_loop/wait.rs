@@ -1,8 +1,8 @@
 //! The wait before a retry: lets go of the last attempt, sleeps, and makes sure that the client can take another request.
 
 use super::failover::Place;
-use super::planned::Planned;
 use super::{Call, Outcomes, Repeat, Saved, Transport};
+use crate::budget::PaidRetry;
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::Kind;
@@ -11,25 +11,47 @@ use crate::runtime::within;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What came of the wait before a retry.
-pub(super) enum Waited<T: Transport> {
-    Send(T::Request, Option<Box<Saved<T>>>),
-    GiveBack(Outcomes<T>, StopReason),
-}
-
 impl<T: Transport> Call<T> {
-    /// Lets go of the last attempt, waits, and makes sure that the client can take another request.
+    /// Lets go of the last attempt, waits, and makes sure that the client can take another request: the one that is sent
+    /// now, and what later attempts are made of.
+    ///
+    /// # Errors
+    ///
+    /// The end of the request where it was, without the retry.
     pub(super) async fn wait(
         &mut self,
-        planned: Planned,
+        paid: PaidRetry,
+        due: Duration,
         last: Option<Outcomes<T>>,
         mut saved: Box<Saved<T>>,
-    ) -> Waited<T> {
-        let Planned { paid, due, .. } = planned;
+    ) -> Result<(T::Request, Option<Box<Saved<T>>>), (Outcomes<T>, StopReason)> {
         let runtime = Arc::clone(&self.progress.engine.runtime);
         let kept = Box::pin(self.drain_response(last)).await;
         runtime.sleep(due.saturating_sub(runtime.now())).await;
         let before = self.change(paid.plan(), &mut saved);
+        let kept = match self.turn(kept).await {
+            Ok(kept) => kept,
+            Err(end) => {
+                self.progress.stays_at(before);
+                return Err(end);
+            }
+        };
+        // What shares its body with earlier attempts may have lost it to them by now.
+        if let Some(last) = kept.filter(|_| !T::Request::can_resend(&saved, false)) {
+            self.progress.stays_at(before);
+            return Err((last, StopReason::BodyNotReplayable));
+        }
+        paid.commit();
+        self.progress.recorder.retry_sent();
+        let is_last = !self.progress.session.may_retry();
+        Ok(T::Request::again(saved, is_last))
+    }
+
+    /// Waits for the retry's turn at the gate, and for the client; gives the last outcome back as far as it was kept.
+    async fn turn(
+        &mut self,
+        kept: Option<Outcomes<T>>,
+    ) -> Result<Option<Outcomes<T>>, (Outcomes<T>, StopReason)> {
         let ready = match self.progress.pass_the_gate(Kind::Retry, || ()).await {
             true => self.ready_in_time().await,
             false => None,
@@ -37,40 +59,14 @@ impl<T: Transport> Call<T> {
         let (ready, kept) = match ready {
             Some(ready) => (ready, kept),
             None => match self.out_of_time(kept) {
-                Some(result) => {
-                    return self.give_back(before, result, StopReason::DeadlineExceeded);
-                }
+                Some(result) => return Err((result, StopReason::DeadlineExceeded)),
                 None => (self.transport.ready().await, None),
             },
         };
-        if let Err(error) = ready {
-            let last = kept.unwrap_or(Err(error));
-            return self.give_back(before, last, StopReason::NotReady);
+        match ready {
+            Ok(()) => Ok(kept),
+            Err(error) => Err((kept.unwrap_or(Err(error)), StopReason::NotReady)),
         }
-        // What shares its body with earlier attempts may have lost it to them by now.
-        if let Some(last) = kept.filter(|_| !T::Request::can_resend(&saved, false)) {
-            return self.give_back(before, last, StopReason::BodyNotReplayable);
-        }
-        paid.commit();
-        self.next_attempt(saved)
-    }
-
-    /// The end of the request where it was, without the retry.
-    fn give_back(
-        &mut self,
-        before: Option<Place>,
-        last: Outcomes<T>,
-        why: StopReason,
-    ) -> Waited<T> {
-        self.progress.stays_at(before);
-        Waited::GiveBack(last, why)
-    }
-
-    fn next_attempt(&mut self, saved: Box<Saved<T>>) -> Waited<T> {
-        self.progress.recorder.retry_sent();
-        let last = !self.progress.session.may_retry();
-        let (request, saved) = T::Request::again(saved, last);
-        Waited::Send(request, saved)
     }
 
     /// Makes the request what the plan wants it to be. Gives the place that it comes from, if it goes on at another

@@ -1,26 +1,19 @@
 //! Answers that are read to their end within their attempt.
 
-use super::late::{Limit, TimeIsUp, Until};
-use super::planned::Step;
 use super::reading::{Found, Needs};
-use super::{Progress, Saved, Transport};
+use super::time_limit::Limit;
+use super::{Outcomes, Progress, Saved, Step, Transport};
 use crate::error::AttemptTimeout;
 use crate::policy::{Broken, Class, ErrorBody, Filled, Outcome, is_read_whole};
 use crate::runtime::Sleep;
 use std::future::pending;
 use std::time::Duration;
 
-/// A result with what later attempts are made of.
-type Read<T> = (
-    Result<<T as Transport>::Response, <T as Transport>::Error>,
-    Option<Box<Saved<T>>>,
-);
-
 impl Progress {
     /// Whether an outcome is an answer, a success as far as is known, that is read to its end before it counts as one.
     pub(super) fn reads_whole<T: Transport>(
         &self,
-        result: &Result<T::Response, T::Error>,
+        result: &Outcomes<T>,
         known: &Outcome<'_>,
     ) -> bool {
         let bytes = self.session.whole_answers();
@@ -38,10 +31,10 @@ impl Progress {
     /// What follows where the answer has broken, or its attempt's time is up.
     pub(super) async fn read_whole<T: Transport>(
         &mut self,
-        result: Result<T::Response, T::Error>,
+        result: Outcomes<T>,
         saved: Option<Box<Saved<T>>>,
         limit: Option<Limit>,
-    ) -> Result<Read<T>, Step<T>> {
+    ) -> Result<(Outcomes<T>, Option<Box<Saved<T>>>), Step<T>> {
         let runtime = &self.engine.runtime;
         let left = limit.map(|limit| limit.left(runtime.now()));
         // A head may have been waited for past the attempt's limit where nothing could have reported a timeout.
@@ -59,7 +52,7 @@ impl Progress {
         let (response, filled) = T::fill(response, policy, bytes, time).await;
         match filled {
             Filled::AtTheEnd | Filled::Longer => Ok((Ok(response), saved)),
-            Filled::TimeIsUp => Err(self.late(response, saved, limit).await),
+            Filled::TimeIsUp => Err(self.too_late(response, saved, limit).await),
             Filled::Broken(broken) => Err(self.broke(response, saved, &broken).await),
         }
     }
@@ -79,28 +72,22 @@ impl Progress {
             Needs::ErrorBody => Found::ErrorBody(ErrorBody::of_words(&broken.words)),
             Needs::Nothing | Needs::Stream(_) => Found::Nothing,
         };
-        match self.step(known, (Ok(response), found), saved) {
-            Ok(step) => step,
-            Err(unpaid) => Box::pin(self.ask_for(unpaid)).await,
-        }
+        self.step(known, (Ok(response), found), saved).await
     }
 
     /// What follows from an answer that was not whole in its attempt's time. The caller gets it as it is, if no other attempt
     /// follows and nothing can report a timeout.
-    async fn late<T: Transport>(
+    async fn too_late<T: Transport>(
         &mut self,
         response: T::Response,
         saved: Option<Box<Saved<T>>>,
         limit: Option<Limit>,
     ) -> Step<T> {
         let most = limit.map_or(Duration::ZERO, |limit| limit.most);
-        let time_is_up = match self.time_is_up::<T>(most, Until::AnAnswer, saved) {
-            Ok(time_is_up) => time_is_up,
-            Err(unpaid) => Box::pin(self.ask_for_late(unpaid)).await,
-        };
-        match time_is_up {
-            TimeIsUp::Cut(cut) => self.after_cut(cut),
-            TimeIsUp::Unsaid(stop, _) => Step::Stop(Ok(response), stop),
+        let late = self.late_answer(most);
+        match Box::pin(self.time_is_up::<T>(late, saved)).await {
+            Ok(step) => step,
+            Err((stop, _)) => Step::Stop(Ok(response), stop),
         }
     }
 }

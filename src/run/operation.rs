@@ -3,7 +3,7 @@
 use crate::client::error_chain::{outcome_of, trail_of};
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, RewriteWith, Verdict};
 use crate::redirects::Trail;
-use crate::retry_loop::{Repeat, Transport};
+use crate::retry_loop::{Repeat, Sender, Transport};
 use crate::route::Rebase;
 use http::{Extensions, HeaderMap};
 use std::borrow::Cow;
@@ -79,9 +79,8 @@ impl Repeat for () {
     }
 }
 
-impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
+impl<J, O, F, T, E> Sender for Operation<J, O, T, E>
 where
-    J: Judge<E>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
 {
@@ -92,7 +91,14 @@ where
     fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> {
         (self.operation)(attempt)
     }
+}
 
+impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
+where
+    J: Judge<E>,
+    O: FnMut(Attempt) -> F,
+    F: Future<Output = Result<T, E>>,
+{
     fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<T, E>) -> Outcome<'a> {
         match result {
             Ok(_) => Outcome::success(),

@@ -4,7 +4,6 @@ use super::errors::Errors;
 use super::transport::ServiceTransport;
 use crate::client::first_attempt::StartedRequest;
 use crate::client::{Answer, Resend};
-use crate::engine::Engine;
 use crate::policy::Verdict;
 use crate::retry_loop::{Admission, Call};
 use std::future::Future;
@@ -18,6 +17,12 @@ pub(super) type Outcomes<S, Q, X> = Result<
     <X as Errors<<S as Service<Q>>::Error>>::Error,
 >;
 
+/// A first attempt that failed, and what was said of it.
+pub(super) type Ended<S, Q> = (
+    Result<<S as Service<Q>>::Response, <S as Service<Q>>::Error>,
+    Option<Verdict>,
+);
+
 /// The loop in a box. Here its types are known, so that the compiler sees whether it may move between threads.
 pub trait BoxLoop<S, Q, X>
 where
@@ -28,49 +33,21 @@ where
 {
     type Loop: Future<Output = Outcomes<S, Q, X>> + Unpin;
 
-    fn boxed(start: Start<S, Q>) -> Self::Loop;
+    /// The loop, with the request still to be sent.
+    fn every_attempt(rest: Rest<S, Q>, request: Q) -> Self::Loop;
+
+    /// The loop after a first attempt that failed.
+    fn later_attempts(rest: Rest<S, Q>, ended: Ended<S, Q>) -> Self::Loop;
 
     /// The loop after a first attempt whose time is up; nothing where it goes on.
-    #[doc(hidden)]
     fn after_late_attempt(rest: &mut Option<Rest<S, Q>>) -> Option<Self::Loop>;
 }
 
-/// Where the loop begins.
-pub struct Start<S: Service<Q>, Q: Resend>(Place<S, Q>);
-
-enum Place<S: Service<Q>, Q: Resend> {
-    First(Arc<Engine>, S, StartedRequest<Q>, Q),
-    Later(Rest<S, Q>, Ended<S, Q>),
-}
-
-/// A first attempt that failed, and what was said of it.
-pub(super) type Ended<S, Q> = (
-    Result<<S as Service<Q>>::Response, <S as Service<Q>>::Error>,
-    Option<Verdict>,
-);
-
-/// What the loop needs if the first attempt fails.
+/// What the loop needs if the first attempt is not made in place, or fails.
 pub struct Rest<S, Q: Resend> {
     pub(super) admission: Admission,
     pub(super) request: StartedRequest<Q>,
     pub(super) service: S,
-}
-
-impl<S: Service<Q>, Q: Resend> Start<S, Q> {
-    /// Before the first attempt.
-    pub(super) fn first(
-        engine: Arc<Engine>,
-        service: S,
-        started: StartedRequest<Q>,
-        request: Q,
-    ) -> Self {
-        Self(Place::First(engine, service, started, request))
-    }
-
-    /// After a first attempt that failed.
-    pub(super) fn later(rest: Rest<S, Q>, ended: Ended<S, Q>) -> Self {
-        Self(Place::Later(rest, ended))
-    }
 }
 
 /// The loop may move between threads, and so may all that it works with.
@@ -94,13 +71,14 @@ where
 
     #[cold]
     #[inline(never)]
-    fn boxed(start: Start<S, Q>) -> Self::Loop {
-        match start.0 {
-            Place::First(engine, service, started, request) => {
-                Box::pin(every_attempt::<S, Q, X>(engine, service, started, request))
-            }
-            Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
-        }
+    fn every_attempt(rest: Rest<S, Q>, request: Q) -> Self::Loop {
+        Box::pin(every_attempt::<S, Q, X>(rest, request))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn later_attempts(rest: Rest<S, Q>, ended: Ended<S, Q>) -> Self::Loop {
+        Box::pin(later_attempts::<S, Q, X>(rest, ended))
     }
 
     #[cold]
@@ -125,13 +103,14 @@ where
 
     #[cold]
     #[inline(never)]
-    fn boxed(start: Start<S, Q>) -> Self::Loop {
-        match start.0 {
-            Place::First(engine, service, started, request) => {
-                Box::pin(every_attempt::<S, Q, X>(engine, service, started, request))
-            }
-            Place::Later(rest, ended) => Box::pin(later_attempts::<S, Q, X>(rest, ended)),
-        }
+    fn every_attempt(rest: Rest<S, Q>, request: Q) -> Self::Loop {
+        Box::pin(every_attempt::<S, Q, X>(rest, request))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn later_attempts(rest: Rest<S, Q>, ended: Ended<S, Q>) -> Self::Loop {
+        Box::pin(later_attempts::<S, Q, X>(rest, ended))
     }
 
     #[cold]
@@ -142,12 +121,7 @@ where
     }
 }
 
-fn every_attempt<S, Q, X>(
-    engine: Arc<Engine>,
-    service: S,
-    started: StartedRequest<Q>,
-    request: Q,
-) -> impl Future<Output = Outcomes<S, Q, X>>
+fn every_attempt<S, Q, X>(rest: Rest<S, Q>, request: Q) -> impl Future<Output = Outcomes<S, Q, X>>
 where
     Q: Resend + Send + 'static,
     S: Service<Q> + Clone,
@@ -156,8 +130,9 @@ where
     X: Errors<S::Error>,
     X::Error: 'static,
 {
-    let transport = ServiceTransport::<S, Q, X>::new(&engine, service);
-    started.run(engine, transport, request)
+    let engine = Arc::clone(&rest.admission.engine);
+    let transport = ServiceTransport::<S, Q, X>::new(&engine, rest.service);
+    rest.request.run(engine, transport, request)
 }
 
 fn later_attempts<S, Q, X>(
@@ -179,7 +154,7 @@ where
     } = rest;
     let engine = Arc::clone(&admission.engine);
     let admission = admission.held_by(Arc::clone(&engine));
-    let transport = transport_after::<S, Q, X>(&engine, service, &mut request);
+    let transport = ServiceTransport::<S, Q, X>::after(&mut request, &engine, service);
     let result = result.map(Answer::keep).map_err(X::from_inner);
     request.go_on(engine, transport, admission, (result, said))
 }
@@ -206,23 +181,6 @@ where
         service,
         ..
     } = rest.take()?;
-    let transport = transport_after::<S, Q, X>(&engine, service, &mut request);
+    let transport = ServiceTransport::after(&mut request, &engine, service);
     Some(Call::go_on_after_cut(transport, cut))
-}
-
-/// The client, after the first attempt of this request.
-fn transport_after<S, Q, X>(
-    engine: &Engine,
-    service: S,
-    request: &mut StartedRequest<Q>,
-) -> ServiceTransport<S, Q, X>
-where
-    Q: Resend + Send + 'static,
-{
-    let transport = ServiceTransport::new(engine, service);
-    #[cfg(feature = "hyper")]
-    let transport = transport.over(request.take_connection());
-    #[cfg(not(feature = "hyper"))]
-    let _ = request;
-    transport
 }

@@ -1,6 +1,6 @@
 //! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
 
-use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest, Start};
+use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest};
 use super::errors::Errors;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 #[cfg(feature = "hyper")]
 use crate::policy::Attempt;
+use crate::retry_loop::Admission;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -73,7 +74,12 @@ where
         let admission = match started.enter(engine, &mut request, says_cuts) {
             Ok(admission) => admission,
             Err(engine) => {
-                let attempts = H::boxed(Start::first(engine, service, started, request));
+                let rest = Rest {
+                    admission: Admission::new(engine, None),
+                    request: started,
+                    service,
+                };
+                let attempts = H::every_attempt(rest, request);
                 return Self {
                     state: State::Loop { attempts },
                 };
@@ -141,7 +147,7 @@ where
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
-        let attempts = H::boxed(Start::later(first, (result, said)));
+        let attempts = H::later_attempts(first, (result, said));
         state.set(State::Loop { attempts });
         self.poll(cx)
     }

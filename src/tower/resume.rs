@@ -9,6 +9,7 @@ use super::strategy::{CloneBody, ReplayStrategy};
 use crate::client::connection::ConnectionUsed;
 use crate::client::{Answer, DownloadOptions, HasHead, Resend};
 use crate::resume::{Mark, Resumable};
+use crate::retry_loop::Repeat;
 use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll};

@@ -5,6 +5,7 @@ use super::service::Retry;
 use super::strategy::ReplayStrategy;
 use crate::client::{Answer, DownloadTerms, HasHead, Resend};
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
+use crate::retry_loop::Repeat;
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
 use std::borrow::Cow;
@@ -94,14 +95,14 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
 /// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
 pub struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
     service: Retry<S, Boxed, C>,
-    saved: Option<Box<<C::Request as Resend>::Saved>>,
+    saved: Option<Box<<C::Request as Repeat>::Saved>>,
     leave: Option<Leave>,
 }
 
 impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
     pub(super) fn new(
         service: Retry<S, Boxed, C>,
-        saved: Box<<C::Request as Resend>::Saved>,
+        saved: Box<<C::Request as Repeat>::Saved>,
         leave: Option<Leave>,
     ) -> Self {
         Self {

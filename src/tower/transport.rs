@@ -1,23 +1,18 @@
 //! How the loop sends through a tower service.
 
 use super::errors::Errors;
-use crate::client::attempt_number::number;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
-use crate::client::error_chain::{retire_connection, words};
-use crate::client::http_result::{http_outcome, http_trail};
-use crate::client::{Answer, Resend, is_of_reqwest};
+use crate::client::error_chain::retire_connection;
+use crate::client::first_attempt::StartedRequest;
+use crate::client::http_sender::{HttpSender, number};
+use crate::client::{Answer, Resend};
 use crate::engine::Engine;
-use crate::error::AttemptTimeout;
-use crate::policy::{
-    Attempt, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
-};
-use crate::redirects::Trail;
-use crate::report::{RequestFailed, RetryReport};
-use crate::retry_loop::Transport;
-use crate::runtime::Sleep;
-use http::{HeaderMap, HeaderName, StatusCode};
+use crate::policy::{Attempt, RetryPolicy};
+use crate::retry_loop::Sender;
+use http::HeaderName;
 use std::any::TypeId;
+use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use tower_service::Service;
@@ -44,14 +39,22 @@ impl<S, Q: Resend, X> ServiceTransport<S, Q, X> {
         }
     }
 
-    /// The same after an attempt that used this connection.
-    #[cfg(feature = "hyper")]
-    pub(super) fn over(self, connection: Option<Box<ConnectionUsed>>) -> Self {
-        Self { connection, ..self }
+    /// The same after the first attempt of this request.
+    pub(super) fn after(first: &mut StartedRequest<Q>, engine: &Engine, service: S) -> Self
+    where
+        Q: Send + 'static,
+    {
+        #[cfg(not(feature = "hyper"))]
+        let _ = first;
+        Self {
+            #[cfg(feature = "hyper")]
+            connection: first.take_connection(),
+            ..Self::new(engine, service)
+        }
     }
 }
 
-impl<S, Q, X> Transport for ServiceTransport<S, Q, X>
+impl<S, Q, X> Sender for ServiceTransport<S, Q, X>
 where
     Q: Resend + Send + 'static,
     S: Service<Q> + Clone,
@@ -105,75 +108,49 @@ where
             retire_connection(policy, error);
         }
     }
+}
 
-    fn outcome<'a>(
-        &self,
-        policy: &RetryPolicy,
-        result: &'a Result<Self::Response, X::Error>,
-    ) -> Outcome<'a> {
-        http_outcome::<S::Response, _>(policy, result)
-    }
+impl<S, Q, X> HttpSender for ServiceTransport<S, Q, X>
+where
+    Q: Resend + Send + 'static,
+    S: Service<Q> + Clone,
+    S::Response: Answer + 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+{
+    type Answer = S::Response;
 
     /// The service may be reqwest's client, or wrap one, if it shares a type with it.
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        saved: Option<&'a Q::Saved>,
-        result: Option<&'a Result<Self::Response, X::Error>>,
-    ) -> Trail<'a> {
+    fn may_follow() -> bool {
         let types = [
             TypeId::of::<Q>(),
             TypeId::of::<S::Response>(),
             TypeId::of::<S::Error>(),
         ];
-        let may_follow = types.into_iter().any(is_of_reqwest);
-        http_trail::<S::Response, _>(may_follow, policy, saved, result)
+        types.into_iter().any(is_of_reqwest)
     }
 
-    fn drain(
-        response: Self::Response,
-        bytes: usize,
-    ) -> impl Future<Output = Option<Self::Response>> {
-        S::Response::drain(response, bytes)
+    fn own_error(error: impl Error + Send + Sync + 'static) -> Option<X::Error> {
+        X::from_own(error)
     }
+}
 
-    fn look(
-        response: Self::Response,
-        look: &mut dyn Inspect,
-        time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Inspected)> {
-        S::Response::look(response, look, time)
-    }
+/// Whether a type of this name is one of reqwest's requests, responses or errors.
+#[cfg(feature = "reqwest")]
+fn is_of_reqwest(name: TypeId) -> bool {
+    use ::reqwest::{Body, Error, Request, Response};
+    let own = [
+        TypeId::of::<Request>(),
+        TypeId::of::<Response>(),
+        TypeId::of::<Error>(),
+        TypeId::of::<http::Request<Body>>(),
+        TypeId::of::<http::Response<Body>>(),
+    ];
+    own.contains(&name)
+}
 
-    fn fill(
-        response: Self::Response,
-        policy: &RetryPolicy,
-        bytes: u64,
-        time: Sleep,
-    ) -> impl Future<Output = (Self::Response, Filled)> {
-        S::Response::fill(response, policy, bytes, time)
-    }
-
-    fn head(response: &Self::Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some(S::Response::head_of(response))
-    }
-
-    fn words(policy: &RetryPolicy, error: &X::Error, kind: Option<ErrorKind>) -> String {
-        words(policy, error, kind)
-    }
-
-    fn attach(response: &mut Self::Response, report: RetryReport) {
-        S::Response::extensions_of(response).insert(report);
-    }
-
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Response> {
-        S::Response::canned(canned, url)
-    }
-
-    fn cut(timeout: AttemptTimeout) -> Option<X::Error> {
-        X::from_own(timeout)
-    }
-
-    fn failed(failed: RequestFailed) -> Option<X::Error> {
-        X::from_own(failed)
-    }
+#[cfg(not(feature = "reqwest"))]
+fn is_of_reqwest(_: TypeId) -> bool {
+    false
 }

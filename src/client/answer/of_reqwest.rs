@@ -1,9 +1,9 @@
 //! Responses of reqwest, which are taken apart and put together again where their body is read.
 
 use super::{Answer, filled};
-use crate::client::{RetryBody, reqwest_response};
+use crate::client::RetryBody;
 use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
-use ::reqwest::{Body, Response, Url};
+use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
 use std::future::Future;
@@ -42,7 +42,7 @@ impl Answer for Response {
     async fn drain(kept: Self, bytes: usize) -> Option<Self> {
         let (url, parts, body) = parts(kept);
         let body = body.drained(parts.version, bytes).await?;
-        Some(whole(url, parts, body))
+        Some(with_body(url, parts, body))
     }
 
     async fn look(
@@ -52,7 +52,7 @@ impl Answer for Response {
     ) -> (Self, Inspected) {
         let (url, parts, mut body) = parts(kept);
         let looked = body.look(look, time).await;
-        (whole(url, parts, body), looked)
+        (with_body(url, parts, body), looked)
     }
 
     async fn fill(
@@ -68,7 +68,7 @@ impl Answer for Response {
         }
         let (url, parts, mut body) = parts(kept);
         let filled = filled(&mut body, policy, bytes, time).await;
-        (whole(url, parts, body), filled)
+        (with_body(url, parts, body), filled)
     }
 
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self> {
@@ -76,17 +76,37 @@ impl Answer for Response {
         parts.status = canned.status;
         parts.headers = HeaderMap::clone(&canned.headers);
         let url = Url::parse(url).ok()?;
-        Some(whole(url, parts, RetryBody::of_text(&canned.body)))
+        Some(with_body(url, parts, RetryBody::of_text(&canned.body)))
     }
 }
 
 fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
-    let (url, parts, body) = reqwest_response::apart(response);
+    let (url, parts, body) = apart(response);
     (url, parts, RetryBody::untouched(body))
 }
 
 /// With a body that can give back what is read of it.
-fn whole(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
+fn with_body(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
     let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
-    reqwest_response::whole(url, parts, body)
+    whole(url, parts, body)
+}
+
+/// Takes a response apart.
+pub(crate) fn apart(response: Response) -> (Url, Parts, Body) {
+    let url = response.url().clone();
+    let (parts, body) = http::Response::<Body>::from(response).into_parts();
+    (url, parts, body)
+}
+
+/// Puts a response together again, perhaps with another body.
+pub(crate) fn whole(url: Url, parts: Parts, body: Body) -> Response {
+    // A builder that was given nothing but a URL does not fail.
+    let with_url = http::Response::builder().url(url).body(());
+    let mut whole = with_url.unwrap_or_default().map(|()| body);
+    *whole.status_mut() = parts.status;
+    *whole.version_mut() = parts.version;
+    *whole.headers_mut() = parts.headers;
+    // Beside them, not in their place: the URL lives there as well.
+    whole.extensions_mut().extend(parts.extensions);
+    whole.into()
 }

@@ -1,13 +1,16 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
+mod head;
+
 use super::super::replay_body::ReplayBody;
 use super::super::resend::{HasHead, Resend, is_told_length, set};
 use super::super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
+use crate::retry_loop::Repeat;
 use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{Extensions, HeaderMap, Uri};
 use http_body::Body as _;
 use std::borrow::Cow;
 use std::fmt;
@@ -29,66 +32,6 @@ impl fmt::Debug for SavedRequest {
         f.debug_struct("SavedRequest")
             .field("method", self.request.method())
             .finish_non_exhaustive()
-    }
-}
-
-impl HasHead for Request {
-    fn method(&self) -> &Method {
-        self.method()
-    }
-
-    fn authority(&self) -> Option<Cow<'_, str>> {
-        authority(self.url()).map(Cow::Borrowed)
-    }
-
-    fn path(&self) -> &str {
-        self.url().path()
-    }
-
-    fn uri(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.url().as_str())
-    }
-
-    fn url(&self) -> Option<&str> {
-        Some(self.url().as_str())
-    }
-
-    fn value(&self, name: &str) -> Option<&[u8]> {
-        self.headers().get(name).map(HeaderValue::as_bytes)
-    }
-
-    fn header_map(&self) -> Cow<'_, HeaderMap> {
-        Cow::Borrowed(self.headers())
-    }
-}
-
-impl HasHead for SavedRequest {
-    fn method(&self) -> &Method {
-        self.request.method()
-    }
-
-    fn authority(&self) -> Option<Cow<'_, str>> {
-        self.request.authority()
-    }
-
-    fn path(&self) -> &str {
-        self.request.path()
-    }
-
-    fn uri(&self) -> Cow<'_, str> {
-        self.request.uri()
-    }
-
-    fn url(&self) -> Option<&str> {
-        Some(self.request.url().as_str())
-    }
-
-    fn value(&self, name: &str) -> Option<&[u8]> {
-        self.headers.value(name)
-    }
-
-    fn header_map(&self) -> Cow<'_, HeaderMap> {
-        Cow::Owned(self.headers.to_map())
     }
 }
 
@@ -116,15 +59,10 @@ impl From<Unboxed> for Box<SavedRequest> {
 }
 
 impl Resend for Request {
-    type Saved = SavedRequest;
     type InPlace = Unboxed;
 
     fn scheme(&self) -> Option<&str> {
         Some(self.url().scheme())
-    }
-
-    fn headers(&self) -> &HeaderMap {
-        self.headers()
     }
 
     fn headers_mut(&mut self) -> &mut HeaderMap {
@@ -172,6 +110,15 @@ impl Resend for Request {
             })
         })
     }
+}
+
+impl Repeat for Request {
+    type Saved = SavedRequest;
+
+    fn save(mut self, recorded: usize) -> (Self, Option<Box<SavedRequest>>) {
+        let saved = self.save_in_place(recorded);
+        (self, saved.map(Into::into))
+    }
 
     fn again(saved: Box<SavedRequest>, last: bool) -> (Self, Option<Box<SavedRequest>>) {
         let later = if last { None } else { saved.copy() };
@@ -193,6 +140,10 @@ impl Resend for Request {
 
     fn next_in_turn(saved: &mut SavedRequest) {
         saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
+    }
+
+    fn head(saved: &SavedRequest) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
+        Some((saved.header_map(), None))
     }
 
     fn amend(saved: &mut SavedRequest, headers: Option<&HeaderMap>, way: Option<&Rebase>) {
@@ -274,19 +225,6 @@ fn clone_without_headers(request: &mut Request) -> Option<Request> {
     let clone = request.try_clone();
     *request.headers_mut() = headers;
     clone
-}
-
-/// Host and port as they stand in a URL, which leaves out the port that goes without saying.
-fn authority(url: &Url) -> Option<&str> {
-    let authority = url.authority();
-    let has_user_info = !url.username().is_empty() || url.password().is_some();
-    let user_info = match has_user_info {
-        // An `@` in user info is written otherwise.
-        true => authority.split_once('@'),
-        false => None,
-    };
-    let public = user_info.map_or(authority, |(_, public)| public);
-    (!public.is_empty()).then_some(public)
 }
 
 /// The way that a request goes, where it is and where it comes to.

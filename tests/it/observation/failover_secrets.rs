@@ -101,16 +101,3 @@ fn a_failover_tells_no_secret() {
         assert!(all.contains(word), "nothing of {word} in\n{all}");
     }
 }
-
-/// What later attempts are made of is a public type, if by no name of its own.
-#[test]
-fn a_request_that_is_kept_tells_no_secret() {
-    let url = format!("http://me:{SECRET}@first.example/{SECRET}?key={SECRET}");
-    let mut request = reqwest::Request::new(reqwest::Method::PUT, url.parse().unwrap());
-    let value = http::HeaderValue::from_static(SECRET);
-    request.headers_mut().insert("authorization", value);
-    *request.body_mut() = Some(SECRET.into());
-    let (_, kept) = http_retry::Resend::save(request, 1024);
-    let kept = format!("{kept:?}");
-    assert!(kept.contains("PUT") && !kept.contains(SECRET), "{kept}");
-}

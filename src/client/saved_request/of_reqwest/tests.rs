@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::saved_headers::tests::{Random, seen};
-use http::Version;
+use http::{HeaderValue, Method, Version};
 use std::time::Duration;
 
 /// What a program may put into a request.
@@ -108,4 +108,17 @@ fn a_copy_of_bytes_shares_their_memory() {
     let before = place(&request);
     let saved = request.save_what_is_sent(0).unwrap();
     assert_eq!([place(&request), place(&saved.request)], [before; 2]);
+}
+
+#[test]
+fn a_request_that_is_kept_tells_no_secret() {
+    const SECRET: &str = "s3cr3t";
+    let url = format!("http://me:{SECRET}@first.example/{SECRET}?key={SECRET}");
+    let mut request = Request::new(Method::PUT, url.parse().unwrap());
+    let value = HeaderValue::from_static(SECRET);
+    request.headers_mut().insert("authorization", value);
+    *request.body_mut() = Some(SECRET.into());
+    let (_, kept) = request.save(1024);
+    let kept = format!("{kept:?}");
+    assert!(kept.contains("PUT") && !kept.contains(SECRET), "{kept}");
 }
