@@ -50,10 +50,13 @@ pub struct Rest<S, Q: Resend> {
     pub(super) service: S,
 }
 
-/// The loop may move between threads, and so may all that it works with.
+/// Calls may move between threads, and so may all that they work with.
+#[derive(Debug, Clone, Copy)]
 pub struct AnyThread;
 
-/// The loop stays on the thread of its caller.
+/// Calls stay on the thread of their caller; set by [`RetryLayer::local`](super::RetryLayer::local).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct OneThread;
 
 impl<S, Q, X> BoxLoop<S, Q, X> for AnyThread

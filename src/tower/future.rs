@@ -21,7 +21,7 @@ use std::time::Duration;
 use tower_service::Service;
 
 pin_project! {
-    /// The future of a call to [`Retry`](super::Retry) or [`LocalRetry`](super::LocalRetry).
+    /// The future of a call to [`Retry`](super::Retry).
     ///
     /// # Cancel safety
     ///

@@ -1,10 +1,12 @@
 //! The layer: settings, and the service that they make.
 
+mod copies;
+
+use super::boxed_loop::{AnyThread, OneThread};
 use super::errors::{Boxed, Unchanged};
 use super::response::{SameType, Wrapped};
 use super::service::Retry;
-use super::strategy::{CloneBody, CopyBody, RecordBody};
-use crate::client::ReplayBody;
+use super::strategy::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;
@@ -40,9 +42,9 @@ use tower_layer::Layer;
 /// # Ok(()) }) }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped> {
+pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> {
     engine: Arc<Engine>,
-    errors: PhantomData<X>,
+    types: PhantomData<(X, H)>,
     copies: C,
     answers: A,
 }
@@ -51,12 +53,7 @@ impl RetryLayer {
     /// A layer with a policy and its own default budget, on tokio's clock; errors stay as they are.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
-        Self {
-            engine: Arc::new(Engine::new(policy, Arc::new(TokioRuntime))),
-            errors: PhantomData,
-            copies: CloneBody,
-            answers: Wrapped,
-        }
+        Self::on(Engine::new(policy, Arc::new(TokioRuntime)))
     }
 
     /// A layer with a policy for each service, on tokio's clock; errors stay as they are. [`RetryLayer::budget`] pays
@@ -67,9 +64,13 @@ impl RetryLayer {
     }
 
     fn choosing(chooser: Arc<dyn Choose>) -> Self {
+        Self::on(Engine::choosing(chooser, Arc::new(TokioRuntime)))
+    }
+
+    fn on(engine: Engine) -> Self {
         Self {
-            engine: Arc::new(Engine::choosing(chooser, Arc::new(TokioRuntime))),
-            errors: PhantomData,
+            engine: Arc::new(engine),
+            types: PhantomData,
             copies: CloneBody,
             answers: Wrapped,
         }
@@ -86,7 +87,7 @@ impl RetryLayer {
     }
 }
 
-impl<X, C, A> RetryLayer<X, C, A> {
+impl<X, C, A, H> RetryLayer<X, C, A, H> {
     http_engine_settings!();
 
     /// Sets how downloads are resumed; [`resume_downloads`](Self::resume_downloads) switches it on.
@@ -101,17 +102,57 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
     /// runs to its end, since no error could be returned.
     #[must_use]
-    pub fn boxed_errors(self) -> RetryLayer<Boxed, C, A> {
+    pub fn boxed_errors(self) -> RetryLayer<Boxed, C, A, H> {
         RetryLayer {
             engine: self.engine,
-            errors: PhantomData,
+            types: PhantomData,
             copies: self.copies,
             answers: self.answers,
         }
     }
 }
 
-impl<X, C> RetryLayer<X, C> {
+impl<X, C, A> RetryLayer<X, C, A> {
+    /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
+    /// `LocalSet` or on a runtime with a thread per core.
+    ///
+    /// The service below, its futures and its errors need not be `Send`, and so neither are the futures of the calls.
+    /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    /// use std::convert::Infallible;
+    /// use std::rc::Rc;
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    /// # runtime.expect("a runtime").block_on(async {
+    /// let tenant = Rc::new("one".to_owned());
+    /// let client = service_fn(move |_: http::Request<String>| {
+    ///     let tenant = Rc::clone(&tenant);
+    ///     async move { Ok::<_, Infallible>(http::Response::new(tenant.to_string())) }
+    /// });
+    /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
+    ///
+    /// let tasks = tokio::task::LocalSet::new();
+    /// let call = tasks.spawn_local(service.oneshot(http::Request::new(String::new())));
+    /// let answer = tasks.run_until(call).await;
+    /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn local(self) -> RetryLayer<X, C, A, OneThread> {
+        RetryLayer {
+            engine: self.engine,
+            types: PhantomData,
+            copies: self.copies,
+            answers: self.answers,
+        }
+    }
+}
+
+impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
     /// Returns responses with the type that the inner service gives them: for a client whose stack asks for that type
     /// (alloy on hyper asks for `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
@@ -140,104 +181,20 @@ impl<X, C> RetryLayer<X, C> {
     /// let layer = RetryLayer::new(RetryPolicy::background()).keep_response_type();
     /// ```
     #[must_use]
-    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType> {
+    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType, H> {
         RetryLayer {
             engine: self.engine,
-            errors: self.errors,
+            types: self.types,
             copies: self.copies,
             answers: SameType::default(),
         }
     }
 }
 
-impl<X, A> RetryLayer<X, CloneBody, A> {
-    /// Copies request bodies by this function: for a body that copies itself, perhaps not every time, and for a type
-    /// that is `Clone` but no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
-    ///
-    /// The layer calls the function once before each attempt but the last. If it returns `None`, the request is sent
-    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). Nothing checks
-    /// that a copy is whole, so for a body whose clones share their content give `try_clone`, not `clone`. Default:
-    /// copies bodies by `Clone` where [`Replay`](crate::Replay) allows it.
-    ///
-    /// ```
-    /// use http_retry::RetryPolicy;
-    /// use http_retry::tower::RetryLayer;
-    ///
-    /// # struct Body;
-    /// # impl Body { fn try_clone(&self) -> Option<Self> { Some(Body) } }
-    /// // A body of kube or octocrab:
-    /// let layer = RetryLayer::new(RetryPolicy::background()).copy_body(Body::try_clone);
-    /// // A mock of bytes:
-    /// let layer = RetryLayer::new(RetryPolicy::background())
-    ///     .copy_body(|body: &bytes::Bytes| Some(body.clone()));
-    /// ```
-    ///
-    /// Without it such a request does not compile:
-    ///
-    /// ```compile_fail,E0277
-    /// use http_retry::RetryPolicy;
-    /// use http_retry::testing::Script;
-    /// use http_retry::tower::RetryLayer;
-    /// use tower::Layer;
-    ///
-    /// let service = RetryLayer::new(RetryPolicy::background()).layer(Script::new());
-    /// let request = http::Request::new(bytes::Bytes::new());
-    /// let sent = tower::util::Oneshot::new(service, request);
-    /// ```
-    #[must_use]
-    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
-    where
-        F: Fn(&B) -> Option<B> + Clone + Send + 'static,
-    {
-        RetryLayer {
-            engine: self.engine,
-            errors: self.errors,
-            copies: CopyBody::new(copy),
-            answers: self.answers,
-        }
-    }
+impl<S, X, C: Clone, A: Clone, H> Layer<S> for RetryLayer<X, C, A, H> {
+    type Service = Retry<S, X, C, A, H>;
 
-    /// Records request bodies while they are sent, and gives the service below bodies that this function makes of the
-    /// records: for a client whose body type can hold any other body (tonic, jsonrpsee, axum, octocrab). The service
-    /// below takes `http::Request<B>` as without the layer.
-    ///
-    /// It records at most [`replay_limit`](Self::replay_limit) bytes of a body (default 64 KiB); a longer body is sent
-    /// once, and so is one that the server answers before it has read it to the end. Nothing checks that the function
-    /// uses the record: if it makes another body, a failure comes back with
-    /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). It allocates a record for each request, as
-    /// [`ReplayBody`] does.
-    ///
-    /// ```
-    /// use http_body_util::combinators::UnsyncBoxBody;
-    /// use http_body_util::BodyExt;
-    /// use http_retry::tower::RetryLayer;
-    /// use http_retry::{ReplayBody, RetryPolicy};
-    /// # type Error = Box<dyn std::error::Error + Send + Sync>;
-    /// # type Boxed = UnsyncBoxBody<bytes::Bytes, Error>;
-    ///
-    /// // tonic: .record_body(tonic::body::Body::new); jsonrpsee: .record_body(HttpBody::new)
-    /// let layer = RetryLayer::new(RetryPolicy::background())
-    ///     .record_body(|record: ReplayBody<Boxed>| record.boxed_unsync());
-    /// ```
-    #[must_use]
-    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>, A>
-    where
-        B: http_body::Body,
-        F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
-    {
-        RetryLayer {
-            engine: self.engine,
-            errors: self.errors,
-            copies: RecordBody::new(wrap),
-            answers: self.answers,
-        }
-    }
-}
-
-impl<S, X, C: Clone, A: Clone> Layer<S> for RetryLayer<X, C, A> {
-    type Service = Retry<S, X, C, A>;
-
-    fn layer(&self, inner: S) -> Retry<S, X, C, A> {
+    fn layer(&self, inner: S) -> Self::Service {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());
         Retry::new(inner, Arc::clone(&self.engine), copies, answers)
     }

@@ -29,7 +29,6 @@ mod errors;
 mod future;
 mod inner;
 mod layer;
-mod local;
 mod response;
 mod resume;
 mod resume_future;
@@ -37,9 +36,9 @@ mod service;
 mod strategy;
 mod transport;
 
+pub use boxed_loop::OneThread;
 pub use errors::{Boxed, Errors, Unchanged};
 pub use layer::RetryLayer;
-pub use local::{LocalRetry, LocalRetryLayer};
 pub use response::{Responses, SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
 pub use service::Retry;

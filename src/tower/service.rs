@@ -1,6 +1,6 @@
 //! The service, and how it sends.
 
-use super::boxed_loop::BoxLoop;
+use super::boxed_loop::{AnyThread, BoxLoop};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::future::RetryFuture;
 use super::inner::Inner;
@@ -20,20 +20,20 @@ use tower_service::Service;
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Unchanged, C = CloneBody, A = Wrapped> {
+pub struct Retry<S, X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> {
     inner: S,
     engine: Arc<Engine>,
-    errors: PhantomData<X>,
+    types: PhantomData<(X, H)>,
     copies: C,
     answers: A,
 }
 
-impl<S, X, C, A> Retry<S, X, C, A> {
+impl<S, X, C, A, H> Retry<S, X, C, A, H> {
     pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, answers: A) -> Self {
         Self {
             inner,
             engine,
-            errors: PhantomData,
+            types: PhantomData,
             copies,
             answers,
         }
@@ -44,7 +44,7 @@ impl<S, X, C, A> Retry<S, X, C, A> {
     }
 
     /// The same service, whose errors can hold this crate's own.
-    pub(super) fn with_boxed_errors(&self) -> Retry<S, Boxed, C, A>
+    pub(super) fn with_boxed_errors(&self) -> Retry<S, Boxed, C, A, H>
     where
         S: Clone,
         C: Clone,
@@ -69,30 +69,43 @@ impl<S, X, C, A> Retry<S, X, C, A> {
     }
 }
 
-impl<S, X, C, A> Retry<S, X, C, A> {
+impl<S: Clone, X, C: Clone, A: Clone, H> Clone for Retry<S, X, C, A, H> {
+    fn clone(&self) -> Self {
+        let (copies, answers) = (self.copies.clone(), self.answers.clone());
+        let engine = Arc::clone(&self.engine);
+        Self::new(self.inner.clone(), engine, copies, answers)
+    }
+}
+
+impl<S: fmt::Debug, X, C, A, H> fmt::Debug for Retry<S, X, C, A, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("inner", &self.inner)
+            .field("engine", &self.engine)
+            .finish()
+    }
+}
+
+impl<S, Q, X, C, A, H> Service<Q> for Retry<S, X, C, A, H>
+where
+    C: ReplayStrategy<Q>,
+    S: Service<Q> + Clone,
+    A: Responses<S::Response>,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    H: BoxLoop<Inner<S, Q, C, A>, C::Request, X>,
+{
+    type Response = <A::Answer as Answer>::Kept;
+    type Error = X::Error;
+    type Future = RetryFuture<Inner<S, Q, C, A>, C::Request, X, H>;
+
     #[inline]
-    pub(super) fn poll_inner<Q>(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>>
-    where
-        S: Service<Q>,
-        X: Errors<S::Error>,
-    {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx).map_err(X::from_inner)
     }
 
-    /// Sends a request by a loop that may move between threads, or by one that stays on its own.
     #[inline]
-    pub(super) fn send<Q, H>(
-        &mut self,
-        request: Q,
-    ) -> RetryFuture<Inner<S, Q, C, A>, C::Request, X, H>
-    where
-        S::Error: 'static,
-        C: ReplayStrategy<Q>,
-        S: Service<Q> + Clone,
-        A: Responses<S::Response>,
-        X: Errors<S::Error>,
-        H: BoxLoop<Inner<S, Q, C, A>, C::Request, X>,
-    {
+    fn call(&mut self, request: Q) -> Self::Future {
         self.answers.begins(match &self.engine.routes {
             Routes::One(route) => Some(&route.policy),
             Routes::PerRequest(_) => None,
@@ -102,50 +115,5 @@ impl<S, X, C, A> Retry<S, X, C, A> {
         let service = Inner::new(std::mem::replace(&mut self.inner, clone));
         let request = self.copies.take_in(request, self.engine.recorded);
         RetryFuture::new(Arc::clone(&self.engine), service, request)
-    }
-}
-
-impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
-    fn clone(&self) -> Self {
-        let (copies, answers) = (self.copies.clone(), self.answers.clone());
-        let engine = Arc::clone(&self.engine);
-        Self::new(self.inner.clone(), engine, copies, answers)
-    }
-}
-
-impl<S: fmt::Debug, X, C, A> fmt::Debug for Retry<S, X, C, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retry")
-            .field("inner", &self.inner)
-            .field("engine", &self.engine)
-            .finish()
-    }
-}
-
-impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A>
-where
-    C: ReplayStrategy<Q>,
-    Q: 'static,
-    S: Service<Q> + Clone + Send + 'static,
-    A: Responses<S::Response>,
-    A::Answer: 'static,
-    <A::Answer as Answer>::Kept: 'static,
-    A::Future<S::Future, S::Error>: Send + 'static,
-    S::Error: Send + 'static,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
-{
-    type Response = <A::Answer as Answer>::Kept;
-    type Error = X::Error;
-    type Future = RetryFuture<Inner<S, Q, C, A>, C::Request, X>;
-
-    #[inline]
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.poll_inner(cx)
-    }
-
-    #[inline]
-    fn call(&mut self, request: Q) -> Self::Future {
-        self.send(request)
     }
 }
