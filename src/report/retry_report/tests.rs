@@ -1,7 +1,8 @@
 //! What a report holds, and how it reads.
 
 use super::*;
-use http::{HeaderMap, HeaderValue};
+use crate::policy::{DelaySource, ErrorKind, Outcome};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 fn attempt(number: u32) -> AttemptReport {
     let headers = HeaderMap::new();
