@@ -99,6 +99,13 @@
 #![doc = ""]
 #![cfg_attr(doc, doc = include_str!("docs/charts/B.svg"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    all(feature = "reqwest", not(feature = "tower")),
+    expect(
+        unreachable_pub,
+        reason = "bounds of the tower layer alone reach some traits"
+    )
+)]
 
 mod client;
 #[cfg(feature = "serde")]
@@ -193,7 +200,7 @@ pub mod tower;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub use client::{Answer, Replay, ReplayBody, Resend, RetryBody};
+pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, ConfigError};
 pub use policy::rules;
 pub use policy::{

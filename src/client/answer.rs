@@ -27,37 +27,32 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     /// The response as the caller gets it.
     type Kept: Send;
 
-    #[doc(hidden)]
     fn status(&self) -> StatusCode;
 
-    #[doc(hidden)]
     fn headers(&self) -> &HeaderMap;
 
     /// The final URL of the response, if it is known.
-    #[doc(hidden)]
     fn url(&self) -> Option<&str> {
         None
     }
 
-    #[doc(hidden)]
+    #[cfg_attr(
+        not(feature = "tower"),
+        expect(dead_code, reason = "reqwest's responses are kept as they are")
+    )]
     fn keep(self) -> Self::Kept;
 
-    #[doc(hidden)]
     fn head_of(kept: &Self::Kept) -> (StatusCode, &HeaderMap);
 
     /// The same of a kept one.
-    #[doc(hidden)]
     fn url_of(kept: &Self::Kept) -> Option<&str>;
 
-    #[doc(hidden)]
     fn extensions_of(kept: &mut Self::Kept) -> &mut Extensions;
 
     /// The response with its whole body read, if that frees the connection and the body ends within the limit.
-    #[doc(hidden)]
     fn drain(kept: Self::Kept, bytes: usize) -> impl Future<Output = Option<Self::Kept>> + Send;
 
     /// The response as it was, after an inspection of its body as it comes in.
-    #[doc(hidden)]
     fn look(
         kept: Self::Kept,
         look: &mut dyn Inspect,
@@ -65,7 +60,6 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     ) -> impl Future<Output = (Self::Kept, Inspected)> + Send;
 
     /// The response as it was, with its body read up to so many bytes for at most this time.
-    #[doc(hidden)]
     fn fill(
         kept: Self::Kept,
         policy: &RetryPolicy,
@@ -74,7 +68,6 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     ) -> impl Future<Output = (Self::Kept, Filled)> + Send;
 
     /// A response that no server has sent, as if from this URL.
-    #[doc(hidden)]
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept>;
 }
 

@@ -38,18 +38,16 @@ mod saved_headers;
 mod saved_request;
 
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub use self::{
-    answer::Answer,
-    replay_body::ReplayBody,
-    resend::{Replay, Resend},
-    retry_body::RetryBody,
-};
+pub use self::{replay_body::ReplayBody, resend::Replay, retry_body::RetryBody};
 
 #[cfg(feature = "reqwest")]
 pub(crate) use self::answer::of_reqwest as reqwest_response;
 #[cfg(feature = "tower")]
 pub(crate) use self::kept_response::KeptResponse;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) use download::{DownloadOptions, DownloadTerms, Payment};
+pub(crate) use self::{
+    answer::Answer,
+    resend::{HasHead, Resend},
+};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) use resend::HasHead;
+pub(crate) use download::{DownloadOptions, DownloadTerms, Payment};

@@ -9,4 +9,4 @@ mod resume;
 
 pub use middleware::RetryMiddleware;
 pub use redirect_policy::redirect_policy;
-pub use resume::{NoRetryMiddleware, SendResumed, SendingResumed};
+pub use resume::SendResumed;

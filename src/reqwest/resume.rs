@@ -46,28 +46,23 @@ pub trait SendResumed: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// As of `send`; and [`NoRetryMiddleware`] in `Error::Middleware` where no
-    /// [`RetryMiddleware`](super::RetryMiddleware) saw the request: the client has none, or a middleware before it
-    /// answered.
+    /// As of `send`; and one in `Error::Middleware` where no [`RetryMiddleware`](super::RetryMiddleware) saw the request,
+    /// so that nothing can resume it: the client has none, or a middleware before it answered.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future ends the call: nothing more is sent.
-    fn send_resumed(self) -> SendingResumed;
+    fn send_resumed(self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
 }
-
-/// The future of [`SendResumed::send_resumed`].
-pub type SendingResumed = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for reqwest_middleware::RequestBuilder {}
 }
 
-/// No [`RetryMiddleware`](super::RetryMiddleware) saw the request of a download, so that nothing can resume it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NoRetryMiddleware;
+/// No middleware of this crate saw the request of a download.
+#[derive(Debug)]
+struct NoRetryMiddleware;
 
 impl fmt::Display for NoRetryMiddleware {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +87,7 @@ impl EngineSlot {
 }
 
 impl SendResumed for RequestBuilder {
-    fn send_resumed(mut self) -> SendingResumed {
+    fn send_resumed(mut self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>> {
         let extensions = self.extensions().clone();
         let (client, request) = self.build_split();
         Box::pin(async move { send(client, request?, extensions).await })

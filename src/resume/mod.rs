@@ -75,7 +75,6 @@ pub use interrupted::Interrupted;
 pub use progress::ResumeProgress;
 pub use settings::Resume;
 
-pub use response::Resumable;
-
 pub(crate) use download::{Again, Rest, Sending};
 pub(crate) use mark::Mark;
+pub(crate) use response::Resumable;

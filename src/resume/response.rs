@@ -5,31 +5,28 @@ use super::progress::ResumeProgress;
 use http::{HeaderMap, Response, StatusCode};
 
 /// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the
-/// feature `reqwest`.
-///
-/// You cannot implement it outside of this crate.
+/// feature `reqwest`. Nobody else implements it.
+#[cfg_attr(
+    not(feature = "tower"),
+    expect(dead_code, reason = "on reqwest the middleware asks for less")
+)]
 pub trait Resumable: sealed::Sealed + Sized {
-    #[doc(hidden)]
     type Body;
 
     /// The response as the caller gets it.
     type Resumed;
 
-    #[doc(hidden)]
     fn head(&self) -> (StatusCode, &HeaderMap);
 
     /// With the body that it has.
-    #[doc(hidden)]
     fn plain(self) -> Self::Resumed;
 
     /// With a body that goes on.
-    #[doc(hidden)]
     fn resumed(
         self,
         goes_on: impl FnOnce(Self::Body) -> (ResumedBody<Self::Body>, ResumeProgress),
     ) -> Self::Resumed;
 
-    #[doc(hidden)]
     fn into_http(self) -> Response<Self::Body>;
 }
 

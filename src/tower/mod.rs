@@ -37,9 +37,9 @@ mod strategy;
 mod transport;
 
 pub use boxed_loop::OneThread;
-pub use errors::{Boxed, Errors, Unchanged};
+pub use errors::{Boxed, Unchanged};
 pub use layer::RetryLayer;
-pub use response::{Responses, SameType, Wrapped};
+pub use response::{SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
 pub use service::Retry;
-pub use strategy::{CloneBody, CopyBody, RecordBody, ReplayStrategy};
+pub use strategy::{CloneBody, CopyBody, RecordBody};

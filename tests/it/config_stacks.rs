@@ -10,8 +10,8 @@ use http_retry::config::RetryConfig;
 use http_retry::report::RequestFailed;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
-use http_retry::tower::{Errors, RetryLayer};
-use http_retry::{RetryOverride, RetryReport, StopReason};
+use http_retry::tower::{Retry, RetryLayer};
+use http_retry::{RetryBody, RetryOverride, RetryReport, StopReason};
 use random::{Case, Order};
 use reqwest::ResponseBuilderExt;
 use reqwest_middleware::ClientBuilder;
@@ -21,7 +21,7 @@ use std::future::ready;
 use std::io;
 use std::sync::LazyLock;
 use std::time::Duration;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 const CASES: u64 = 600;
 
@@ -89,13 +89,13 @@ fn request(order: &Order) -> Request<String> {
 }
 
 /// Through the tower layer, whose errors are made into an ending by this.
-fn by_tower<X>(
+fn by_tower<X, E>(
     case: &Case,
     settings: impl Fn(RetryLayer) -> RetryLayer<X>,
-    ending: impl Fn(X::Error) -> Ending,
+    ending: impl Fn(E) -> Ending,
 ) -> Played
 where
-    X: Errors<io::Error, Error: Send + 'static> + 'static,
+    Retry<Script, X>: Service<Request<String>, Response = Response<RetryBody<String>>, Error = E>,
 {
     let bench = Bench::of(case);
     let service = settings(bench.layer()).layer(bench.script.clone());
@@ -214,7 +214,11 @@ fn is_told(report: &&RetryReport) -> bool {
 fn play(seed: u64, seen: &mut BTreeMap<String, u32>) {
     let case = Case::of(seed);
     let boxed = by_tower(&case, RetryLayer::boxed_errors, boxed_ending);
-    let plain = by_tower(&case, |layer| layer, |error| Ending::Error(error.kind()));
+    let plain = by_tower(
+        &case,
+        |layer| layer,
+        |error: io::Error| Ending::Error(error.kind()),
+    );
     let middleware = by_middleware(&case);
     let why = || format!("seed {seed}: {case:#?}");
     assert_eq!(boxed, middleware, "{}", why());

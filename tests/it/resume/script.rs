@@ -6,7 +6,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_retry::resume::{Interrupted, ResumeFailure, ResumeProgress};
-use http_retry::tower::{ResumeLayer, RetryLayer};
+use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder};
 use std::collections::VecDeque;
 use std::error::Error;
@@ -231,13 +231,11 @@ impl Ended {
     }
 }
 
-pub(crate) async fn download<C>(
-    layer: ResumeLayer<http_retry::tower::Unchanged, C>,
-    client: &Scripted,
-    request: Request<String>,
-) -> Ended
+pub(crate) async fn download<L, B>(layer: L, client: &Scripted, request: Request<String>) -> Ended
 where
-    C: http_retry::tower::ReplayStrategy<Request<String>>,
+    L: Layer<Scripted>,
+    L::Service: Service<Request<String>, Response = Response<B>, Error = io::Error>,
+    B: Body<Data = Bytes, Error = BoxError> + Unpin,
 {
     let response = layer.layer(client.clone()).oneshot(request).await.unwrap();
     let progress = response.extensions().get().cloned();

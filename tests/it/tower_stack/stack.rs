@@ -9,7 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use http_retry::runtime::Runtime;
 use http_retry::testing::{ManualRuntime, Script};
-use http_retry::tower::{Errors, Retry, RetryLayer, Unchanged};
+use http_retry::tower::{Retry, RetryLayer, Unchanged};
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBody, RetryBudget, RetryOverride, RetryPolicy,
     RetryPolicyBuilder, RetryReport,
@@ -106,7 +106,8 @@ impl<X> Stack<X> {
 
 impl<X> Stack<X>
 where
-    X: Errors<BoxError, Error = BoxError> + 'static,
+    Retry<Mock<Request, Response>, X>:
+        Service<Request, Response = Answer, Error = BoxError, Future: 'static>,
 {
     /// Sends a request as far as it goes by itself.
     pub(super) fn start(&mut self, request: Request) -> Call {
@@ -232,7 +233,8 @@ pub(super) fn sent_through<X>(
     request: Request,
 ) -> Result<http::Response<RetryBody<String>>, std::io::Error>
 where
-    X: Errors<std::io::Error, Error = std::io::Error> + 'static,
+    Retry<Script, X>:
+        Service<Request, Response = http::Response<RetryBody<String>>, Error = std::io::Error>,
 {
     let service = layer.runtime(ManualRuntime::new()).layer(client.clone());
     let sent = service.oneshot(request).now_or_never();

@@ -1,6 +1,6 @@
 //! Bodies that are `Clone`: sent again where a copy is what the first attempt sent, and once where it may be less.
 
-use super::super::connections::client::{BoxError, Speaks, bare_hyper, without_waits};
+use super::super::connections::client::{BoxError, HyperClient, Speaks, bare_hyper, without_waits};
 use super::super::server::{Act, Answer, FaultServer, IN_VAIN, Received};
 use super::super::shared_body::{Hint, Shared};
 use super::text;
@@ -8,13 +8,13 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Collected, Either, Empty, Full, Limited, StreamBody};
 use http_retry::testing::ManualRuntime;
-use http_retry::tower::{ReplayStrategy, RetryLayer, Unchanged};
+use http_retry::tower::RetryLayer;
 use http_retry::{Replay, RetryBudget, RetryReport, StopReason};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use tokio::time::timeout;
-use tower::{Layer, ServiceExt};
+use tower::{Layer, Service, ServiceExt};
 
 const LENGTH: usize = 3_000;
 
@@ -55,12 +55,13 @@ where
 }
 
 /// Sends a body through a client of hyper to a server that does this first.
-async fn put_through<B, C>(layer: RetryLayer<Unchanged, C>, body: B, act: Act) -> Put
+async fn put_through<L, B, A>(layer: L, body: B, act: Act) -> Put
 where
-    B: Body + Send + Unpin + 'static,
+    L: Layer<HyperClient<B>>,
+    L::Service: Service<http::Request<B>, Response = http::Response<A>>,
+    B: Body + Send,
     B::Data: Send,
-    B::Error: Into<BoxError>,
-    C: ReplayStrategy<http::Request<B>>,
+    A: Body,
 {
     let server = FaultServer::start([act]).await;
     let slot = RetryReport::slot();
