@@ -17,6 +17,10 @@ use std::sync::Arc;
 
 /// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
+/// The policy judges an operation's errors and what it says of itself ([`idempotent`](Self::idempotent)). It has no URL, no
+/// headers and no body, so rules about those do not match, and it goes to no other service. Clones share the budget and the
+/// gate.
+///
 /// ```
 /// # #[cfg(feature = "testing")] {
 /// use http_retry::run::Runner;
@@ -41,6 +45,31 @@ use std::sync::Arc;
 /// # }).unwrap();
 /// # }
 /// ```
+///
+/// With a budget that other clients of the database share, and a report:
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// use futures_util::FutureExt;
+/// use http_retry::run::Runner;
+/// use http_retry::testing::ManualRuntime;
+/// use http_retry::{RetryBudget, RetryPolicy, RetryReport, StopReason};
+/// use std::io;
+///
+/// let (budget, slot) = (RetryBudget::default(), RetryReport::slot());
+/// let runner = Runner::on(ManualRuntime::new(), RetryPolicy::user_facing())
+///     .budget(budget.clone())
+///     .service("orders-db")
+///     .idempotent(true)
+///     .report_to(slot.clone());
+///
+/// let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
+/// let result = runner.run_by_policy(|_| async { Err::<(), _>(reset()) }).now_or_never();
+/// assert_eq!(result.unwrap().unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+/// let report = slot.take().unwrap();
+/// assert_eq!((report.retries(), report.stop()), (1, StopReason::AttemptsExhausted));
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Runner {
     engine: Arc<Engine>,
@@ -50,7 +79,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A runner on tokio's clock, with a default budget of its own.
+    /// A runner on tokio's clock, with a default budget and a gate of its own.
     #[cfg(feature = "tokio")]
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
@@ -65,7 +94,7 @@ impl Runner {
         Self::for_services_on(crate::runtime::TokioRuntime, services)
     }
 
-    /// The same on a runtime of your own.
+    /// The same on a runtime of your own, instead of tokio's clock.
     #[must_use]
     pub fn for_services_on(runtime: impl Runtime, services: &crate::services::Services) -> Self {
         Self::with_engine(Engine::choosing(services.chooser(), Arc::new(runtime)))
@@ -108,7 +137,8 @@ impl Runner {
         }
     }
 
-    /// The operation's service, which chooses the budget and names the events.
+    /// The operation's service: it chooses the policy of `for_services` or of a document, the budget of
+    /// [`budgets`](Self::budgets) and the gate, and names the events. Default: none, whose name is empty.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {

@@ -7,7 +7,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// A wait that a [`Runtime`] makes. Dropping it leaves nothing behind.
+/// A wait that a [`Runtime`] makes.
+///
+/// # Cancel safety
+///
+/// Dropping it leaves nothing behind: no task and no timer.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The clock, the sleep and the randomness that a client runs on.
@@ -42,13 +46,16 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 )]
 #[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
 pub trait Runtime: Send + Sync + 'static {
-    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget need the same epoch.
+    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget or a gate need the same epoch.
+    /// If it steps back, budgets lose nothing and gain nothing, and a wait may take longer.
     fn now(&self) -> Duration;
 
-    /// The same time, the wall clock and a fresh random number.
+    /// The same time, the wall clock and a fresh random number. The wall clock is used only to read a date of a server's
+    /// answer, the random number only to spread delays.
     fn moment(&self) -> Moment;
 
-    /// A wait of this length, from its first poll or from now; the runtime chooses.
+    /// A wait of this length, from its first poll or from now; the runtime chooses. `Duration::ZERO` must be over at the
+    /// first poll or soon, and `Duration::MAX` must not panic: it is a wait without an end.
     fn sleep(&self, duration: Duration) -> Sleep;
 
     /// 128 bits for an idempotency key, which no other call returns, in this process or in another.

@@ -22,6 +22,10 @@ use tape::{BoxError, Place, State, Tape};
 ///
 /// It is the inner service's body type, since the layer passes it on to the client.
 ///
+/// # Errors
+///
+/// The errors of the body, in a box; of an earlier attempt that goes on after a later one has begun, one that says so.
+///
 /// ```
 /// use http_retry::ReplayBody;
 /// # use http_body_util::Empty;
@@ -39,13 +43,14 @@ pub struct ReplayBody<B> {
 const DEFAULT_LIMIT: usize = 64 * 1024;
 
 impl<B: Body> ReplayBody<B> {
-    /// Wraps a body and records at most 64 KiB of it.
+    /// Wraps a body and records at most 64 KiB of it, so that many requests under way take little memory.
     #[must_use]
     pub fn new(body: B) -> Self {
         Self::with_limit(body, DEFAULT_LIMIT)
     }
 
-    /// Wraps a body and records at most `bytes` of it; with 0 the body is sent once.
+    /// Wraps a body and records at most `bytes` of it; with 0 the body is sent once, and so is a longer one. The record grows
+    /// as the body is sent: a limit that is never reached costs nothing.
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let tape = Tape {

@@ -20,6 +20,43 @@ use std::ops::Deref;
 /// layer checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the
 /// shared content after the last check, or at any time if no last outcome is left to come back; so for a body that
 /// shares its content and can copy itself, use `copy_body`.
+///
+/// A body of your own that is not `Clone` can implement it, and then needs no setting:
+///
+/// ```
+/// use bytes::Bytes;
+/// use http_body::{Body, Frame};
+/// use http_retry::Replay;
+/// use std::convert::Infallible;
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll};
+///
+/// /// So many lines, made as they are sent.
+/// struct Lines {
+///     all: usize,
+///     left: usize,
+/// }
+///
+/// impl Replay for Lines {
+///     fn replay(&self) -> Option<Self> {
+///         Some(Self { left: self.all, ..*self })
+///     }
+/// }
+///
+/// impl Body for Lines {
+///     type Data = Bytes;
+///     type Error = Infallible;
+///
+///     fn poll_frame(
+///         mut self: Pin<&mut Self>,
+///         _: &mut Context<'_>,
+///     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+///         let line = (self.left > 0).then(|| Ok(Frame::data(Bytes::from("line\n"))));
+///         self.left = self.left.saturating_sub(1);
+///         Poll::Ready(line)
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent a second time",
     label = "this body is not `Clone + http_body::Body`",
@@ -27,17 +64,19 @@ use std::ops::Deref;
             part of the inner service's body type"
 )]
 pub trait Replay: Sized {
-    /// A copy of the whole unread body; `None` if there cannot be one.
+    /// A copy of the whole unread body; `None` if there cannot be one, and then the request is sent once. The layer asks for
+    /// it before each attempt but the last.
     fn replay(&self) -> Option<Self>;
 
-    /// Whether this copy is still whole, after an attempt that was answered before it read all of the body, or after
-    /// any other.
+    /// Whether this copy is still whole, after an attempt that was answered before it read all of the body (`early`), or
+    /// after any other. Default true: it shares nothing with earlier attempts.
     fn can_replay(&self, early: bool) -> bool {
         let _ = early;
         true
     }
 
-    /// The bytes of the body that the attempts so far have read, if known.
+    /// The bytes of the body that the attempts so far have read, if known; by it an attempt that has read all that
+    /// `content-length` tells is not called early. Default `None`.
     fn bytes_read(&self) -> Option<u64> {
         None
     }
@@ -49,10 +88,11 @@ pub trait Replay: Sized {
     }
 
     /// Marks this copy as the next to be sent: earlier attempts are over, whatever their client still does with them.
+    /// Default: nothing.
     fn next_in_turn(&mut self) {}
 
-    /// Replaces all bytes of the body by a function of them; false if the body has no bytes at hand, or the function
-    /// returns none.
+    /// Replaces all bytes of the body by a function of them, for a policy that cuts a text that is too long; false if the
+    /// body has no bytes at hand, or the function returns none, and then the request is not repeated. Default false.
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let _ = with;
         false

@@ -3,21 +3,29 @@
 /// The settings that every adapter has, written once: methods of a type with a field `engine: Arc<Engine>`.
 macro_rules! engine_settings {
     () => {
-        /// Takes retry tokens from this budget; clone it into every client that calls the same service. Default: a
-        /// [`RetryBudget::default`](crate::RetryBudget) of its own. With a document it pays where that names no budget.
+        /// Takes retry tokens from this budget; clone it into every client that calls the same service. With a document, or
+        /// with [`Services`](crate::services::Services), it pays where those name no budget. The last of this and
+        /// [`budgets`](Self::budgets) counts.
+        ///
+        /// Default: a [`RetryBudget::default`](crate::RetryBudget) of its own, so that several clients of one service
+        /// together may send as many retries as their number times one budget.
         #[must_use]
         pub fn budget(self, budget: crate::RetryBudget) -> Self {
             self.with(|engine| engine.set_budget(crate::route::Budgets::One(budget)))
         }
 
-        /// Takes retry tokens from a budget for each service or host; with a document, where that names none.
+        /// Takes retry tokens from a budget for each service or host, so that one that is down does not spend the tokens of
+        /// the others; with a document, where that names none. A service is known by the name that a request gives it,
+        /// else by host and port. The last of this and [`budget`](Self::budget) counts. Default: one budget for all.
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
             self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
         }
 
-        /// Waits at this gate if the policy has one; clone it into every client that shares a rate limit. Default: its
-        /// own gate.
+        /// Waits at this gate, if the policy has a
+        /// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait); clone it into every client that shares a rate
+        /// limit. Default: a [`Gate::new`](crate::gate::Gate::new) of its own, which knows nothing of what other clients
+        /// were told.
         #[must_use]
         pub fn gate(self, gate: crate::gate::Gate) -> Self {
             self.with(|engine| engine.set_gate(gate))
@@ -36,7 +44,9 @@ macro_rules! engine_settings {
             self.with(|engine| engine.join(fleet))
         }
 
-        /// Adds an observer, which sees every event.
+        /// Adds an observer, which sees every event of every request. Observers are called in the order in which they were
+        /// added. An HTTP request that is watched takes about 4 KiB while it is under way, since its report is kept from
+        /// the start. Default: none.
         #[must_use]
         pub fn observe(self, observer: impl crate::report::Observer) -> Self {
             self.with(|engine| engine.observe(observer))
@@ -57,16 +67,20 @@ macro_rules! http_engine_settings {
     () => {
         crate::engine::engine_settings!();
 
-        /// Takes time, sleep and randomness from this runtime. Default
-        /// [`TokioRuntime`](crate::runtime::TokioRuntime).
+        /// Takes time, sleep and randomness from this runtime. Clients that share a budget or a gate need runtimes with
+        /// one epoch. Default [`TokioRuntime`](crate::runtime::TokioRuntime), which needs a tokio runtime with its timer
+        /// enabled.
         #[must_use]
         pub fn runtime(self, runtime: impl crate::runtime::Runtime) -> Self {
             self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
         }
 
         /// Reads at most this much of a failed HTTP/1 response, for at most this time, so that its connection can serve
-        /// the retry. Default 128 KiB and 1 s; past either, the connection is closed. With 0 for either, only a
-        /// response that has already ended keeps its connection open.
+        /// the retry. Default 128 KiB and 1 s: to read more costs about what a new connection does. Past either, the
+        /// connection is closed. With 0 for either, only a response that has already ended keeps its connection open.
+        ///
+        /// What was read within the limit is kept: if the retry is not sent in the end, the caller gets the response
+        /// whole. On HTTP/2 nothing is read, since a response that is dropped resets only its stream.
         #[must_use]
         pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
@@ -75,14 +89,15 @@ macro_rules! http_engine_settings {
         /// Records at most this many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a
         /// stream) while it is sent, so that it can be sent again. Default 64 KiB; a longer body is sent once, and with
         /// 0 every body. With tower, it is the limit of `record_body`; a [`ReplayBody`](crate::ReplayBody) has its own.
+        /// The record of a body takes less than twice the bytes that were sent of it.
         #[must_use]
         pub fn replay_limit(self, bytes: usize) -> Self {
             self.with(|engine| engine.recorded = bytes)
         }
 
         /// Marks first attempts in the request's extensions, as retries always are, so that a retry layer below in
-        /// another task (behind a `tower::buffer`, say) notices this one. Default off: a layer in the same task notices
-        /// it anyway.
+        /// another task (behind a `tower::buffer`, say) notices this one, and does not multiply its retries. Default off:
+        /// a layer in the same task notices it anyway, and a marked request takes the slower way, as an observed one does.
         #[must_use]
         pub fn across_tasks(self) -> Self {
             self.with(|engine| engine.across_tasks = true)
@@ -103,8 +118,8 @@ macro_rules! http_engine_settings {
             self.with(|engine| engine.idempotency_keys = true)
         }
 
-        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. A request
-        /// with no room for another header (about 24,000) goes without it. Default none.
+        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. It replaces a
+        /// header of that name. A request with no room for another header (about 24,000) goes without it. Default none.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
             self.with(|engine| engine.attempt_header = Some(name))

@@ -5,7 +5,9 @@ use http::{HeaderMap, Method};
 
 /// Receives the requests of a policy whose `on_exhausted` names this observer as its `dead_letter`.
 ///
-/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic.
+/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic. The
+/// caller gets that outcome as it is. A function of a [`DeadLetter`] is one too. An operation of a
+/// [`Runner`](crate::run::Runner) has no head, and so no dead letter.
 ///
 /// ```
 /// use http_retry::report::{DeadLetter, DeadLetters};
@@ -38,11 +40,12 @@ impl<F: Fn(&DeadLetter<'_>) + Send + Sync + 'static> DeadLetters for F {
 pub struct DeadLetter<'a> {
     /// The request's service.
     pub service: &'a str,
-    /// The request's method.
+    /// The request's method, the same on every attempt.
     pub method: &'a Method,
-    /// The request's URI, query included.
+    /// The URI of the first attempt, query included; a failover does not change it.
     pub uri: &'a str,
-    /// The request's headers.
+    /// The request's headers, also the key of idempotency that the layer may have given it, without what a rule or a
+    /// failover sets for later attempts.
     pub headers: &'a HeaderMap,
     /// The attempts, and why no more followed.
     pub report: &'a RetryReport,

@@ -10,6 +10,27 @@ use std::fmt;
 /// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`.
 /// Elsewhere the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
 /// it is.
+///
+/// ```
+/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// use futures_util::FutureExt;
+/// use http_retry::report::RequestFailed;
+/// use http_retry::rules::OnExhausted;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, StopReason};
+/// use tower::{Layer, ServiceExt};
+///
+/// let policy = RetryPolicy::builder().max_retries(1).on_exhausted(OnExhausted::Fail);
+/// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+/// let service = layer.boxed_errors().layer(Script::new().status(503).status(503));
+/// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+///
+/// let error = service.oneshot(request).now_or_never().unwrap().unwrap_err();
+/// let failed = error.downcast_ref::<RequestFailed>().unwrap();
+/// assert_eq!(failed.report().stop(), StopReason::AttemptsExhausted);
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFailed {
     report: RetryReport,

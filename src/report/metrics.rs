@@ -4,7 +4,8 @@ use super::{Observer, RetryEvent, RetryEventKind};
 use crate::policy::ErrorKind;
 use metrics::{SharedString, counter, histogram};
 
-/// Counts attempts, retries and stops, and measures waits, by service.
+/// Counts attempts, retries and stops, and measures waits, by service; give it to an adapter with `observe`. Times are in
+/// seconds.
 ///
 /// | metric | kind | labels |
 /// |---|---|---|
@@ -28,6 +29,16 @@ use metrics::{SharedString, counter, histogram};
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
 /// client that calls an unbounded number of hosts should name its services. The dialect is that of the row which judged
 /// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`: as many as the policies have.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::report::MetricsObserver;
+/// # #[cfg(feature = "tower")] {
+/// use http_retry::tower::RetryLayer;
+///
+/// let layer = RetryLayer::new(RetryPolicy::background()).observe(MetricsObserver::new());
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MetricsObserver;

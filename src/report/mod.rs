@@ -1,6 +1,14 @@
 //! Events while a request runs, and a report when it is over.
 //!
-//! Neither holds a query string, user info, a header value or a body.
+//! | you want | take |
+//! |---|---|
+//! | to see each step of every request as it happens | an [`Observer`], set by `observe` |
+//! | why one request ended as it did | the [`RetryReport`] in its response's extensions, or a [`ReportSlot`] in the request's |
+//! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
+//! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |
+//!
+//! Events and reports hold no query string, user info, header value or body. A [`DeadLetter`] does, since the request is
+//! to be sent again from it.
 
 mod dead_letter;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -43,7 +51,12 @@ use std::time::Duration;
 
 /// Sees every event of every request; give it to an adapter with `observe`.
 ///
-/// It runs in the request's own task, so it must be quick, and must not panic.
+/// It runs in the request's own task, so it must be quick, and must not panic. A function of an event is an observer too,
+/// and so is an `Arc` of one.
+///
+/// The events of one request come in this order: perhaps `WaitedAtGate`, `AttemptStarted`, `AttemptEnded`; then, if a retry
+/// follows, perhaps `TextCut`, `RetryScheduled`, and the same again; at the end `Stopped`. A request that
+/// is dropped ends without `Stopped`. A download tells `Resuming`, `Resumed` and `Interrupted` after that.
 ///
 /// Of a fleet, every observer of every adapter in it hears each change once, whichever adapter calls the service.
 ///
@@ -61,7 +74,7 @@ use std::time::Duration;
 /// }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Called for each event, in order within one request.
+    /// Called for each event, in order within one request; those of concurrent requests come in any order, also at once.
     fn on_event(&self, event: &RetryEvent<'_>);
 }
 
@@ -77,21 +90,49 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     }
 }
 
-/// Something that happened to a request.
+/// Something that happened to a request, or to a fleet.
+///
+/// ```
+/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// use futures_util::FutureExt;
+/// use http_retry::report::{RetryEvent, RetryEventKind};
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, StopReason};
+/// use std::sync::{Arc, Mutex};
+/// use tower::{Layer, ServiceExt};
+///
+/// let stops = Arc::new(Mutex::new(Vec::new()));
+/// let seen = Arc::clone(&stops);
+/// let layer = RetryLayer::new(RetryPolicy::background())
+///     .runtime(ManualRuntime::new())
+///     .observe(move |event: &RetryEvent<'_>| {
+///         if let RetryEventKind::Stopped(report) = event.kind {
+///             seen.lock().unwrap().push((event.service.to_owned(), report.stop()));
+///         }
+///     });
+///
+/// let service = layer.layer(Script::new().status(503).status(200));
+/// let request = http::Request::get("http://api.example/a").body(String::new()).unwrap();
+/// service.oneshot(request).now_or_never().unwrap().unwrap();
+/// let succeeded = ("api.example".to_owned(), StopReason::Succeeded);
+/// assert_eq!(*stops.lock().unwrap(), [succeeded]);
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RetryEvent<'a> {
     /// The request's service: the name it gave, else host and port; empty if it has neither.
     pub service: &'a str,
-    /// The request's method; `None` for an operation that is not HTTP.
+    /// The request's method; `None` for an operation that is not HTTP, and for an event of a fleet.
     pub method: Option<&'a Method>,
-    /// The time on the runtime's clock.
+    /// When it happened, on the runtime's clock: since the epoch of [`Runtime::now`](crate::runtime::Runtime::now).
     pub at: Duration,
     /// What happened.
     pub kind: RetryEventKind<'a>,
 }
 
-/// What happened to a request.
+/// What happened to a request, or to a fleet.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum RetryEventKind<'a> {
@@ -101,7 +142,8 @@ pub enum RetryEventKind<'a> {
         /// 1 for the first attempt, 2 for the first retry, and so on.
         number: u32,
     },
-    /// An attempt ended with a response head or an error.
+    /// An attempt ended with a response head or an error, or was cut by its time limit. One that is dropped with its call
+    /// tells nothing.
     AttemptEnded(&'a AttemptReport),
     /// A paid retry will be sent after the delay, and with a gate when its turn there has come. This event tells the
     /// delay; [`WaitedAtGate`](Self::WaitedAtGate) tells only what the gate adds to it.
@@ -124,7 +166,7 @@ pub enum RetryEventKind<'a> {
     },
     /// The longest text of the request was too long for the model and was cut; the next attempt sends the cut text.
     TextCut(TextCut),
-    /// The request is over.
+    /// The request is over: its last outcome goes to the caller. One that is dropped by its caller tells nothing.
     Stopped(&'a RetryReport),
     /// The body of a download broke; its rest will be asked for after the delay.
     #[non_exhaustive]

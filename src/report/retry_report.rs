@@ -17,6 +17,26 @@ use std::time::Duration;
 /// [`ReportSlot`] in the request's extensions always gets it, also if the call fails.
 ///
 /// Printed, it is a timeline. It holds no header, no body and no URL.
+///
+/// ```
+/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// use futures_util::FutureExt;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, RetryReport, StopReason};
+/// use tower::{Layer, ServiceExt};
+///
+/// let layer = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
+/// let service = layer.layer(Script::new().status(503).status(200));
+/// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+///
+/// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
+/// let report = response.extensions().get::<RetryReport>().unwrap();
+/// assert_eq!((report.retries(), report.stop()), (1, StopReason::Succeeded));
+/// assert_eq!(report.attempts()[0].status.unwrap(), 503);
+/// println!("{report}");
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryReport {
     attempts: Vec<AttemptReport>,
@@ -51,25 +71,26 @@ impl RetryReport {
         ReportSlot::default()
     }
 
-    /// The attempts in order; of more than 64, the last 64.
+    /// The attempts in order; of more than 64, the last 64. A report is bounded, however long a policy polls.
     #[must_use]
     pub fn attempts(&self) -> &[AttemptReport] {
         &self.attempts
     }
 
-    /// The number of attempts.
+    /// The number of attempts, also of those that are no longer kept.
     #[must_use]
     pub fn attempt_count(&self) -> u32 {
         self.attempt_count
     }
 
-    /// The number of retries.
+    /// The number of retries: the attempts after the first. Those that count as none for the policy, such as a wait at the
+    /// gate, are counted here.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.attempt_count.saturating_sub(1)
     }
 
-    /// The total wait between the attempts.
+    /// The total wait before the attempts, at the gate too; not the time that the attempts took.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
@@ -81,7 +102,8 @@ impl RetryReport {
         self.stop
     }
 
-    /// The tokens in the budget when the request stopped; `None` without a budget.
+    /// The tokens in the budget when the request stopped; `None` with
+    /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited).
     #[must_use]
     pub fn tokens_left(&self) -> Option<Decimal> {
         self.tokens_left

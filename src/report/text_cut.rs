@@ -1,6 +1,7 @@
 //! What was cut from a request.
 
-/// A cut in a request's text, in characters: of the one text that was cut, before and after.
+/// A cut in a request's text, so that the next attempt fits into the model's context: the one text that was cut, measured
+/// in characters (`char`), not in tokens or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextCut {

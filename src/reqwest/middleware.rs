@@ -39,6 +39,39 @@ use std::task::{Context, Poll};
 /// Without [`redirects_watched`](Self::redirects_watched) or [`redirects_off`](Self::redirects_off), it repeats only
 /// idempotent requests.
 ///
+/// Put it before the middlewares that are to see each attempt, such as one that signs. Several in one client do not
+/// multiply: the inner ones stand aside.
+///
+/// Each setting has its default, and none needs another:
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// use futures_util::FutureExt;
+/// use http_retry::gate::Gate;
+/// use http_retry::reqwest::RetryMiddleware;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::{RetryPolicy, RetryReport, ServiceBudgets};
+/// use std::time::Duration;
+///
+/// let retries = RetryMiddleware::new(RetryPolicy::background())
+///     .budgets(ServiceBudgets::default())
+///     .gate(Gate::new())
+///     .runtime(ManualRuntime::new())
+///     .drain_limit(64 * 1024, Duration::from_millis(500))
+///     .idempotency_keys()
+///     .redirects_off();
+/// // A script answers in the place of the network.
+/// let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
+///     .with(retries)
+///     .with(Script::new().status(503).status(200))
+///     .build();
+///
+/// let response = client.get("http://api.example/").send().now_or_never().unwrap().unwrap();
+/// let report = response.extensions().get::<RetryReport>().unwrap();
+/// assert_eq!((response.status().as_u16(), report.retries()), (200, 1));
+/// # }
+/// ```
+///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
 /// `RequestBuilder::with_extension` fills, or into those of `execute_with_extensions`. An attempt that is cut is an
 /// [`AttemptTimeout`](crate::AttemptTimeout) in `Error::Middleware`; every other error is unchanged.
@@ -91,13 +124,14 @@ impl RetryMiddleware {
     /// them, but a middleware further in can, which makes an `http::Request` of it again; without this setting it finds
     /// them in every attempt. They are private, and so a request does not tell whether it has any: to keep them takes
     /// three allocations for each request, also where there are none. Extensions that `with_extension` adds are others,
-    /// and are kept in any case.
+    /// and are kept in any case. A request with a streaming body is kept as without this setting.
     #[must_use]
     pub fn plain_requests(self) -> Self {
         self.with(|engine| engine.plain_requests = true)
     }
 
-    /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed).
+    /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed). Default
+    /// [`Resume::new`].
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
         self.with(|engine| engine.downloads = resume.0)

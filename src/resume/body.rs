@@ -15,10 +15,15 @@ use std::task::{Context, Poll, ready};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A response's body that goes on where it broke; see [`resume`](crate::resume). Its error is a boxed one: an
-/// [`Interrupted`](super::Interrupted), or the error of a body that is not resumed.
+/// A response's body that goes on where it broke; see [`resume`](crate::resume). Read it like any other: breaks, waits and
+/// the requests for the rest happen while its frames are asked for.
 ///
-/// `size_hint` is exact, and what is left.
+/// `size_hint` is exact, and what is left, as long as the download can be resumed. Bytes come in order, each once. After an
+/// error or the end nothing follows.
+///
+/// # Errors
+///
+/// A boxed one: an [`Interrupted`](super::Interrupted), or the error of a body that is not resumed.
 ///
 /// # Cancel safety
 ///

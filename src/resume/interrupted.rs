@@ -8,9 +8,11 @@ use std::fmt;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A download that broke and is not resumed. What was read before it is whole and right.
+/// A download that broke and is not resumed. What was read before it is whole and right: to go on by hand, ask for the bytes
+/// from [`at`](Self::at) on.
 ///
-/// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value.
+/// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value. Its
+/// source is the error by which the body broke, if that was one.
 #[derive(Debug)]
 pub struct Interrupted {
     at: u64,
@@ -57,13 +59,13 @@ impl Interrupted {
         find(error)
     }
 
-    /// How many bytes of the body were read.
+    /// How many bytes of the body were read, from 0 up to [`length`](Self::length).
     #[must_use]
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// How many bytes the body was to have.
+    /// How many bytes the body was to have, by the head of the first answer: of a range its own, not the file's.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How far a download has come; in the extensions of each response whose body is resumed. Clones show the same download.
+/// How far a download has come; in the extensions of each response whose body is resumed if it breaks. Clones show the same
+/// download, also while another task reads it. A response without one has a plain body.
 ///
 /// ```
 /// # #[cfg(feature = "reqwest")]
@@ -25,19 +26,20 @@ struct Counts {
 }
 
 impl ResumeProgress {
-    /// How often the request was sent again for the rest of the body.
+    /// How often the request was sent again for the rest of the body, whatever came of that.
     #[must_use]
     pub fn resumes(&self) -> u32 {
         self.0.resumes.load(Ordering::Relaxed)
     }
 
-    /// How many bytes the caller has read.
+    /// How many bytes the caller has read, each counted once.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.0.received.load(Ordering::Relaxed)
     }
 
-    /// How many bytes came a second time, to be compared and dropped.
+    /// How many bytes came that were compared with earlier ones or only dropped: at most 1 KiB of each resume, or all that
+    /// stands before the first missing byte where the server sends the whole again.
     #[must_use]
     pub fn read_twice(&self) -> u64 {
         self.0.read_twice.load(Ordering::Relaxed)

@@ -4,7 +4,8 @@ use crate::engine::DownloadLimits;
 use crate::error::ConfigError;
 use std::time::Duration;
 
-/// How downloads are resumed: the settings that only they have.
+/// How downloads are resumed: the settings that only they have. Give it to `RetryLayer::resume` or
+/// `RetryMiddleware::resume`. What else bounds a resume is the retry layer's: its policy, its budget and its clock.
 ///
 /// ```
 /// use http_retry::resume::Resume;
@@ -21,13 +22,14 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_SILENCE: Duration = Duration::from_secs(60 * 60);
 
 impl Resume {
-    /// The defaults.
+    /// The defaults: an idle timeout of 30 s, and no deadline.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Counts a body as broken that has brought no byte for this long while the caller reads. 1 ms to 1 h, default 30 s.
+    /// Once all bytes are there, the end of the answer has at most 1 s.
     ///
     /// A caller that does not read is no stall: the time runs from a read that finds nothing. It also bounds each attempt
     /// to get the head of a continuation, where the policy has no

@@ -54,7 +54,9 @@ pub struct Rest<S, Q: Resend> {
 #[derive(Debug, Clone, Copy)]
 pub struct AnyThread;
 
-/// Calls stay on the thread of their caller; set by [`RetryLayer::local`](super::RetryLayer::local).
+/// Calls stay on the thread of their caller, and their futures need not be `Send`: the last type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), set by
+/// [`RetryLayer::local`](super::RetryLayer::local).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OneThread;

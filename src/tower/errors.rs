@@ -4,7 +4,7 @@ use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// How the layer returns an inner service's errors: [`Unchanged`] or [`Boxed`].
+/// How the layer returns an inner service's errors: [`Unchanged`] or [`Boxed`]. Nobody else implements it.
 pub trait Errors<E>: sealed::Sealed {
     /// The error of the outer service.
     type Error;
@@ -17,13 +17,19 @@ pub trait Errors<E>: sealed::Sealed {
     fn from_own(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
 }
 
-/// Errors are the inner service's own, and cannot report a timeout.
+/// The layer returns the inner service's own errors: the first type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), and its default.
+///
+/// Such an error cannot report a timeout. So a time limit cuts an attempt only if a retry follows; the last attempt runs to
+/// its end.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Unchanged;
 
-/// Errors are boxed: a timeout as an [`AttemptTimeout`](crate::AttemptTimeout), a rule's failure as a
-/// [`RequestFailed`](crate::report::RequestFailed).
+/// The layer returns a `Box<dyn Error + Send + Sync>`; set by [`RetryLayer::boxed_errors`](super::RetryLayer::boxed_errors).
+///
+/// In the box is the inner service's error as it was, a timeout as an [`AttemptTimeout`](crate::AttemptTimeout), or what the
+/// policy calls a failure as a [`RequestFailed`](crate::report::RequestFailed).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Boxed;

@@ -19,6 +19,9 @@ use tower_layer::Layer;
 
 /// Adds retries to a tower service.
 ///
+/// The defaults: its own budget and gate, tokio's clock, errors as they are, bodies copied by `Clone`, responses with a
+/// [`RetryBody`](crate::RetryBody). A clone of the layer, and every service that it makes, shares the budget and the gate.
+///
 /// ```
 /// # #[cfg(not(feature = "testing"))]
 /// # fn main() {}
@@ -40,6 +43,40 @@ use tower_layer::Layer;
 /// let request = http::Request::get("http://api.example/").body(String::new())?;
 /// assert_eq!(service.oneshot(request).await?.status(), 200);
 /// # Ok(()) }) }
+/// ```
+///
+/// Each setting has its default, and none needs another:
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// use futures_util::FutureExt;
+/// use http::HeaderName;
+/// use http_retry::gate::Gate;
+/// use http_retry::report::RetryEvent;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, ServiceBudgets};
+/// use std::time::Duration;
+/// use tower::{Layer, ServiceExt};
+///
+/// let layer = RetryLayer::new(RetryPolicy::background())
+///     .budgets(ServiceBudgets::default())
+///     .gate(Gate::new())
+///     .runtime(ManualRuntime::new())
+///     .drain_limit(64 * 1024, Duration::from_millis(500))
+///     .replay_limit(16 * 1024)
+///     .idempotency_keys()
+///     .attempt_header(HeaderName::from_static("x-attempt"))
+///     .observe(|event: &RetryEvent<'_>| println!("{}: {:?}", event.service, event.kind))
+///     .boxed_errors();
+///
+/// // A POST is repeated since it has got a key.
+/// let client = Script::new().status(503).status(200);
+/// let request = http::Request::post("http://api.example/").body(String::new()).unwrap();
+/// let response = layer.layer(client.clone()).oneshot(request).now_or_never().unwrap();
+/// assert_eq!(response.unwrap().status(), 200);
+/// assert_eq!(client.calls().len(), 2);
+/// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> {
@@ -90,7 +127,8 @@ impl RetryLayer {
 impl<X, C, A, H> RetryLayer<X, C, A, H> {
     http_engine_settings!();
 
-    /// Sets how downloads are resumed; [`resume_downloads`](Self::resume_downloads) switches it on.
+    /// Sets how downloads are resumed; [`resume_downloads`](RetryLayer::resume_downloads) switches it on. Default
+    /// [`Resume::new`].
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
         self.with(|engine| engine.downloads = resume.0)
@@ -100,7 +138,31 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// [`AttemptTimeout`](crate::AttemptTimeout).
     ///
     /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
-    /// runs to its end, since no error could be returned.
+    /// runs to its end, since no error could be returned. The service's errors must be `Into` such a box.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use futures_util::FutureExt;
+    /// use http_retry::testing::ManualRuntime;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{AttemptTimeout, RetryPolicy};
+    /// use std::convert::Infallible;
+    /// use std::future::pending;
+    /// use std::time::Duration;
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// let policy = RetryPolicy::builder().max_retries(1).attempt_timeout(Duration::from_secs(3));
+    /// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+    /// // A server that never answers:
+    /// let client = service_fn(|_| pending::<Result<http::Response<String>, Infallible>>());
+    /// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+    ///
+    /// let sent = layer.boxed_errors().layer(client).oneshot(request).now_or_never();
+    /// let error = sent.unwrap().unwrap_err();
+    /// assert_eq!(error.to_string(), "no response head within 3s");
+    /// assert!(AttemptTimeout::is(&*error));
+    /// # }
+    /// ```
     #[must_use]
     pub fn boxed_errors(self) -> RetryLayer<Boxed, C, A, H> {
         RetryLayer {

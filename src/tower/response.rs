@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-/// How the layer returns an inner service's responses: [`Wrapped`] or [`SameType`].
-///
-/// You cannot implement it outside of this crate.
+/// How the layer returns an inner service's responses: [`Wrapped`] or [`SameType`]. Nobody else implements it.
 #[diagnostic::on_unimplemented(
     message = "`{R}` is not a response that the retry layer can read",
     note = "the inner service must answer `http::Response<B>` where `B: http_body::Body<Data = Bytes> + Send + Unpin`, or \
@@ -40,14 +38,14 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     }
 }
 
-/// Responses have a [`RetryBody`](crate::RetryBody), which can give back what the layer has read; those of reqwest keep
-/// their type.
+/// Responses have a [`RetryBody`](crate::RetryBody), which can give back what the layer has read: the third type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), and its default. Those of reqwest keep their type.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Wrapped;
 
 /// Responses have the inner service's type; set by
-/// [`RetryLayer::keep_response_type`](super::RetryLayer::keep_response_type).
+/// [`RetryLayer::keep_response_type`](super::RetryLayer::keep_response_type), which says what the layer then cannot do.
 #[derive(Debug, Clone, Default)]
 pub struct SameType {
     /// The log has been told what the policy cannot do.

@@ -19,7 +19,7 @@ use tower_service::Service;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Adds retries and [resumed downloads](crate::resume) to a tower service; made by
-/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads).
+/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads), on which everything else is set before.
 #[derive(Debug, Clone)]
 pub struct ResumeLayer<X = Unchanged, C = CloneBody>(RetryLayer<X, C>);
 
@@ -58,6 +58,9 @@ impl<S, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 }
 
 /// A service with retries and [resumed downloads](crate::resume), made by [`ResumeLayer`].
+///
+/// Its responses have a [`ResumedBody`](crate::resume::ResumedBody), whether or not the download can be resumed; those of
+/// reqwest keep their type. `X` and `C` are as of [`Retry`].
 ///
 /// # Cancel safety
 ///

@@ -16,6 +16,24 @@ use tower_service::Service;
 
 /// A service with retries, made by [`RetryLayer`](super::RetryLayer).
 ///
+/// It takes the requests of the service below, and answers as that does, but with a [`RetryBody`](crate::RetryBody).
+///
+/// | type parameter | is | by default | else |
+/// |---|---|---|---|
+/// | `S` | the service below, which must be `Clone` | | |
+/// | `X` | how errors come back | [`Unchanged`] | [`Boxed`] |
+/// | `C` | how bodies are copied | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
+/// | `A` | how responses come back | [`Wrapped`] | [`SameType`](super::SameType) |
+/// | `H` | whether calls may move between threads | they may | [`OneThread`](super::OneThread) |
+///
+/// To name it in a struct, give what was set: `Retry<Client, Boxed>`. It is ready when the service below is. That is asked
+/// again before each retry, and no place of it is kept during a wait.
+///
+/// # Errors
+///
+/// Those of the service below, of `poll_ready` and of calls; with [`Boxed`] also an
+/// [`AttemptTimeout`](crate::AttemptTimeout) or a [`RequestFailed`](crate::report::RequestFailed).
+///
 /// # Cancel safety
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,

@@ -6,9 +6,8 @@ use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How the layer copies requests of a type for later attempts: [`CloneBody`], [`CopyBody`] or [`RecordBody`].
-///
-/// You cannot implement it outside of this crate.
+/// How the layer copies requests of a type for later attempts: [`CloneBody`], [`CopyBody`] or [`RecordBody`]. Nobody else
+/// implements it.
 #[diagnostic::on_unimplemented(
     message = "the retry layer does not know how to send `{Q}` a second time",
     label = "this request's body is not `Clone + http_body::Body`",
@@ -29,19 +28,25 @@ pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
     fn give_out(request: Self::Request) -> Q;
 }
 
-/// Copies bodies by `Clone`, where [`Replay`] allows it.
+/// Copies bodies as their [`Replay`] says, which every `http_body::Body` has that is `Clone`: the second type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), and its default. A `reqwest::Request` is copied by
+/// itself, and its streams are recorded.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
 
-/// Copies bodies by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
+/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
+///
+/// To name it in a struct, give a function pointer: `CopyBody<Body, fn(&Body) -> Option<Body>>`.
 pub struct CopyBody<B, F> {
     copy: F,
     body: PhantomData<fn(&B)>,
 }
 
-/// Records bodies while they are sent, and makes the client's bodies of the records by the function that
+/// Records bodies of the type `B` while they are sent, and makes the client's bodies of the records by the function that
 /// [`RetryLayer::record_body`](super::RetryLayer::record_body) sets.
+///
+/// To name it in a struct, give a function pointer: `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`.
 pub struct RecordBody<B, F> {
     wrap: F,
     body: PhantomData<fn(&B)>,

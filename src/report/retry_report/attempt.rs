@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One attempt in a [`RetryReport`].
+/// One attempt in a [`RetryReport`](super::RetryReport).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptReport {
@@ -18,11 +18,11 @@ pub struct AttemptReport {
     pub number: u32,
     /// When it started, counted from the start of the first attempt.
     pub started: Duration,
-    /// The time to the response head or the error.
+    /// The time to the response head or the error, and to the end of what was read of the body to judge it.
     pub took: Duration,
-    /// The wait before it.
+    /// The wait before it: the planned delay, and what the gate added to it.
     pub delay: Duration,
-    /// Who set that wait; `None` on the first attempt.
+    /// Who set that wait; `None` on a first attempt that did not wait at the gate.
     pub delay_source: Option<DelaySource>,
     /// The response's status, if there was a response.
     pub status: Option<StatusCode>,
@@ -46,7 +46,7 @@ pub struct AttemptReport {
     pub(in crate::report) of_a_rule: bool,
     /// Whom the limit stops that was met, if a classifier or a row says so.
     pub scope: Option<Scope>,
-    /// What was cut from the request's text before this attempt.
+    /// What was cut from the request's text before this attempt, because it was too long for the model.
     pub cut: Option<TextCut>,
 }
 

@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A slot for one request's [`RetryReport`]: make it by [`RetryReport::slot`] and put it into the request's extensions.
 ///
+/// Clones share the slot. It stays empty while the request runs, and if its call is dropped. Of several requests with one
+/// slot, the last to end overwrites the others.
+///
 /// ```
 /// use http_retry::RetryReport;
 ///
@@ -18,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ReportSlot(Arc<Mutex<Option<RetryReport>>>);
 
 impl ReportSlot {
-    /// Takes the report out of the slot, once the request is over.
+    /// Takes the report out of the slot, once the request is over; `None` before, and when it was taken already.
     #[must_use]
     pub fn take(&self) -> Option<RetryReport> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
