@@ -44,15 +44,11 @@ impl Classify for LlmClassifier {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let (status, headers) = (outcome.status()?, outcome.headers()?);
         let nothing = ErrorBody::default();
-        let makes_no_sense = || {
-            outcome
-                .error_body()
-                .is_some_and(|body| !body.is_understood())
-        };
+        let makes_no_sense = || outcome.body().is_some_and(|body| !body.is_understood());
         if outcome.class() == Class::Success && makes_no_sense() {
             return None;
         }
-        let said = judge(status, headers, outcome.error_body().unwrap_or(&nothing))?;
+        let said = judge(status, headers, outcome.body().unwrap_or(&nothing))?;
         last_word(outcome, Some(said))
     }
 

@@ -41,7 +41,7 @@ impl Rewrite for Truncation {
         if !outcome.reason().is_some_and(is_too_long) {
             return None;
         }
-        let stated = || outcome.error_body().and_then(stated_share);
+        let stated = || outcome.body().and_then(stated_share);
         let share = self.share.or_else(stated).unwrap_or_default();
         let keep = self.keep;
         Some(Box::new(move |headers, body| {

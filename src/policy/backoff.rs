@@ -29,7 +29,7 @@ pub struct Backoff {
     factor: Decimal,
     first_step: u32,
     max_delay: MaxDelay,
-    jitter: Jitter,
+    pub(super) jitter: Jitter,
     cap: Cap,
 }
 
@@ -175,10 +175,6 @@ impl Backoff {
         nanos(least.as_nanos().saturating_add(uniform(random, span)))
     }
 
-    pub(super) fn spread(&self) -> Jitter {
-        self.jitter
-    }
-
     /// The longest delay that [`Backoff::delay_after`] can give for retry n.
     pub(crate) fn longest(&self, n: u32) -> Duration {
         match self.jitter {
@@ -228,11 +224,7 @@ impl Backoff {
     }
 
     /// The longest delay of all.
-    pub(super) fn longest_of_all(&self) -> Duration {
-        self.limit()
-    }
-
-    fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         match (self.max_delay, &self.growth) {
             (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
             (MaxDelay::Default, Growth::Linear(base) | Growth::Exponential(base)) => {

@@ -1,6 +1,5 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
-use super::counts::{Counts, Tally};
 use super::rewrite::RewriteBody;
 use super::rules::By;
 use super::stop_reason::StopReason;
@@ -89,6 +88,15 @@ impl RetryPlan {
         self.additions.as_ref()?.rewrite.as_ref()
     }
 
+    /// The end of the request where this is refused.
+    pub(crate) fn refused(&self, why: StopReason) -> Stop {
+        Stop {
+            why,
+            by: self.by,
+            worth_another: true,
+        }
+    }
+
     /// Which retry this is: 1, 2, and so on.
     #[must_use]
     pub fn retry(&self) -> u32 {
@@ -102,6 +110,31 @@ impl RetryPlan {
     }
 }
 
+/// What a request has done so far; a plan holds what it will have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// All attempts but the first, waits included.
+    pub(super) resends: u32,
+    pub(super) retries: u32,
+    /// The last delay of its own accord.
+    pub(super) previous: Duration,
+    /// How long it has waited at the gate.
+    pub(super) gate_waited: Duration,
+    /// How often a rate limit has sent it back there.
+    pub(super) refusals: u32,
+    /// A server may have processed one of the attempts that were followed by another.
+    pub(super) in_doubt: bool,
+}
+
+/// What a request has done so far by one rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(super) retries: u32,
+    pub(super) waits: u32,
+    /// When it waited first.
+    pub(super) since: Option<Duration>,
+}
+
 /// The end of a request, and what says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stop {
@@ -109,17 +142,6 @@ pub(crate) struct Stop {
     pub(crate) by: By,
     /// Whether the outcome was worth another attempt, had there been one left.
     pub(crate) worth_another: bool,
-}
-
-impl RetryPlan {
-    /// The end of the request where this is refused.
-    pub(crate) fn refused(&self, why: StopReason) -> Stop {
-        Stop {
-            why,
-            by: self.by,
-            worth_another: true,
-        }
-    }
 }
 
 /// Which of a budget's prices a retry has.

@@ -76,7 +76,7 @@ impl RetryPolicy {
 
     /// Whether the classifier or a table must see the start of the answer's body.
     pub(crate) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
-        if outcome.error_body().is_some() {
+        if outcome.body().is_some() {
             return false;
         }
         let own = self.0.classify.as_ref();

@@ -9,7 +9,6 @@ mod builder;
 mod canned_response;
 mod classifier;
 mod classify;
-mod counts;
 mod decimal;
 mod decision;
 mod explain;

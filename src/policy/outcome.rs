@@ -32,7 +32,8 @@ pub struct Outcome<'a> {
     what: What<'a>,
     /// What it means, and what else was found.
     verdict: Verdict,
-    error_body: Option<&'a ErrorBody>,
+    /// What was read of it beyond its head.
+    body: Option<&'a ErrorBody>,
     /// The server had answered before the attempt failed, whatever is said of the failure.
     answered: bool,
     /// What the response's head says, where it has been read.
@@ -67,7 +68,7 @@ impl<'a> Outcome<'a> {
         Self {
             what,
             verdict: Verdict::new(class, reach),
-            error_body: None,
+            body: None,
             answered: false,
             hints: None,
             redirected: Redirected::No,
@@ -169,7 +170,10 @@ impl<'a> Outcome<'a> {
     /// The same outcome, with what was read of its body.
     #[must_use]
     pub fn with_body(self, body: &'a ErrorBody) -> Self {
-        self.with_error_body(body)
+        Self {
+            body: Some(body),
+            ..self
+        }
     }
 
     /// The start of the answer's body, as far as it was read: for a classifier once [`Classify::reads_body`] said yes,
@@ -178,15 +182,7 @@ impl<'a> Outcome<'a> {
     /// [`Classify::reads_body`]: crate::policy::Classify::reads_body
     #[must_use]
     pub fn body(&self) -> Option<&'a ErrorBody> {
-        self.error_body
-    }
-
-    /// The same outcome, with what was read of it beyond its head.
-    pub(crate) fn with_error_body(self, body: &'a ErrorBody) -> Self {
-        Self {
-            error_body: Some(body),
-            ..self
-        }
+        self.body
     }
 
     /// The same outcome without what it borrows, while its head is elsewhere.
@@ -197,7 +193,7 @@ impl<'a> Outcome<'a> {
                 What::Error(kind) => What::Error(kind),
                 What::Status(status) => What::Status(status),
             },
-            error_body: None,
+            body: None,
             hints: None,
             request: None,
             ..self
@@ -212,10 +208,6 @@ impl<'a> Outcome<'a> {
             (what, _) => what,
         };
         Self { what, ..self }
-    }
-
-    pub(crate) fn error_body(&self) -> Option<&'a ErrorBody> {
-        self.error_body
     }
 
     /// What the outcome means for a retry.

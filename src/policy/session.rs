@@ -1,7 +1,6 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
 mod by_rules;
-mod case;
 mod delays;
 mod failover;
 mod gated;
@@ -15,8 +14,7 @@ pub(crate) use failover::Server;
 pub(super) use gated::GATED_LEAST;
 
 use super::RetryPolicy;
-use super::counts::{Counts, Tally};
-use super::decision::{RetryPlan, Stop};
+use super::decision::{Counts, RetryPlan, Stop, Tally};
 use super::moment::Moment;
 use super::outcome::Outcome;
 use super::request_facts::RequestFacts;

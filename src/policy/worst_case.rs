@@ -87,7 +87,7 @@ impl RetryPolicy {
     /// The random part of a ceiling.
     #[must_use]
     pub fn jitter(&self) -> Jitter {
-        self.0.backoff.spread()
+        self.0.backoff.jitter
     }
 
     /// The most that one request can cost: each rule that retries or waits counts with its own limit; what follows a

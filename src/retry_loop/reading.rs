@@ -125,7 +125,7 @@ impl Progress {
         let known = known.about(request);
         match found {
             Found::Nothing => known,
-            Found::ErrorBody(body) => policy.classify(known.with_error_body(body)),
+            Found::ErrorBody(body) => policy.classify(known.with_body(body)),
             Found::Verdict(verdict) => known.judged(*verdict),
         }
     }

@@ -51,7 +51,7 @@ impl Late {
 
     /// What such an attempt means, with these words.
     fn outcome<'a>(&self, words: &'a ErrorBody) -> Outcome<'a> {
-        let timeout = Outcome::error(ErrorKind::Timeout).with_error_body(words);
+        let timeout = Outcome::error(ErrorKind::Timeout).with_body(words);
         match self.redirected {
             Some(redirected) => timeout.redirected(redirected),
             None => timeout.after_an_answer(),

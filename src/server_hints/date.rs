@@ -1,6 +1,8 @@
 //! Points in time: how headers write them, and how long it is until then.
 
 use super::duration::{bare_seconds, spaced_duration};
+use super::line::text;
+use http::HeaderMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// When to come back.
@@ -37,6 +39,25 @@ impl When {
             Self::In(delay) => Some(delay),
             Self::At(time) => time.checked_sub(now()),
         }
+    }
+}
+
+/// What a point in time is measured against.
+#[derive(Clone, Copy)]
+pub(super) struct Clock<'a> {
+    headers: &'a HeaderMap,
+    wall: Duration,
+}
+
+impl<'a> Clock<'a> {
+    pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
+        Self { headers, wall }
+    }
+
+    /// The response's own `date` where that is valid, else the wall clock.
+    pub(super) fn now(&self) -> Duration {
+        let own = self.headers.get(http::header::DATE).and_then(text);
+        own.and_then(http_date).unwrap_or(self.wall)
     }
 }
 

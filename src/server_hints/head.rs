@@ -1,6 +1,6 @@
 //! The lines of a head that are read, and how many of them.
 
-use super::clock::Clock;
+use super::date::Clock;
 use super::line::{MOST_LINES, text};
 use super::names::{UnreadableHeaders, may_be_a_hint};
 use super::server_delay::{Delays, place};

@@ -7,7 +7,6 @@
 //! of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item; a longer line or name
 //! is not readable. So the work is bounded, whatever a server sends.
 
-mod clock;
 mod date;
 mod duration;
 mod head;
@@ -32,7 +31,7 @@ pub(crate) use duration::header_duration;
 pub(crate) use head::tells_of_a_quota;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
 
-use clock::Clock;
+use date::Clock;
 use head::Head;
 use http::{HeaderMap, StatusCode};
 use names::Asked;

@@ -30,7 +30,7 @@ pub(super) struct Quotas(Vec<Stated>);
 /// One quota, as far as it is stated.
 #[derive(Debug, Clone, Copy)]
 struct Stated {
-    unit: Unit,
+    unit: Counted,
     level: Level,
     limit: Option<u64>,
     remaining: Option<u64>,
@@ -42,7 +42,7 @@ struct Stated {
 
 /// What a quota counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum Counted {
     Requests,
     /// Tokens or bytes: how many of them a call will take is not known before.
     Amount,
@@ -95,10 +95,10 @@ impl Quotas {
 
     /// The quota that leaves the least.
     pub(super) fn tightest(&self) -> Option<Quota> {
-        let requests = || self.0.iter().filter(|quota| quota.unit == Unit::Requests);
+        let requests = || self.0.iter().filter(|quota| quota.unit == Counted::Requests);
         let known = requests().filter_map(Stated::quota);
         let limit = known.clone().filter_map(|quota| quota.limit).min();
-        let closing = self.0.iter().filter(|quota| quota.unit != Unit::Other);
+        let closing = self.0.iter().filter(|quota| quota.unit != Counted::Other);
         let spent = closing
             .filter_map(Stated::quota)
             .filter(|quota| quota.remaining == 0);

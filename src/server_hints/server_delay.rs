@@ -1,7 +1,6 @@
 //! The headers that say when to come back.
 
-use super::clock::Clock;
-use super::date::{When, http_date};
+use super::date::{Clock, When, http_date};
 use super::duration::{millis, seconds};
 use super::line::{MOST_LINES, text};
 use super::names::{Asked, Header, HeaderSet, UnreadableHeaders};

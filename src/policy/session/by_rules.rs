@@ -2,11 +2,28 @@
 
 use super::RetrySession;
 use crate::policy::RetryPolicy;
-use crate::policy::counts::Tally;
-use crate::policy::decision::Stop;
+use crate::policy::decision::{Stop, Tally};
+use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{Action, By, Listed, OfSuccess, OnExhausted, Rule, Seen};
 use std::sync::Arc;
+
+/// One outcome, and by what it is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) outcome: &'a Outcome<'a>,
+    pub(super) moment: Moment,
+    pub(super) by: By,
+    /// The policy in charge.
+    pub(super) policy: &'a RetryPolicy,
+}
+
+impl Case<'_> {
+    /// Whether a rule wants the retry, whatever the outcome's class.
+    pub(super) fn is_told(&self) -> bool {
+        self.by != By::Policy
+    }
+}
 
 impl RetrySession {
     /// The name of the rule that judged an outcome, if one did.
@@ -25,7 +42,7 @@ impl RetrySession {
 
     /// Whether a rule must look into the outcome before it can decide.
     pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
-        if outcome.error_body().is_some() || self.standing_aside.is_some() {
+        if outcome.body().is_some() || self.standing_aside.is_some() {
             return false;
         }
         let seen = self.seen(outcome, false);

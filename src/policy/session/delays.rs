@@ -1,7 +1,7 @@
 //! How long a retry waits: the longer of its own delay and what the server asks for, if there is time for it.
 
 use super::RetrySession;
-use super::case::Case;
+use super::by_rules::Case;
 use crate::policy::RetryPolicy;
 use crate::policy::decision::DelaySource;
 use crate::policy::moment::{nanos, splitmix64, uniform};

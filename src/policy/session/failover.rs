@@ -1,7 +1,7 @@
 //! Another service that a request goes on at: whether it may, and what it must not take along.
 
 use super::RetrySession;
-use super::case::Case;
+use super::by_rules::Case;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::Failover;

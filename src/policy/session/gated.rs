@@ -1,7 +1,7 @@
 //! What a rate limit asks of all callers: when a refused call stands in line at the gate.
 
 use super::RetrySession;
-use super::case::Case;
+use super::by_rules::Case;
 use super::delays::heard;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::moment::Moment;
@@ -51,7 +51,7 @@ impl RetrySession {
         let least = outcome.at_least().map(|least| {
             let before = self.counts.retries.saturating_add(self.counts.refusals);
             let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
-            let longest = policy.0.backoff.longest_of_all();
+            let longest = policy.0.backoff.limit();
             least.saturating_mul(times).min(longest).max(least)
         });
         asked.max(least)

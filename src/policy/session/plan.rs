@@ -1,10 +1,9 @@
 //! The plans of a session: each of its gates in its order, and how long to wait.
 
 use super::RetrySession;
-use super::case::Case;
+use super::by_rules::Case;
 use super::delays::Delay;
-use crate::policy::counts::{Counts, Tally};
-use crate::policy::decision::{Cost, DelaySource, RetryPlan, Stop};
+use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{Action, By, ChosenAction, Counter, Listed, OnExhausted, Wait};

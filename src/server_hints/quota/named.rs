@@ -1,9 +1,8 @@
 //! Quotas whose numbers stand in headers of their own: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
 //! `anthropic-ratelimit-requests-limit` and the like.
 
-use super::{Level, Stated, Unit, count, window};
-use crate::server_hints::clock::Clock;
-use crate::server_hints::date::When;
+use super::{Counted, Level, Stated, count, window};
+use crate::server_hints::date::{Clock, When};
 use crate::server_hints::head::{Head, QUOTA_PREFIXES, after_prefix};
 use crate::server_hints::names::{Header, UnreadableHeaders};
 use std::collections::BTreeMap;
@@ -87,16 +86,16 @@ impl<'a> Name<'a> {
         Some((name, role))
     }
 
-    fn unit(&self) -> Unit {
+    fn unit(&self) -> Counted {
         let holds = |word| self.before.contains(word) || self.after.contains(word);
         let prefix = QUOTA_PREFIXES.get(self.prefix).copied().unwrap_or_default();
         if holds("token") || prefix.contains("bysize") {
-            return Unit::Amount;
+            return Counted::Amount;
         }
         let plain = self.before.is_empty() && self.after.is_empty();
         match plain || holds("request") {
-            true => Unit::Requests,
-            false => Unit::Other,
+            true => Counted::Requests,
+            false => Counted::Other,
         }
     }
 }
@@ -136,7 +135,7 @@ impl Numbers {
         headers.for_each(|header| unreadable.add(header));
     }
 
-    fn stated(self, unit: Unit) -> Option<Stated> {
+    fn stated(self, unit: Counted) -> Option<Stated> {
         let remaining = self.remaining.value;
         let by_number = Level::of(remaining);
         // What is past says that there is nothing to wait for; what is not there leaves that to the window.

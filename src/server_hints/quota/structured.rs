@@ -1,7 +1,7 @@
 //! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, whose limits, windows and units stand in
 //! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
 
-use super::{Level, MOST_PARAMETERS, Stated, Unit, count, is_window};
+use super::{Counted, Level, MOST_PARAMETERS, Stated, count, is_window};
 use crate::server_hints::duration::header_duration;
 use crate::server_hints::head::Head;
 use crate::server_hints::names::Header;
@@ -140,12 +140,15 @@ impl<'a> Item<'a> {
         let own = has_any.then_some(self)?;
         let policy = own.policy(policies).copied().unwrap_or_default();
         let unit = match own.unit.or(policy.unit) {
-            None | Some("requests") => Unit::Requests,
+            None | Some("requests") => Counted::Requests,
             // What counts calls in flight comes back when they end, not after a window.
-            Some("concurrent-requests") => Unit::Other,
-            Some(_) => Unit::Amount,
+            Some("concurrent-requests") => Counted::Other,
+            Some(_) => Counted::Amount,
         };
-        let window = own.window.or(policy.window).filter(|_| unit != Unit::Other);
+        let window = own
+            .window
+            .or(policy.window)
+            .filter(|_| unit != Counted::Other);
         Some(Stated {
             unit,
             level: Level::of(own.remaining),

@@ -97,7 +97,7 @@ impl Seen<'_> {
                 OfSuccess::All => {}
             }
         }
-        match self.outcome.error_body() {
+        match self.outcome.body() {
             Some(body) => Some(holds(body)),
             None => self.final_word.then_some(false),
         }

@@ -29,7 +29,7 @@ fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
     assert_eq!(holds(message(), &failed, false), None);
     assert_eq!(holds(message(), &failed, true), Some(false));
     let body = ErrorBody::read(b"Please slow down now");
-    let read = failed.with_error_body(&body);
+    let read = failed.with_body(&body);
     assert_eq!(holds(message(), &read, false), Some(true));
 }
 
