@@ -39,44 +39,27 @@ fn the_gates_refuse_in_their_order() {
     let mut session = session(&policy(), &Method::POST).with_override(&deadline);
     session.set_replayable(false);
 
-    let exhausted = session
-        .clone()
-        .with_override(&RetryOverride::new().max_retries(0));
+    let stops = |session: &RetrySession, outcome: &Outcome<'_>, why| {
+        assert_eq!(stop(session, outcome, now), Some(why));
+    };
+
+    let no_retries = RetryOverride::new().max_retries(0);
+    let exhausted = session.clone().with_override(&no_retries);
     let permanent = Outcome::response(StatusCode::NOT_FOUND, &none);
-    assert_eq!(
-        stop(&exhausted, &permanent, now),
-        Some(StopReason::AttemptsExhausted)
-    );
-    assert_eq!(
-        stop(&session, &permanent, now),
-        Some(StopReason::NotRetryable)
-    );
+    stops(&exhausted, &permanent, StopReason::AttemptsExhausted);
+    stops(&session, &permanent, StopReason::NotRetryable);
 
     let failed = Outcome::response(StatusCode::INTERNAL_SERVER_ERROR, &long);
-    assert_eq!(
-        stop(&session, &failed, now),
-        Some(StopReason::BodyNotReplayable)
-    );
+    stops(&session, &failed, StopReason::BodyNotReplayable);
     session.set_replayable(true);
-    assert_eq!(
-        stop(&session, &failed, now),
-        Some(StopReason::NotIdempotent)
-    );
+    stops(&session, &failed, StopReason::NotIdempotent);
 
     let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &long);
-    assert_eq!(
-        stop(&session, &throttled, now),
-        Some(StopReason::ServerDelayTooLong)
-    );
+    stops(&session, &throttled, StopReason::ServerDelayTooLong);
     let throttled = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &none);
-    assert_eq!(
-        stop(&session, &throttled, now),
-        Some(StopReason::DeadlineExceeded)
-    );
-    assert_eq!(
-        stop(&session, &throttled, Moment::new(Duration::ZERO)),
-        None
-    );
+    stops(&session, &throttled, StopReason::DeadlineExceeded);
+    let at_the_start = Moment::new(Duration::ZERO);
+    assert_eq!(stop(&session, &throttled, at_the_start), None);
 }
 
 #[test]

@@ -68,48 +68,48 @@ fn too_many_digits_saturate() {
 }
 
 #[test]
+const RESET: (&str, &str) = ("x-ratelimit-reset", "7");
+
+/// Lines, the delay in milliseconds, and the headers that cannot be read.
+const FIRST: [(Lines<'_>, u128, &[&str]); 8] = [
+    (
+        &[("retry-after-ms", "1500"), ("retry-after", "9")],
+        1_500,
+        &[],
+    ),
+    (
+        &[("x-amz-retry-after", "1500"), ("retry-after", "9")],
+        1_500,
+        &[],
+    ),
+    (
+        &[("retry-after-ms", "soon"), ("retry-after", "9")],
+        9_000,
+        &["retry-after-ms"],
+    ),
+    (&[("retry-after", "1e3"), RESET], 7_000, &["retry-after"]),
+    (&[("retry-after", "0"), RESET], 0, &[]),
+    (
+        &[
+            ("retry-after", "3"),
+            ("retry-after", "x"),
+            ("retry-after", "2"),
+        ],
+        3_000,
+        &[],
+    ),
+    (
+        &[("retry-after", "Fri, 15 Jan 2027 07:59:59 GMT"), RESET],
+        7_000,
+        &[],
+    ),
+    (&[("ratelimit", "what"), RESET], 7_000, &["ratelimit"]),
+];
+
 fn the_first_header_that_can_be_read_counts() {
-    let reset = ("x-ratelimit-reset", "7");
-    for (lines, wanted, told) in [
-        (
-            vec![("retry-after-ms", "1500"), ("retry-after", "9")],
-            1_500,
-            vec![],
-        ),
-        (
-            vec![("x-amz-retry-after", "1500"), ("retry-after", "9")],
-            1_500,
-            vec![],
-        ),
-        (
-            vec![("retry-after-ms", "soon"), ("retry-after", "9")],
-            9_000,
-            vec!["retry-after-ms"],
-        ),
-        (
-            vec![("retry-after", "1e3"), reset],
-            7_000,
-            vec!["retry-after"],
-        ),
-        (vec![("retry-after", "0"), reset], 0, vec![]),
-        (
-            vec![
-                ("retry-after", "3"),
-                ("retry-after", "x"),
-                ("retry-after", "2"),
-            ],
-            3_000,
-            vec![],
-        ),
-        (
-            vec![("retry-after", "Fri, 15 Jan 2027 07:59:59 GMT"), reset],
-            7_000,
-            vec![],
-        ),
-        (vec![("ratelimit", "what"), reset], 7_000, vec!["ratelimit"]),
-    ] {
-        assert_eq!(delay(429, &lines), Some(wanted), "{lines:?}");
-        assert_eq!(unreadable(&lines), told, "{lines:?}");
+    for (lines, wanted, told) in FIRST {
+        assert_eq!(delay(429, lines), Some(wanted), "{lines:?}");
+        assert_eq!(unreadable(lines), told, "{lines:?}");
     }
 }
 

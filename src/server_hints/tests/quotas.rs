@@ -4,60 +4,60 @@ use super::{Lines, delay, quota, read, unreadable, whole};
 
 const UNKNOWN: (&str, &str) = ("x-rate-limit-reset-tokens", "55");
 
+const RESET: (&str, &str) = ("x-ratelimit-reset", "30");
+
+/// A status, its lines, and the delay in milliseconds.
+const WAITED_FOR: [(u16, Lines<'_>, Option<u128>); 18] = [
+    (500, &[RESET], None),
+    (429, &[RESET], Some(30_000)),
+    (500, &[RESET, ("x-ratelimit-remaining", "0")], Some(30_000)),
+    (429, &[RESET, ("x-ratelimit-remaining", "1")], None),
+    (429, &[RESET, ("x-ratelimit-remaining", "599.0")], None),
+    (
+        429,
+        &[RESET, ("x-ratelimit-remaining", "many")],
+        Some(30_000),
+    ),
+    (503, &[UNKNOWN], None),
+    (429, &[UNKNOWN], Some(55_000)),
+    (
+        429,
+        &[
+            UNKNOWN,
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "2"),
+        ],
+        Some(2_000),
+    ),
+    (429, &[("ratelimit", r#""d";t=30"#)], Some(30_000)),
+    (429, &[("ratelimit", r#""a\";b";r=0;t=5"#)], Some(5_000)),
+    (503, &[("ratelimit", r#""d";t=30"#)], None),
+    (429, &[("x-ratelimit-reset", "0")], None),
+    (429, &[("x-ratelimit-reset", "1700000000")], None),
+    (429, &[("ratelimit-limit", "100;w=60")], None),
+    (429, &[("ratelimit-policy", r#""d";q=9;w=60"#)], None),
+    (
+        429,
+        &[
+            ("x-ratelimit-remaining", "-1"),
+            ("x-ratelimit-limit", "60;w=60"),
+        ],
+        None,
+    ),
+    (
+        429,
+        &[
+            ("ratelimit-resettime", "9"),
+            ("x-ratelimit-resource", "core"),
+        ],
+        None,
+    ),
+];
+
 #[test]
 fn a_quota_is_waited_for_when_it_is_spent() {
-    let reset = ("x-ratelimit-reset", "30");
-    for (status, lines, wanted) in [
-        (500, vec![reset], None),
-        (429, vec![reset], Some(30_000)),
-        (
-            500,
-            vec![reset, ("x-ratelimit-remaining", "0")],
-            Some(30_000),
-        ),
-        (429, vec![reset, ("x-ratelimit-remaining", "1")], None),
-        (429, vec![reset, ("x-ratelimit-remaining", "599.0")], None),
-        (
-            429,
-            vec![reset, ("x-ratelimit-remaining", "many")],
-            Some(30_000),
-        ),
-        (503, vec![UNKNOWN], None),
-        (429, vec![UNKNOWN], Some(55_000)),
-        (
-            429,
-            vec![
-                UNKNOWN,
-                ("x-ratelimit-remaining", "0"),
-                ("x-ratelimit-reset", "2"),
-            ],
-            Some(2_000),
-        ),
-        (429, vec![("ratelimit", r#""d";t=30"#)], Some(30_000)),
-        (429, vec![("ratelimit", r#""a\";b";r=0;t=5"#)], Some(5_000)),
-        (503, vec![("ratelimit", r#""d";t=30"#)], None),
-        (429, vec![("x-ratelimit-reset", "0")], None),
-        (429, vec![("x-ratelimit-reset", "1700000000")], None),
-        (429, vec![("ratelimit-limit", "100;w=60")], None),
-        (429, vec![("ratelimit-policy", r#""d";q=9;w=60"#)], None),
-        (
-            429,
-            vec![
-                ("x-ratelimit-remaining", "-1"),
-                ("x-ratelimit-limit", "60;w=60"),
-            ],
-            None,
-        ),
-        (
-            429,
-            vec![
-                ("ratelimit-resettime", "9"),
-                ("x-ratelimit-resource", "core"),
-            ],
-            None,
-        ),
-    ] {
-        assert_eq!(delay(status, &lines), wanted, "{status} {lines:?}");
+    for (status, lines, wanted) in WAITED_FOR {
+        assert_eq!(delay(status, lines), wanted, "{status} {lines:?}");
     }
 }
 
@@ -229,6 +229,10 @@ fn nonsense_is_no_quota_and_is_told() {
         unreadable(&[("ratelimit", r#""day";r=x;t=9"#)]),
         ["ratelimit"]
     );
+}
+
+#[test]
+fn numbers_and_times_that_are_none_are_told() {
     for reset in [
         "",
         "never",

@@ -58,12 +58,7 @@ impl Test {
             Self::Code(codes) => {
                 return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
             }
-            Self::Message(parts) => {
-                return seen.read(|read| {
-                    work::add(read.lower.len().saturating_mul(parts.len()));
-                    parts.iter().any(|part| read.lower.contains(part))
-                });
-            }
+            Self::Message(parts) => return seen.read(|read| says(read, parts)),
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
@@ -122,6 +117,12 @@ impl ErrorGroup {
             Self::Body => matches!(kind, ErrorKind::Body | ErrorKind::Decode),
         }
     }
+}
+
+/// Whether one of these texts stands in a body or in an error's words.
+fn says(read: &ErrorBody, parts: &[String]) -> bool {
+    work::add(read.lower.len().saturating_mul(parts.len()));
+    parts.iter().any(|part| read.lower.contains(part))
 }
 
 fn is_retryable(outcome: &Outcome<'_>) -> bool {
