@@ -7,7 +7,7 @@ use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
 use super::retry_body::Read;
 use crate::policy::{
-    Broken, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
+    BrokenAnswer, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
 };
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
@@ -55,7 +55,7 @@ pub trait Answer: Sized + Send + sealed::Sealed {
     /// The response as it was, after an inspection of its body as it comes in.
     fn look(
         kept: Self::Kept,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = (Self::Kept, Inspected)> + Send;
 
@@ -117,7 +117,7 @@ where
 
     async fn look(
         mut kept: Self::Kept,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: impl Future<Output = ()> + Send,
     ) -> (Self::Kept, Inspected) {
         let looked = kept.body_mut().look(look, time).await;
@@ -153,18 +153,18 @@ where
     B: Body<Data = Bytes> + Unpin + 'static,
 {
     match body.fill(bytes, time).await {
-        Read::ToTheEnd => Filled::AtTheEnd,
-        Read::ToTheLimit => Filled::Longer,
-        Read::WhileTimeAllowed => Filled::TimeIsUp,
+        Read::ToTheEnd => Ok(Inspected::AtTheEnd),
+        Read::ToTheLimit => Ok(Inspected::Enough),
+        Read::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
         Read::ToAnError(error) => {
             let outcome = outcome_of_body(policy, error);
             let words = words(policy, error, outcome.error_kind());
-            Filled::Broken(Box::new(Broken { outcome, words }))
+            Err(Box::new(BrokenAnswer { outcome, words }))
         }
         Read::ToAnEarlyEnd => {
             let outcome = Outcome::error(ErrorKind::Incomplete).after_an_answer();
             let words = format!("{}: the body ended early", ErrorKind::Incomplete);
-            Filled::Broken(Box::new(Broken { outcome, words }))
+            Err(Box::new(BrokenAnswer { outcome, words }))
         }
     }
 }

@@ -61,7 +61,7 @@ impl<C: HttpSender> Transport for C {
 
     fn look(
         response: Self::Response,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: Sleep,
     ) -> impl Future<Output = (Self::Response, Inspected)> {
         C::Answer::look(response, look, time)

@@ -67,7 +67,7 @@ where
 
     async fn look(
         kept: Self::Kept,
-        _: &mut dyn Inspect,
+        _: &mut Inspect<'_>,
         _: impl Future<Output = ()> + Send,
     ) -> (Self::Kept, Inspected) {
         static WARNED: Once = Once::new();
@@ -84,7 +84,7 @@ where
     ) -> (Self::Kept, Filled) {
         static WARNED: Once = Once::new();
         WARNED.call_once(|| warn_of_kept_type("answers are not read whole"));
-        (kept, Filled::Longer)
+        (kept, Ok(Inspected::Enough))
     }
 
     fn canned(_: &CannedResponse, _: &str) -> Option<Self::Kept> {

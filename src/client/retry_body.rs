@@ -156,7 +156,7 @@ where
     /// the caller still gets all of the body.
     pub(crate) async fn look(
         &mut self,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: impl Future<Output = ()>,
     ) -> Inspected {
         let mut time = pin!(time);
@@ -171,14 +171,14 @@ where
     fn poll_look(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         shown: &mut usize,
     ) -> Poll<Inspected> {
         loop {
             let read = self.read.get_or_insert_default();
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
-            if new.is_some_and(|new| look.see(new).is_break()) || read.frames > MOST_FRAMES {
+            if new.is_some_and(|new| look(new).is_break()) || read.frames > MOST_FRAMES {
                 return Poll::Ready(Inspected::Enough);
             }
             let Some(rest) = &mut self.rest else {

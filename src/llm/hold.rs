@@ -3,7 +3,7 @@
 use super::stream::{Peek, Seen};
 use crate::dialect::judge_event;
 use crate::policy::{
-    Class, Inspect, InspectStream, Inspected, Outcome, Reach, Reason, Verdict, media_type,
+    Class, InspectStream, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict, media_type,
 };
 use http::header::CONTENT_ENCODING;
 use std::ops::ControlFlow;
@@ -64,7 +64,7 @@ impl HoldStreams {
     }
 }
 
-impl crate::policy::HoldStreams for HoldStreams {
+impl StreamHolder for HoldStreams {
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>> {
         let headers = outcome.headers()?;
         let stream =
@@ -88,7 +88,7 @@ struct Held {
     seen: Seen,
 }
 
-impl Inspect for Held {
+impl InspectStream for Held {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         self.seen = self.peek.feed(data);
         match self.seen {
@@ -96,9 +96,7 @@ impl Inspect for Held {
             _ => ControlFlow::Break(()),
         }
     }
-}
 
-impl InspectStream for Held {
     fn verdict(&mut self, looked: Inspected) -> Option<Verdict> {
         if looked == Inspected::TimeIsUp {
             return Some(failure(Reason::Timeout));
@@ -135,7 +133,7 @@ mod tests {
         ] {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
             let answer = Outcome::response(StatusCode::OK, &headers);
-            let look = crate::policy::HoldStreams::hold(&HoldStreams::new(), &answer);
+            let look = HoldStreams::new().hold(&answer);
             assert_eq!(look.is_some(), held, "{kind}");
         }
     }

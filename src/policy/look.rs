@@ -5,27 +5,10 @@ use super::verdict::Verdict;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Looks at a body as it comes in, and says when it has seen enough.
-#[doc(hidden)]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(unreachable_pub, reason = "a trait of the adapters names it")
-)]
-pub trait Inspect: Send {
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        allow(dead_code, reason = "adapters alone have bodies; a box calls it too")
-    )]
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
-}
+/// A look at a body, piece by piece, that says when it has seen enough.
+pub(crate) type Inspect<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 
-impl Inspect for Box<dyn InspectStream> {
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
-        (**self).see(data)
-    }
-}
-
-/// Why a look at a body has ended.
+/// Why a look at a body, or the reading of one, has ended.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,16 +17,16 @@ impl Inspect for Box<dyn InspectStream> {
     expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
 )]
 pub enum Inspected {
-    /// It has seen enough.
+    /// It has seen enough, or as much as may be read.
     Enough,
-    /// There is no more to see: the body is at its end, or has failed.
+    /// There is no more to see: the body is at its end, or, for a look, has failed.
     AtTheEnd,
     /// The time is up.
     TimeIsUp,
 }
 
 /// Holds back the start of streamed answers, which may turn out to be failures.
-pub(crate) trait HoldStreams: Send + Sync {
+pub(crate) trait StreamHolder: Send + Sync {
     /// A look at this answer, if it is a stream that may.
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>>;
 
@@ -52,7 +35,10 @@ pub(crate) trait HoldStreams: Send + Sync {
 }
 
 /// A look at the start of a stream.
-pub(crate) trait InspectStream: Inspect {
+pub(crate) trait InspectStream: Send {
+    /// Sees the next piece, and says whether that is enough.
+    fn see(&mut self, data: &[u8]) -> ControlFlow<()>;
+
     /// What the stream turned out to be, if not the answer.
     fn verdict(&mut self, looked: Inspected) -> Option<Verdict>;
 }

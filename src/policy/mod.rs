@@ -68,7 +68,7 @@ pub(crate) use decision::{Cost, Stop};
 pub(crate) use header_rules::AWS_THROTTLES;
 #[cfg(feature = "llm")]
 pub(crate) use header_rules::last_word;
-pub(crate) use look::{HoldStreams, Inspect, InspectStream, Inspected};
+pub(crate) use look::{Inspect, InspectStream, Inspected, StreamHolder};
 pub(crate) use meanings::{Meanings, Said};
 pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
@@ -89,7 +89,7 @@ pub(crate) use verdict::RowId;
 pub(crate) use whole_answers::is_grpc;
 #[cfg(feature = "llm")]
 pub(crate) use whole_answers::media_type;
-pub(crate) use whole_answers::{Broken, Filled, is_read_whole};
+pub(crate) use whole_answers::{BrokenAnswer, Filled, is_read_whole};
 
 use http::HeaderName;
 use std::borrow::Cow;
@@ -164,7 +164,7 @@ struct Settings {
     judges_successes: bool,
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,
-    streams: Option<Arc<dyn HoldStreams>>,
+    streams: Option<Arc<dyn StreamHolder>>,
     rules: Rules,
 }
 
@@ -200,7 +200,7 @@ impl RetryPolicy {
     }
 
     /// What holds back the start of streamed answers, if anything does.
-    pub(crate) fn streams(&self) -> Option<&dyn HoldStreams> {
+    pub(crate) fn streams(&self) -> Option<&dyn StreamHolder> {
         self.0.streams.as_deref()
     }
 

@@ -1,5 +1,6 @@
 //! Which answers are read to their end before the caller gets them, so that one that breaks is a failed attempt.
 
+use super::look::Inspected;
 use super::outcome::Outcome;
 use crate::error::ConfigError;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -8,24 +9,8 @@ use http::{HeaderMap, StatusCode};
 /// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// How the reading of an answer has ended.
-#[doc(hidden)]
-#[derive(Debug)]
-#[non_exhaustive]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
-)]
-pub enum Filled {
-    /// The answer is whole.
-    AtTheEnd,
-    /// It is longer than what may be read; the rest is for the caller to read.
-    Longer,
-    /// The time is up before the end.
-    TimeIsUp,
-    /// It has broken.
-    Broken(Box<Broken>),
-}
+/// How the reading of an answer has ended: with [`Inspected::Enough`] the rest is for the caller to read.
+pub(crate) type Filled = Result<Inspected, Box<BrokenAnswer>>;
 
 /// What has broken an answer.
 #[doc(hidden)]
@@ -34,7 +19,7 @@ pub enum Filled {
     not(any(feature = "tower", feature = "reqwest")),
     expect(unreachable_pub, reason = "adapters alone have bodies")
 )]
-pub struct Broken {
+pub struct BrokenAnswer {
     pub(crate) outcome: Outcome<'static>,
     /// What the error says, for rules that look there.
     pub(crate) words: String,

@@ -3,8 +3,7 @@
 use super::time_limit::Limit;
 use super::{Outcomes, Progress, Saved, Transport};
 use crate::policy::{
-    ErrorBody, ErrorKind, HoldStreams, Inspect, InspectStream, Inspected, Outcome, RequestLine,
-    Verdict,
+    ErrorBody, ErrorKind, InspectStream, Inspected, Outcome, RequestLine, StreamHolder, Verdict,
 };
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -77,10 +76,10 @@ impl Progress {
             return (Ok(response), Found::Nothing);
         }
         let streams = self.session.policy().streams();
-        let bound = streams.and_then(HoldStreams::first_event_timeout);
+        let bound = streams.and_then(StreamHolder::first_event_timeout);
         let time = left.into_iter().chain(bound).min();
         let timer = runtime.sleep(time.unwrap_or(Duration::MAX));
-        let (response, looked) = T::look(response, &mut look, timer).await;
+        let (response, looked) = T::look(response, &mut |data| look.see(data), timer).await;
         let found = look.verdict(looked);
         (Ok(response), found.map_or(Found::Nothing, Found::Verdict))
     }
@@ -96,7 +95,7 @@ impl Progress {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
                 let mut start = Start::default();
-                let (response, looked) = T::look(response, &mut start, time).await;
+                let (response, looked) = T::look(response, &mut |data| start.see(data), time).await;
                 let body = ErrorBody::read(&start.0).cut(looked != Inspected::AtTheEnd);
                 let outcome =
                     T::head(&response).map(|(status, headers)| Outcome::response(status, headers));
@@ -149,7 +148,7 @@ impl Progress {
 #[derive(Debug, Default)]
 struct Start(Vec<u8>);
 
-impl Inspect for Start {
+impl Start {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         let room = MOST_BYTES.saturating_sub(self.0.len());
         self.0.extend(data.iter().take(room));

@@ -109,7 +109,7 @@ pub(crate) trait Transport: Sender {
     /// The response as it was, after a look at its body.
     fn look(
         response: Self::Response,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: Sleep,
     ) -> impl Future<Output = (Self::Response, Inspected)> {
         let _ = (look, time);
@@ -124,7 +124,7 @@ pub(crate) trait Transport: Sender {
         time: Sleep,
     ) -> impl Future<Output = (Self::Response, Filled)> {
         let _ = (policy, bytes, time);
-        ready((response, Filled::AtTheEnd))
+        ready((response, Ok(Inspected::AtTheEnd)))
     }
 
     /// The head of a response, where there is one.

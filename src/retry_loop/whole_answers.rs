@@ -4,7 +4,7 @@ use super::reading::{Found, Needs};
 use super::time_limit::Limit;
 use super::{Outcomes, Progress, Saved, Step, Transport};
 use crate::error::AttemptTimeout;
-use crate::policy::{Broken, Class, ErrorBody, Filled, Outcome, is_read_whole};
+use crate::policy::{BrokenAnswer, Class, ErrorBody, Inspected, Outcome, is_read_whole};
 use crate::runtime::Sleep;
 use std::future::pending;
 use std::time::Duration;
@@ -51,9 +51,9 @@ impl Progress {
         let (policy, bytes) = (self.session.policy(), self.session.whole_answers());
         let (response, filled) = T::fill(response, policy, bytes, time).await;
         match filled {
-            Filled::AtTheEnd | Filled::Longer => Ok((Ok(response), saved)),
-            Filled::TimeIsUp => Err(self.too_late(response, saved, limit).await),
-            Filled::Broken(broken) => Err(self.broke(response, saved, &broken).await),
+            Ok(Inspected::AtTheEnd | Inspected::Enough) => Ok((Ok(response), saved)),
+            Ok(Inspected::TimeIsUp) => Err(self.too_late(response, saved, limit).await),
+            Err(broken) => Err(self.broke(response, saved, &broken).await),
         }
     }
 
@@ -63,7 +63,7 @@ impl Progress {
         &mut self,
         response: T::Response,
         saved: Option<Box<Saved<T>>>,
-        broken: &Broken,
+        broken: &BrokenAnswer,
     ) -> Step<T> {
         let request = self.session.request();
         let outcome = broken.outcome.about(request.as_deref());

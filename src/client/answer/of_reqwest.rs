@@ -47,7 +47,7 @@ impl Answer for Response {
 
     async fn look(
         kept: Self,
-        look: &mut dyn Inspect,
+        look: &mut Inspect<'_>,
         time: impl Future<Output = ()> + Send,
     ) -> (Self, Inspected) {
         let (url, parts, mut body) = parts(kept);
@@ -62,8 +62,8 @@ impl Answer for Response {
         time: impl Future<Output = ()> + Send,
     ) -> (Self, Filled) {
         match kept.content_length() {
-            Some(0) => return (kept, Filled::AtTheEnd),
-            Some(told) if told > bytes => return (kept, Filled::Longer),
+            Some(0) => return (kept, Ok(Inspected::AtTheEnd)),
+            Some(told) if told > bytes => return (kept, Ok(Inspected::Enough)),
             _ => {}
         }
         let (url, parts, mut body) = parts(kept);

@@ -69,26 +69,21 @@ async fn an_untouched_body_is_the_inner_one() {
 }
 
 /// Sees this many bytes.
-struct First(usize, Vec<u8>);
-
-impl Inspect for First {
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
-        self.1.extend_from_slice(data);
-        match self.1.len() < self.0 {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    }
-}
-
 async fn look<B: Body<Data = Bytes> + Unpin>(
     body: &mut RetryBody<B>,
     bytes: usize,
     time: impl Future<Output = ()>,
 ) -> (Vec<u8>, Inspected) {
-    let mut first = First(bytes, Vec::new());
-    let looked = body.look(&mut first, time).await;
-    (first.1, looked)
+    let mut first = Vec::new();
+    let mut see = |data: &[u8]| {
+        first.extend_from_slice(data);
+        match first.len() < bytes {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    };
+    let looked = body.look(&mut see, time).await;
+    (first, looked)
 }
 
 #[tokio::test]

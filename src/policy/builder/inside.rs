@@ -26,7 +26,7 @@ impl RetryPolicyBuilder {
     }
 
     #[cfg(feature = "llm")]
-    pub(crate) fn streams(self, streams: impl crate::policy::HoldStreams + 'static) -> Self {
+    pub(crate) fn streams(self, streams: impl crate::policy::StreamHolder + 'static) -> Self {
         self.with(|settings| settings.streams = Some(Arc::new(streams)))
     }
 
