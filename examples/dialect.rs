@@ -16,7 +16,7 @@
 use clap::Parser;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_retry::dialect::{Dialect, Dialects};
-use http_retry::policy::{ErrorBody, Moment, RequestLine, ServerDelay};
+use http_retry::policy::{ErrorBody, Moment, RequestLine};
 use http_retry::{Class, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use std::io::Read;
 use std::path::PathBuf;
@@ -185,11 +185,7 @@ impl Answer {
                 outcome.class().explain()
             ),
             format!("reach:  {}", outcome.reach()),
-            match outcome.server_delay(moment.wall) {
-                ServerDelay::Asked(delay) => format!("delay:  {delay:?}"),
-                ServerDelay::Invalid(header) => format!("delay:  none, {header} cannot be read"),
-                _ => "delay:  none is named".to_owned(),
-            },
+            delay(&outcome, moment),
         ];
         lines.extend(outcome.at_least().map(|least| format!("least:  {least:?}")));
         lines.extend(outcome.scope().map(|scope| format!("scope:  {scope:?}")));
@@ -210,6 +206,20 @@ impl Answer {
             }
         });
         lines
+    }
+}
+
+/// What the server asks for, or which of its headers would if it could be read.
+fn delay(outcome: &Outcome<'_>, moment: Moment) -> String {
+    let hints = outcome.server_hints(moment.wall);
+    let unreadable = hints
+        .unreadable()
+        .next()
+        .filter(|_| outcome.class() != Class::Success);
+    match (outcome.server_delay(moment.wall), unreadable) {
+        (Some(delay), _) => format!("delay:  {delay:?}"),
+        (None, Some(header)) => format!("delay:  none, {header} cannot be read"),
+        (None, None) => "delay:  none is named".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Parser;
-use http_retry::policy::{DelaySource, ServerDelay};
+use http_retry::policy::DelaySource;
 use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
 use http_retry::runtime::{Runtime, TokioRuntime};
@@ -210,10 +210,10 @@ fn came_back(attempt: &AttemptReport) -> String {
         (None, Some(error)) => format!("no answer ({error})"),
         (status, _) => status.map_or("done".to_owned(), |status| status.to_string()),
     };
-    match attempt.asked {
-        ServerDelay::Asked(delay) => format!("{answer}, come back in {delay:.1?}"),
-        ServerDelay::Invalid(header) => format!("{answer}, with a {header} that is not valid"),
-        _ => answer,
+    match (attempt.asked, attempt.unreadable().next()) {
+        (Some(delay), _) => format!("{answer}, come back in {delay:.1?}"),
+        (None, Some(header)) => format!("{answer}, with a {header} that is not valid"),
+        (None, None) => answer,
     }
 }
 

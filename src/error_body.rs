@@ -6,14 +6,12 @@ mod json_text;
 #[cfg(feature = "dialects")]
 mod keys;
 mod pointer;
-mod scalar;
 #[cfg(feature = "dialects")]
 mod visitor;
 pub(crate) mod work;
 mod xml;
 
 pub(crate) use pointer::Pointer;
-pub use scalar::Scalar;
 
 #[cfg(feature = "llm")]
 use crate::server_hints::delay_in_prose;
@@ -127,7 +125,7 @@ impl ErrorBody {
     /// written; of a number no more digits than needed. The place is a pointer of RFC 6901, in which `*` stands for any
     /// member or item. Nothing for another body, or without the feature `dialects`. A text that is JSON itself is read
     /// as such, three levels deep.
-    pub fn json(&self, pointer: &str) -> impl Iterator<Item = Scalar> {
+    pub fn json(&self, pointer: &str) -> impl Iterator<Item = String> {
         let pointer = Pointer::parse(pointer).ok();
         let all = pointer.map_or_else(Vec::new, |pointer| self.at(&pointer));
         all.into_iter().flatten()
@@ -135,7 +133,7 @@ impl ErrorBody {
 
     /// The same, with nothing in the place of a list or an object.
     #[cfg(feature = "dialects")]
-    pub(crate) fn at(&self, pointer: &Pointer) -> Vec<Option<Scalar>> {
+    pub(crate) fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
         let (known, hits) = &self.found;
         let place = known.iter().position(|known| known == pointer);
         match place {
@@ -152,7 +150,7 @@ impl ErrorBody {
 
     /// The same without a feature that reads JSON.
     #[cfg(not(feature = "dialects"))]
-    pub(crate) fn at(&self, _: &Pointer) -> Vec<Option<Scalar>> {
+    pub(crate) fn at(&self, _: &Pointer) -> Vec<Option<String>> {
         Vec::new()
     }
 

@@ -204,7 +204,7 @@ pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, ConfigError};
 pub use policy::rules;
 pub use policy::{
-    Attempt, Backoff, Cap, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
+    Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };
 pub use report::{ReportSlot, RetryReport};

@@ -74,7 +74,7 @@ pub(super) fn time(route: &RouteSummary) -> String {
         (Some(waits), None) => format!("{} + attempts", duration(waits)),
     };
     let (own, asked) = (with_attempts(worst.backoff), with_attempts(worst.waits));
-    let gate = match worst.gate.waits {
+    let gate = match worst.gated_waits {
         Duration::ZERO => String::new(),
         waits if route.shares_gate => format!("\n+ {} at the fleet's gate", duration(waits)),
         waits => format!("\n+ {} at the gate", duration(waits)),

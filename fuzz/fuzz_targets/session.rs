@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry::budget::PaidRetry;
 use http_retry::policy::{Decimal, DelaySource, ErrorKind, Moment, RetrySession};
 use http_retry::{
-    Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride,
+    Backoff, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride,
     RetryPolicy, StopReason,
 };
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -211,12 +211,12 @@ impl Rules {
         let backoff = backoff
             .factor(self.factor.decimal())
             .first_step(u32::from(self.first_step))
-            .jitter(self.jitter.jitter())
-            .cap(match self.cap % 3 {
-                0 => Cap::Both,
-                1 => Cap::Before,
-                _ => Cap::After,
-            });
+            .jitter(self.jitter.jitter());
+        let backoff = match self.cap % 3 {
+            0 => backoff,
+            1 => backoff.cap_before_jitter(),
+            _ => backoff.cap_after_jitter(),
+        };
         match self.max_delay {
             Some(most) => backoff.max_delay(most.map(Time::duration)),
             None => backoff,
@@ -487,10 +487,7 @@ impl<'a> Run<'a> {
 
     fn check_delay(&self, paid: &PaidRetry, outcome: &Outcome<'_>, moment: Moment) {
         let delay = paid.delay();
-        let asked = outcome
-            .server_delay(moment.wall)
-            .delay()
-            .unwrap_or_default();
+        let asked = outcome.server_delay(moment.wall).unwrap_or_default();
         assert!(delay >= asked, "{delay:?} is earlier than {asked:?}");
         let due = moment.now.saturating_add(delay);
         assert!(

@@ -1,6 +1,5 @@
 //! One walk over a JSON text for the values at several places.
 
-use super::Scalar;
 use super::pointer::Pointer;
 use super::visitor::DEEPEST_NESTING;
 use super::work;
@@ -13,12 +12,12 @@ const LONGEST_SCALAR: usize = 128;
 pub(crate) const MOST_POINTERS: usize = 64;
 
 /// A value at one of the places.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Hit {
     /// Which of the pointers leads there.
     pub(super) pointer: usize,
     /// Nothing for a list, an object, or a text that is too long.
-    pub(super) scalar: Option<Scalar>,
+    pub(super) scalar: Option<String>,
 }
 
 /// All that stands at these places, in the order of the text, as far as it is JSON.
@@ -77,7 +76,7 @@ impl Walk<'_> {
             if self.hits.len() < MOST_HITS {
                 self.hits.push(Hit {
                     pointer,
-                    scalar: scalar.map(Scalar::new),
+                    scalar: scalar.map(str::to_owned),
                 });
             }
         }

@@ -49,7 +49,7 @@ fn a_number_at_the_cut_may_have_more_digits() {
         assert_eq!(read(text).delay(), None, "{text}");
     }
     for text in [r#"{"retry_after": 3,"#, r#"{"retry_after": 3, "code": 42"#] {
-        assert_eq!(json(text).as_ref().map(Scalar::as_str), Some("3"));
+        assert_eq!(json(text).as_deref(), Some("3"));
         assert_eq!(read(text).delay(), Some(Duration::from_secs(3)), "{text}");
     }
     let words = r#"{"message": "try again in 20s, not in 5"#;

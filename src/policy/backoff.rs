@@ -142,9 +142,20 @@ impl Backoff {
         Self { jitter, ..self }
     }
 
-    /// Where the maximum delay cuts. Default [`Cap::Both`].
+    /// Cuts the ceiling at [`max_delay`](Self::max_delay), and not the drawn delay: a jitter above 1 may exceed it. Default
+    /// both are cut.
     #[must_use]
-    pub fn cap(self, cap: Cap) -> Self {
+    pub fn cap_before_jitter(self) -> Self {
+        self.cap(Cap::Before)
+    }
+
+    /// Cuts the drawn delay at [`max_delay`](Self::max_delay), and not the ceiling. Default both are cut.
+    #[must_use]
+    pub fn cap_after_jitter(self) -> Self {
+        self.cap(Cap::After)
+    }
+
+    pub(crate) fn cap(self, cap: Cap) -> Self {
         Self { cap, ..self }
     }
 

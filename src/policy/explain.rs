@@ -3,7 +3,7 @@
 mod lists;
 
 use super::rules::{Action, Counter, ServerDelays, Wait};
-use super::worst_case::{AtGate, WorstCase, limited};
+use super::worst_case::{WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -106,15 +106,13 @@ impl Settings {
             )?,
             None => writeln!(text, "  a server may ask for any wait")?,
         }
-        let AtGate {
-            attempts, waits, ..
-        } = worst.gate;
-        if !waits.is_zero() {
+        if !worst.gated_waits.is_zero() {
             writeln!(
                 text,
-                "  after a 429 all callers wait together, each for at most {} in all; at most {attempts} attempts that are \
+                "  after a 429 all callers wait together, each for at most {} in all; at most {} attempts that are \
                  refused meanwhile do not count",
-                Words(waits)
+                Words(worst.gated_waits),
+                worst.gated_attempts
             )?;
         }
         match self.methods {
@@ -169,17 +167,17 @@ impl Settings {
         text.write_str("  worst case where a server asks for waits: ")?;
         match worst.waits {
             None => writeln!(text, "no limit"),
-            Some(waits) => writeln!(text, "{} of waits{}", Words(waits), Besides(worst.gate)),
+            Some(waits) => writeln!(text, "{} of waits{}", Words(waits), Besides(worst.gated_waits)),
         }
     }
 }
 
 /// What a gate adds to the waits.
-struct Besides(AtGate);
+struct Besides(Duration);
 
 impl fmt::Display for Besides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.waits {
+        match self.0 {
             Duration::ZERO => Ok(()),
             waits => write!(f, ", and {} at the gate", Words(waits)),
         }

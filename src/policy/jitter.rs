@@ -93,16 +93,12 @@ impl fmt::Display for Jitter {
 }
 
 /// Where the maximum delay cuts.
-///
-/// The delay is drawn from the rest of the interval below the cut, so delays do not pile up at the maximum, unless the
-/// whole interval lies above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Cap {
-    /// The ceiling and the drawn delay: the default. No delay exceeds the maximum.
+pub(crate) enum Cap {
+    /// The ceiling and the drawn delay.
     Both,
-    /// The ceiling only: a jitter above 1 may exceed the maximum.
+    /// The ceiling only.
     Before,
-    /// The drawn delay only. No delay exceeds the maximum.
+    /// The drawn delay only.
     After,
 }

@@ -35,8 +35,9 @@ mod whole_answers;
 mod worst_case;
 
 pub(crate) use crate::error_body::Pointer;
-pub use crate::error_body::{ErrorBody, Scalar};
-pub use crate::server_hints::{Quota, ServerDelay, ServerHints, Unit, UnreadableHeaders};
+pub use crate::error_body::ErrorBody;
+pub(crate) use crate::server_hints::HeaderSet;
+pub use crate::server_hints::{Quota, ServerHints, Unit};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
@@ -47,7 +48,9 @@ pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
-pub use jitter::{Cap, Jitter};
+#[cfg(feature = "serde")]
+pub(crate) use jitter::Cap;
+pub use jitter::Jitter;
 pub(crate) use judging::OwnError;
 pub use moment::Moment;
 pub use outcome::Outcome;
@@ -56,12 +59,12 @@ pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
-pub use scope::{Scope, ScopeName};
+pub use scope::Scope;
 pub use session::RetrySession;
 pub(crate) use session::Server;
 pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
-pub use worst_case::{AtGate, WorstCase};
+pub use worst_case::WorstCase;
 
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};

@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::stop_reason::StopReason;
 use super::verdict::{RowId, Verdict};
 use crate::error_body::ErrorBody;
-use crate::server_hints::{ServerDelay, ServerHints};
+use crate::server_hints::{ServerHints, is_invitation};
 use http::{HeaderMap, StatusCode};
 use std::fmt;
 
@@ -85,7 +85,7 @@ impl<'a> Outcome<'a> {
     /// A response head, classified by the standard status table.
     #[must_use]
     pub fn response(status: StatusCode, headers: &'a HeaderMap) -> Self {
-        let by_status = standard_status(status, || ServerDelay::is_invitation(headers));
+        let by_status = standard_status(status, || is_invitation(headers));
         Self::new(What::Response(status, headers), by_status)
     }
 

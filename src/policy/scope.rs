@@ -15,15 +15,12 @@ pub enum Scope {
     Route,
     /// The calls to the same path by the same method.
     MethodRoute,
-    /// The calls whose answers name the same limit.
-    Named(ScopeName),
+    /// The calls whose answers name the same limit: a hash of its name, as [`Scope::named`] makes it.
+    #[non_exhaustive]
+    Named(u64),
     /// This call alone: others use the limit up, or it counts this call's own work.
     Request,
 }
-
-/// The name of a limit, hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ScopeName(u64);
 
 /// The longest name of a limit, in bytes.
 const LONGEST: usize = 128;
@@ -33,7 +30,7 @@ impl Scope {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let fits = (1..=LONGEST).contains(&name.len());
-        fits.then(|| Self::Named(ScopeName(hash(name.as_bytes()))))
+        fits.then(|| Self::Named(hash(name.as_bytes())))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The most that one request can cost by a policy: attempts for the server, and time for the caller.
 ///
 /// It is an upper bound: no request exceeds it, unless it sets its own limits. A part that only the deadline bounds, or
-/// nothing, is `None`. [`WorstCase::gate`] holds what the gate may add.
+/// nothing, is `None`.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -39,34 +39,15 @@ pub struct WorstCase {
     pub sending: Option<Duration>,
     /// The deadline, which no request exceeds, whatever the other numbers are.
     pub deadline: Option<Duration>,
-    /// What the gate may add.
-    pub gate: AtGate,
-}
-
-/// What the gate may add to a [`WorstCase`] if the policy has a
-/// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait); else nothing.
-///
-/// Only a server that refuses every call reaches it: each refusal uses at least a second of the time that a call may
-/// wait at the gate.
-///
-/// ```
-/// use http_retry::RetryPolicy;
-/// use std::time::Duration;
-///
-/// let worst = RetryPolicy::rate_limited().worst_case();
-/// assert_eq!(worst.attempts, Some(3));
-/// assert_eq!(worst.gate.waits, Duration::from_secs(15 * 60));
-/// assert_eq!(worst.gate.attempts, 15 * 60);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AtGate {
-    /// The attempts that a 429 sends back to the gate, which do not count as attempts.
-    pub attempts: u64,
-    /// All waits there, without the seconds over which calls spread after the longest wait.
-    pub waits: Duration,
-    /// Those attempts together, each up to its response head.
-    pub sending: Option<Duration>,
+    /// The attempts that a 429 may send back to the gate, which do not count as [`attempts`](Self::attempts): each uses
+    /// at least a second of the policy's [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), so there are many
+    /// only at a server that refuses every call. 0 without a gate, or without retries.
+    pub gated_attempts: u64,
+    /// All waits at the gate: the policy's `max_gate_wait`, without the seconds over which calls spread after the
+    /// longest wait. Zero without a gate.
+    pub gated_waits: Duration,
+    /// The [`gated_attempts`](Self::gated_attempts) together, each up to its response head.
+    pub gated_sending: Option<Duration>,
 }
 
 impl RetryPolicy {
@@ -108,8 +89,8 @@ impl WorstCase {
     /// The longest time of a request up to its response head, if there is a bound.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
-        let besides = sum(Some(self.gate.waits), self.gate.sending);
-        match (sum(sum(self.waits, self.sending), besides), self.deadline) {
+        let gated = sum(Some(self.gated_waits), self.gated_sending);
+        match (sum(sum(self.waits, self.sending), gated), self.deadline) {
             (Some(all), Some(deadline)) => Some(all.min(deadline)),
             (all, deadline) => all.or(deadline),
         }

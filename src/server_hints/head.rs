@@ -2,7 +2,7 @@
 
 use super::date::Clock;
 use super::line::{MOST_LINES, text};
-use super::names::{UnreadableHeaders, may_be_a_hint};
+use super::names::{HeaderSet, may_be_a_hint};
 use super::server_delay::{Delays, place};
 use http::{HeaderMap, HeaderName};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) const QUOTA_PREFIXES: [&str; 6] = [
 /// A response's head, and what has been noted while it was read.
 pub(super) struct Head<'a> {
     pub(super) clock: Clock<'a>,
-    pub(super) unreadable: UnreadableHeaders,
+    pub(super) unreadable: HeaderSet,
     /// What the headers that name a delay say.
     pub(super) delays: Delays,
     headers: &'a HeaderMap,

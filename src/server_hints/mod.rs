@@ -19,9 +19,8 @@ mod server_delay;
 mod tests;
 mod unit;
 
-pub use names::UnreadableHeaders;
+pub(crate) use names::HeaderSet;
 pub use quota::Quota;
-pub use server_delay::ServerDelay;
 pub use unit::Unit;
 
 pub(crate) use date::When;
@@ -30,6 +29,7 @@ pub(crate) use duration::header_duration;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use head::tells_of_a_quota;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
+pub(crate) use server_delay::is_invitation;
 
 use date::Clock;
 use head::Head;
@@ -76,14 +76,15 @@ use std::time::Duration;
 /// assert_eq!(hints.delay(), Some(Duration::from_secs(90)));
 /// assert_eq!(hints.header(), Some("x-ratelimit-reset"));
 /// assert_eq!(hints.quota().map(|quota| quota.remaining), Some(0));
-/// assert_eq!(hints.unreadable().names().collect::<Vec<_>>(), ["retry-after"]);
+/// assert!(hints.unreadable().eq(["retry-after"]));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerHints {
     asked: Option<Asked>,
     spent: Option<Asked>,
     quota: Option<Quota>,
-    unreadable: UnreadableHeaders,
+    /// The headers that were skipped because they cannot be read.
+    pub(crate) unreadable: HeaderSet,
 }
 
 impl ServerHints {
@@ -146,39 +147,14 @@ impl ServerHints {
         self.quota
     }
 
-    /// The headers that were skipped because they cannot be read.
-    #[must_use]
-    pub fn unreadable(&self) -> UnreadableHeaders {
-        self.unreadable
-    }
-
-    /// The delay, with what the answer's body asks for: after the headers that say when to come back, and before those
-    /// that only say when a quota is whole again.
-    pub(crate) fn delay_with(&self, body: Option<Duration>) -> ServerDelay {
-        self.delay_or(body.or(self.reset()))
-    }
-
-    /// The delay that a header asks for, else this one.
-    pub(crate) fn delay_or(&self, other: Option<Duration>) -> ServerDelay {
-        let asked = self.asked().or(other);
-        let unreadable = || self.unreadable.names().next();
-        asked.map_or_else(
-            || unreadable().map_or(ServerDelay::None, ServerDelay::Invalid),
-            ServerDelay::Asked,
-        )
+    /// The names of the headers that were skipped because they cannot be read, in the order in which they would have
+    /// counted. An unusual header that names one of several quotas is told by how it begins: `x-ratelimit-*`.
+    pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.unreadable.names()
     }
 }
 
 /// The time of a response: its own `date` where that is valid, else the wall clock.
 pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
     Clock::new(headers, wall).now()
-}
-
-impl ServerDelay {
-    /// Reads the headers of a response; `wall` is the time since 1970-01-01T00:00:00Z, against which a date is
-    /// measured where the response has no valid `date` of its own. What is read, and how, is told at [`ServerHints`].
-    #[must_use]
-    pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
-        ServerHints::read(status, headers, wall).delay_with(None)
-    }
 }

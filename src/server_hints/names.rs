@@ -91,21 +91,14 @@ impl fmt::Debug for Header {
     }
 }
 
-/// The headers of a response that say something about coming back, but hold nothing that can be read.
-///
-/// It holds no header's value.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct UnreadableHeaders(HeaderSet);
-
 /// Some of the headers that say something about coming back.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct HeaderSet(u64);
+pub(crate) struct HeaderSet(u64);
 
-impl UnreadableHeaders {
-    /// Their names, in the order in which they would have counted. A header that names one quota of several and is none
-    /// of the usual ones is told by how it begins: `x-ratelimit-*`.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        let HeaderSet(mut left) = self.0;
+impl HeaderSet {
+    /// Their names, in the order in which they would have counted.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        let Self(mut left) = self;
         std::iter::from_fn(move || {
             let place = usize::try_from(left.trailing_zeros()).ok()?;
             left &= left.wrapping_sub(1);
@@ -113,28 +106,16 @@ impl UnreadableHeaders {
         })
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0.0 == 0
-    }
-
-    pub(super) fn add(&mut self, header: Header) {
-        self.0.add(header);
-    }
-}
-
-impl HeaderSet {
     pub(super) fn add(&mut self, header: Header) {
         self.0 |= 1_u64.checked_shl(header.0.into()).unwrap_or_default();
     }
 
-    pub(super) fn without(self, others: Self) -> UnreadableHeaders {
-        UnreadableHeaders(Self(self.0 & !others.0))
+    pub(super) fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
     }
 }
 
-impl fmt::Debug for UnreadableHeaders {
+impl fmt::Debug for HeaderSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }

@@ -3,32 +3,8 @@
 use super::date::{Clock, When, http_date};
 use super::duration::{millis, seconds};
 use super::line::{MOST_LINES, text};
-use super::names::{Asked, Header, HeaderSet, UnreadableHeaders};
+use super::names::{Asked, Header, HeaderSet};
 use http::{HeaderMap, HeaderValue};
-use std::time::Duration;
-
-/// The delay that a response asks for, as [`ServerHints`](super::ServerHints) reads it.
-///
-/// ```
-/// use http::{HeaderMap, HeaderValue, StatusCode};
-/// use http_retry::policy::ServerDelay;
-/// use std::time::Duration;
-///
-/// let mut headers = HeaderMap::new();
-/// headers.insert("retry-after", HeaderValue::from_static("20"));
-/// let asked = ServerDelay::read(StatusCode::TOO_MANY_REQUESTS, &headers, Duration::ZERO);
-/// assert_eq!(asked.delay(), Some(Duration::from_secs(20)));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ServerDelay {
-    /// No header that names a time, or one that lies in the past.
-    None,
-    /// The named header is there, but what it holds cannot be read, and no other header asks for a delay.
-    Invalid(&'static str),
-    /// The server asks for this much time.
-    Asked(Duration),
-}
 
 type Reader = fn(&str) -> Option<When>;
 
@@ -51,28 +27,17 @@ const FORMS: [(Header, Reader); 4] = [
     (Header::RETRY_AFTER, seconds_or_date),
 ];
 
-impl ServerDelay {
-    /// The time that the server asks for, where it asks for some.
-    #[must_use]
-    pub fn delay(self) -> Option<Duration> {
-        match self {
-            Self::Asked(delay) => Some(delay),
-            Self::None | Self::Invalid(_) => None,
-        }
-    }
-
-    /// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
-    /// that needs no clock.
-    pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
-        let places = headers
-            .keys()
-            .filter_map(|name| Some((name, FORMS.get(place(name.as_str())?)?)));
-        let mut lines = places.flat_map(|(name, form)| {
-            let lines = headers.get_all(name).iter().take(MOST_LINES);
-            lines.filter_map(move |line| form.1(text(line)?))
-        });
-        lines.next().is_some()
-    }
+/// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
+/// that needs no clock.
+pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
+    let places = headers
+        .keys()
+        .filter_map(|name| Some((name, FORMS.get(place(name.as_str())?)?)));
+    let mut lines = places.flat_map(|(name, form)| {
+        let lines = headers.get_all(name).iter().take(MOST_LINES);
+        lines.filter_map(move |line| form.1(text(line)?))
+    });
+    lines.next().is_some()
 }
 
 impl Delays {
@@ -103,7 +68,7 @@ impl Delays {
     }
 
     /// Those that are there and hold nothing that can be read.
-    pub(super) fn unreadable(&self) -> UnreadableHeaders {
+    pub(super) fn unreadable(&self) -> HeaderSet {
         self.there.without(self.readable)
     }
 }

@@ -39,7 +39,7 @@ fn quota(lines: Lines<'_>) -> Option<(u64, u128)> {
 }
 
 fn unreadable(lines: Lines<'_>) -> Vec<&'static str> {
-    read(429, lines).unreadable().names().collect()
+    read(429, lines).unreadable().collect()
 }
 
 fn whole(limit: u64, remaining: u64, reset: u64, window: u64) -> Quota {

@@ -1,6 +1,6 @@
 //! What a request costs that goes on at another service: the sums and the larger of what policies cost.
 
-use crate::policy::{AtGate, WorstCase};
+use crate::policy::WorstCase;
 use std::time::Duration;
 
 impl WorstCase {
@@ -14,7 +14,10 @@ impl WorstCase {
             waits: sum(self.waits, next.waits),
             sending: sum(self.sending, next.sending),
             deadline: self.deadline.or(ends_in_time),
-            gate: self.gate.and_then(next.gate),
+            // What was waited at one gate is not waited at the next.
+            gated_attempts: self.gated_attempts.max(next.gated_attempts),
+            gated_waits: self.gated_waits.max(next.gated_waits),
+            gated_sending: sum(self.gated_sending, next.gated_sending),
         }
     }
 
@@ -29,26 +32,9 @@ impl WorstCase {
                 Some(_) => larger(self.time(), other.time()),
                 None => None,
             },
-            gate: self.gate.or(other.gate),
-        }
-    }
-}
-
-impl AtGate {
-    /// What was waited at one gate is not waited at the next.
-    fn and_then(self, next: Self) -> Self {
-        Self {
-            attempts: self.attempts.max(next.attempts),
-            waits: self.waits.max(next.waits),
-            sending: sum(self.sending, next.sending),
-        }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            attempts: self.attempts.max(other.attempts),
-            waits: self.waits.max(other.waits),
-            sending: larger(self.sending, other.sending),
+            gated_attempts: self.gated_attempts.max(other.gated_attempts),
+            gated_waits: self.gated_waits.max(other.gated_waits),
+            gated_sending: larger(self.gated_sending, other.gated_sending),
         }
     }
 }
@@ -103,7 +89,7 @@ mod tests {
         let (worst, patient) = (gated(4_500), gated(9_000));
         let twice = worst.time().unwrap() * 2 - Duration::from_millis(4_500);
         assert_eq!(worst.and_then(worst).time(), Some(twice));
-        assert_eq!(worst.and_then(worst).gate.attempts, 5);
-        assert_eq!(worst.or(patient).gate.attempts, 9);
+        assert_eq!(worst.and_then(worst).gated_attempts, 5);
+        assert_eq!(worst.or(patient).gated_attempts, 9);
     }
 }

@@ -15,9 +15,8 @@ use crate::dialect::row::{Row, RowBuilder, Statuses};
 use crate::dialect::say::Tables;
 use crate::dialect::{At, Dialect, Meaning};
 use crate::policy::rules::Condition;
-use crate::policy::{
-    ErrorBody, Meanings, Outcome, Reason, Said, Scope, ServerDelay, Unit, Verdict,
-};
+use crate::policy::{ErrorBody, Meanings, Outcome, Reason, Said, Scope, Unit, Verdict};
+use crate::server_hints::is_invitation;
 use http::{HeaderMap, StatusCode};
 use std::sync::LazyLock;
 use tokens::Kind;
@@ -169,7 +168,7 @@ fn is_more_than_the_limit(_: &Outcome<'_>, body: &ErrorBody) -> bool {
 }
 
 fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
-    outcome.headers().is_some_and(ServerDelay::is_invitation)
+    outcome.headers().is_some_and(is_invitation)
 }
 
 /// A 429 for want of capacity and not for the caller's own rate. Only here prose may tell: the retry is the same, and some

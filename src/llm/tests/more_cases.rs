@@ -72,7 +72,7 @@ fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
     let judged = LlmClassifier::new().classify(&outcome);
     let judged = judged.unwrap_or_else(|| Verdict::new(Class::Success, Reach::Answered));
     let outcome = outcome.judged(judged);
-    let delay = outcome.server_delay(NOW).delay();
+    let delay = outcome.server_delay(NOW);
     let delay = delay.filter(|_| is_retryable(judged));
     as_value(judged, delay)
 }

@@ -47,7 +47,7 @@ fn the_base_raises_the_default_cap_but_not_a_given_one() {
 fn a_cap_after_the_jitter_cuts_the_interval() {
     let backoff = Backoff::fixed(SECOND * 4)
         .max_delay(SECOND * 2)
-        .cap(Cap::After);
+        .cap_after_jitter();
     assert_eq!(backoff.delay(1, 1 << 63), SECOND);
     assert_eq!(backoff.delay(1, u64::MAX), SECOND * 2);
 }
@@ -58,7 +58,7 @@ fn a_cap_before_the_jitter_lets_a_jitter_above_one_exceed_it() {
         .max_delay(SECOND)
         .jitter(Jitter::between(1, 2));
     assert_eq!(
-        backoff.clone().cap(Cap::Before).delay(1, u64::MAX),
+        backoff.clone().cap_before_jitter().delay(1, u64::MAX),
         SECOND * 2
     );
     assert_eq!(backoff.delay(1, u64::MAX), SECOND);

@@ -3,7 +3,7 @@
 use super::{Outcome, What};
 use crate::policy::Class;
 use crate::policy::verdict::Verdict;
-use crate::server_hints::{Quota, ServerDelay, ServerHints, UnreadableHeaders, time_of};
+use crate::server_hints::{Quota, ServerHints, HeaderSet, time_of};
 use std::time::Duration;
 
 impl<'a> Outcome<'a> {
@@ -45,18 +45,7 @@ impl<'a> Outcome<'a> {
 
     /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
     #[must_use]
-    pub fn server_delay(&self, wall: Duration) -> ServerDelay {
-        let named = self.named_delay(wall);
-        let ignores_resets = self.verdict.ignores_resets;
-        let of_head = self.of_failed_head(wall, |hints| match ignores_resets {
-            true => hints.delay_or(named),
-            false => hints.delay_with(named),
-        });
-        of_head.unwrap_or_else(|| named.map_or(ServerDelay::None, ServerDelay::Asked))
-    }
-
-    /// The same without a word on what cannot be read.
-    pub(crate) fn asked(&self, wall: Duration) -> Option<Duration> {
+    pub fn server_delay(&self, wall: Duration) -> Option<Duration> {
         let named = self.named_delay(wall);
         let ignores_resets = self.verdict.ignores_resets;
         let of_head = self.of_failed_head(wall, |hints| {
@@ -94,10 +83,10 @@ impl<'a> Outcome<'a> {
     }
 
     /// Which headers of a failure ask for something that cannot be read.
-    pub(crate) fn unreadable(&self, wall: Duration) -> UnreadableHeaders {
+    pub(crate) fn unreadable(&self, wall: Duration) -> HeaderSet {
         match self.class() {
-            Class::Success => UnreadableHeaders::default(),
-            _ => self.server_hints(wall).unreadable(),
+            Class::Success => HeaderSet::default(),
+            _ => self.server_hints(wall).unreadable,
         }
     }
 }

@@ -47,7 +47,7 @@ impl RetrySession {
         moment: Moment,
         policy: &RetryPolicy,
     ) -> Option<Duration> {
-        let asked = outcome.asked(moment.wall);
+        let asked = outcome.server_delay(moment.wall);
         let least = outcome.at_least().map(|least| {
             let before = self.counts.retries.saturating_add(self.counts.refusals);
             let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);

@@ -196,9 +196,9 @@ impl RetrySession {
         }
         self.check_resend(case)?;
         // A poll's answer says when to come back, success or not.
-        let asked = outcome.server_hints(moment.wall).delay_with(None);
+        let asked = outcome.server_hints(moment.wall).delay();
         let n = tally.waits.saturating_add(1);
-        let own = match (wait.delay, asked.delay()) {
+        let own = match (wait.delay, asked) {
             (Some(delay), _) => delay,
             (None, Some(_)) => Duration::ZERO,
             (None, None) => {
@@ -206,7 +206,7 @@ impl RetrySession {
                 backoff.delay_after(self.counts.previous, n, moment.random)
             }
         };
-        let delay = self.delay(own, asked.delay(), case)?;
+        let delay = self.delay(own, asked, case)?;
         let since = tally.since.unwrap_or(moment.now);
         let waited = moment.now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {

@@ -1,6 +1,6 @@
 //! All that makes a request be sent again, added up.
 
-use super::{AtGate, WorstCase};
+use super::WorstCase;
 use crate::policy::Settings;
 use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
 use crate::policy::session::{GATED_LEAST, longest_spread};
@@ -64,28 +64,26 @@ impl<'a> Sources<'a> {
         let sending = attempts.and_then(|attempts| together(attempts, timeout));
         let bounded = attempts.is_some() || self.waits_alone_are_uncounted();
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
+        let gated_waits = self.first.max_gate_wait.unwrap_or_default();
+        let gated_attempts = self.refusals(gated_waits);
         WorstCase {
             attempts,
             backoff: total(own),
             waits: total(asked),
             sending,
             deadline: all().map(|settings| settings.deadline).max_or_none(),
-            gate: self.gate(timeout),
+            gated_attempts,
+            gated_waits,
+            gated_sending: together(gated_attempts, timeout),
         }
     }
 
     /// The gate is the service's, whatever policy a rule retries by; where nothing retries, no refusal leads back to it.
-    fn gate(&self, timeout: Option<Duration>) -> AtGate {
-        let waits = self.first.max_gate_wait.unwrap_or_default();
+    fn refusals(&self, waits: Duration) -> u64 {
         let mut repeating = self.together.iter().chain(&self.apart);
-        let attempts = match repeating.any(|settings| settings.max_retries > 0) {
+        match repeating.any(|settings| settings.max_retries > 0) {
             true => most_refusals(waits),
             false => 0,
-        };
-        AtGate {
-            attempts,
-            waits,
-            sending: together(attempts, timeout),
         }
     }
 

@@ -157,9 +157,9 @@ fn gated(retries: u32, millis: u64) -> RetryPolicy {
 fn the_gate_adds_waits_and_a_refusal_for_each_second() {
     let worst = gated(1, 4_500).worst_case();
     assert_eq!(worst.attempts, Some(2));
-    assert_eq!(worst.gate.attempts, 5);
-    assert_eq!(worst.gate.waits, Duration::from_millis(4_500));
-    assert_eq!(worst.gate.sending, Some(SECOND * 10));
+    assert_eq!(worst.gated_attempts, 5);
+    assert_eq!(worst.gated_waits, Duration::from_millis(4_500));
+    assert_eq!(worst.gated_sending, Some(SECOND * 10));
     let all = Duration::from_millis(60_000 + 4_000 + 4_500 + 10_000);
     assert_eq!(worst.time(), Some(all));
 }
@@ -167,24 +167,24 @@ fn the_gate_adds_waits_and_a_refusal_for_each_second() {
 #[test]
 fn a_request_sent_once_waits_at_the_gate_only_before_it() {
     let worst = gated(0, 5_000).worst_case();
-    assert_eq!((worst.gate.attempts, worst.gate.waits), (0, SECOND * 5));
+    assert_eq!((worst.gated_attempts, worst.gated_waits), (0, SECOND * 5));
     let retries = || rule(Action::Retry(fixed(1, SECOND)));
-    assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gate.attempts, 7);
+    assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gated_attempts, 7);
     let fails = Rules {
         otherwise: Action::Fail,
         ..Rules::default()
     };
-    assert_eq!(with(&gated(1, 7_000), fails).worst_case().gate.attempts, 0);
-    let none = fixed(3, SECOND).worst_case().gate;
-    assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
-    assert_eq!(none.sending, Some(Duration::ZERO));
+    assert_eq!(with(&gated(1, 7_000), fails).worst_case().gated_attempts, 0);
+    let none = fixed(3, SECOND).worst_case();
+    assert_eq!((none.gated_attempts, none.gated_waits), (0, Duration::ZERO));
+    assert_eq!(none.gated_sending, Some(Duration::ZERO));
 }
 
 #[test]
 fn the_gate_is_the_services_whatever_policy_a_rule_retries_by() {
     let other = |millis| rule(Action::Retry(gated(1, millis)));
-    let none = ruled(&fixed(1, SECOND), vec![other(7_000)]).gate;
-    assert_eq!((none.attempts, none.waits), (0, Duration::ZERO));
-    let own = ruled(&gated(1, 5_000), vec![other(7_000)]).gate;
-    assert_eq!((own.attempts, own.waits), (5, SECOND * 5));
+    let none = ruled(&fixed(1, SECOND), vec![other(7_000)]);
+    assert_eq!((none.gated_attempts, none.gated_waits), (0, Duration::ZERO));
+    let own = ruled(&gated(1, 5_000), vec![other(7_000)]);
+    assert_eq!((own.gated_attempts, own.gated_waits), (5, SECOND * 5));
 }

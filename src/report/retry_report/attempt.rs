@@ -1,9 +1,7 @@
 //! The report of one attempt.
 
 use super::Seconds;
-use crate::policy::{
-    Class, DelaySource, ErrorKind, Outcome, Reach, Reason, Scope, ServerDelay, UnreadableHeaders,
-};
+use crate::policy::{Class, DelaySource, ErrorKind, HeaderSet, Outcome, Reach, Reason, Scope};
 use crate::report::TextCut;
 use http::StatusCode;
 use std::fmt;
@@ -32,10 +30,9 @@ pub struct AttemptReport {
     pub class: Class,
     /// How far the attempt got.
     pub reach: Reach,
-    /// What the server asked for on a failure, if anything: a delay, or a header that is not valid and was ignored.
-    pub asked: ServerDelay,
-    /// The headers of a failure that were skipped as not valid, whether or not another one asked for a delay.
-    pub unreadable: UnreadableHeaders,
+    /// The delay that the server asked for on a failure, if any.
+    pub asked: Option<Duration>,
+    pub(in crate::report) unreadable: HeaderSet,
     /// Why the outcome has its class, if the policy's classifier says so.
     pub reason: Option<Reason>,
     /// The rule that judged the outcome, by its name or its place.
@@ -73,6 +70,11 @@ impl AttemptReport {
         }
     }
 
+    /// The headers of a failure that were skipped as not valid, whether or not another one asked for a delay.
+    pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.unreadable.names()
+    }
+
     /// The dialect whose row judged the outcome: `github` of the row `github[1]`, and `rules` of a rule with `as`.
     #[must_use]
     pub fn dialect(&self) -> Option<&str> {
@@ -90,10 +92,10 @@ impl AttemptReport {
         if let Some(reason) = self.reason {
             write!(f, ", {reason}")?;
         }
-        if let ServerDelay::Asked(delay) = self.asked {
+        if let Some(delay) = self.asked {
             write!(f, ", the server asks for {}", Seconds(delay))?;
         }
-        for header in self.unreadable.names() {
+        for header in self.unreadable() {
             write!(f, ", its {header} is not valid and was ignored")?;
         }
         if let Some(row) = &self.row {

@@ -4,7 +4,7 @@
 use super::{Counted, Level, Stated, count, window};
 use crate::server_hints::date::{Clock, When};
 use crate::server_hints::head::{Head, QUOTA_PREFIXES, after_prefix};
-use crate::server_hints::names::{Header, UnreadableHeaders};
+use crate::server_hints::names::{Header, HeaderSet};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ impl Numbers {
         self.window = self.window.max(own);
     }
 
-    fn note_unreadable(&self, unreadable: &mut UnreadableHeaders) {
+    fn note_unreadable(&self, unreadable: &mut HeaderSet) {
         let fields = [
             self.reset.unreadable(),
             self.remaining.unreadable(),

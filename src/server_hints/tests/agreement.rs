@@ -180,7 +180,7 @@ fn a_spent_quota_says_the_same_to_the_delay_and_the_gate() {
         for status in [StatusCode::TOO_MANY_REQUESTS, StatusCode::BAD_GATEWAY] {
             let headers = head(&lines);
             let outcome = Outcome::response(status, &headers);
-            let delay = outcome.server_delay(WALL).delay();
+            let delay = outcome.server_delay(WALL);
             let quota = outcome.quota(WALL);
             let reset = quota.map(|quota| (quota.remaining, quota.reset));
             assert_eq!(reset, delay.map(|delay| (0, delay)), "{lines:?}");

@@ -1,7 +1,8 @@
 //! The headers that say when to come back.
 
 use super::{Lines, WALL, delay, head, read, unreadable};
-use crate::server_hints::ServerDelay;
+use crate::policy::{Class, Outcome, Reach, Verdict};
+use crate::server_hints::{ServerHints, is_invitation};
 use http::StatusCode;
 use std::time::Duration;
 
@@ -67,7 +68,6 @@ fn too_many_digits_saturate() {
     assert!(read(503, lines).delay() > Some(Duration::from_secs(1 << 60)));
 }
 
-#[test]
 const RESET: (&str, &str) = ("x-ratelimit-reset", "7");
 
 /// Lines, the delay in milliseconds, and the headers that cannot be read.
@@ -106,6 +106,7 @@ const FIRST: [(Lines<'_>, u128, &[&str]); 8] = [
     (&[("ratelimit", "what"), RESET], 7_000, &["ratelimit"]),
 ];
 
+#[test]
 fn the_first_header_that_can_be_read_counts() {
     for (lines, wanted, told) in FIRST {
         assert_eq!(delay(429, lines), Some(wanted), "{lines:?}");
@@ -140,14 +141,19 @@ fn where_the_delay_is_from_can_be_told() {
 
 #[test]
 fn a_body_speaks_behind_the_delays_and_before_the_quotas() {
-    let body = Some(Duration::from_secs(7));
-    let with = |lines: Lines<'_>| read(429, lines).delay_with(body);
-    let asked = |seconds| ServerDelay::Asked(Duration::from_secs(seconds));
+    let body = Verdict::new(Class::Throttled, Reach::Refused).asking_for(Duration::from_secs(7));
+    let with = |lines: Lines<'_>| {
+        let headers = head(lines);
+        let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+        outcome.judged(body).server_delay(WALL)
+    };
+    let asked = |seconds| Some(Duration::from_secs(seconds));
     assert_eq!(with(&[("retry-after", "3")]), asked(3));
     assert_eq!(with(&[("retry-after", "soon")]), asked(7));
     assert_eq!(with(&[("x-ratelimit-reset", "90")]), asked(7));
-    let none = read(429, &[("retry-after", "soon")]).delay_with(None);
-    assert_eq!(none, ServerDelay::Invalid("retry-after"));
+    let none = read(429, &[("retry-after", "soon")]);
+    assert_eq!(none.delay(), None);
+    assert!(none.unreadable().eq(["retry-after"]));
 }
 
 #[test]
@@ -162,7 +168,7 @@ fn dates_are_measured_against_the_responses_own_clock() {
         assert_eq!(delay(429, &own), Some(10_000), "{name}: {text}");
         let headers = head(&[("date", "today"), (name, text)]);
         let wall = Duration::from_secs(946_684_797);
-        let hints = ServerDelay::read(StatusCode::TOO_MANY_REQUESTS, &headers, wall);
+        let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, wall);
         assert_eq!(
             hints.delay(),
             Some(Duration::from_secs(2)),
@@ -189,10 +195,6 @@ fn an_invitation_is_what_the_server_wrote_itself() {
         (vec![("ratelimit-reset", "9")], false),
         (vec![], false),
     ] {
-        assert_eq!(
-            ServerDelay::is_invitation(&head(&lines)),
-            wanted,
-            "{lines:?}"
-        );
+        assert_eq!(is_invitation(&head(&lines)), wanted, "{lines:?}");
     }
 }

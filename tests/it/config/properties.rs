@@ -3,7 +3,7 @@
 use super::{SECOND, origins, policy};
 use http_retry::config::{Document, RetryConfig};
 use http_retry::policy::Decimal;
-use http_retry::{Backoff, Cap, Jitter, Methods, RetryPolicy};
+use http_retry::{Backoff, Jitter, Methods, RetryPolicy};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -247,10 +247,10 @@ fn built(model: &Model) -> RetryPolicy {
     if let Some(factor) = decimal("factor") {
         backoff = backoff.factor(factor);
     }
-    let cap = match text("cap") {
-        Some("before") => Cap::Before,
-        Some("after") => Cap::After,
-        _ => Cap::Both,
+    let backoff = match text("cap") {
+        Some("before") => backoff.cap_before_jitter(),
+        Some("after") => backoff.cap_after_jitter(),
+        _ => backoff,
     };
     let step = text("first_step").map_or(0, |step| step.parse().unwrap());
     let min = decimal("jitter.min").unwrap_or(Decimal::from(0));
@@ -265,7 +265,7 @@ fn built(model: &Model) -> RetryPolicy {
     };
     let builder = RetryPolicy::builder()
         .max_retries(text("max_retries").unwrap().parse().unwrap())
-        .backoff(backoff.cap(cap).first_step(step).jitter(jitter))
+        .backoff(backoff.first_step(step).jitter(jitter))
         .deadline(time("deadline"))
         .attempt_timeout(time("attempt_timeout"))
         .max_server_delay(time("retry_after.max"))

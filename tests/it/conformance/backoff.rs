@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, count, decimal, milliseconds, number};
 use http_retry::policy::Decimal;
-use http_retry::{Backoff, Cap, Jitter};
+use http_retry::{Backoff, Jitter};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ fn backoff(policy: &Fields<'_>) -> Result<Backoff, String> {
         backoff = backoff.jitter(jitter(value)?);
     }
     match policy.optional("cap") {
-        Some(value) => Ok(backoff.cap(cap(value)?)),
+        Some(value) => capped(backoff, value),
         None => Ok(backoff),
     }
 }
@@ -158,12 +158,12 @@ pub(super) fn jitter(value: &Value) -> Result<Jitter, String> {
     }
 }
 
-fn cap(value: &Value) -> Result<Cap, String> {
-    match value.as_str() {
-        Some("both") => Ok(Cap::Both),
-        Some("before") => Ok(Cap::Before),
-        Some("after") => Ok(Cap::After),
-        _ => Err(format!("cap: {value} is not known")),
+fn capped(backoff: Backoff, cap: &Value) -> Result<Backoff, String> {
+    match cap.as_str() {
+        Some("both") => Ok(backoff),
+        Some("before") => Ok(backoff.cap_before_jitter()),
+        Some("after") => Ok(backoff.cap_after_jitter()),
+        _ => Err(format!("cap: {cap} is not known")),
     }
 }
 

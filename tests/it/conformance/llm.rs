@@ -76,7 +76,7 @@ fn judged(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
     same("reason", &wanted.text("reason")?, &reason)?;
     if let Some(delay) = wanted.optional("delay_ms") {
         let wanted = milliseconds(delay)?;
-        same("delay", &Some(wanted), &first.asked.delay())?;
+        same("delay", &Some(wanted), &first.asked)?;
         let waited = report.attempts().get(1).map(|second| second.delay);
         if waited.is_some_and(|waited| waited < wanted) {
             return Err(format!("sent again after {waited:?}, before {wanted:?}"));

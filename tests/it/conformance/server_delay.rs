@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, milliseconds};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_retry::policy::ServerDelay;
+use http_retry::policy::ServerHints;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let now = case.milliseconds("now_unix")?.saturating_mul(1_000);
     let wanted = Wanted::of(case.value("delay_ms")?)?;
     // The status that lets the quota headers speak for themselves; on the others it has no influence.
-    let got = ServerDelay::read(StatusCode::TOO_MANY_REQUESTS, &headers, now).delay();
+    let got = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, now).delay();
     match wanted.holds(got, names_a_time(&headers)) {
         true => Ok(()),
         false => Err(format!("wanted {wanted:?}, got {got:?}")),

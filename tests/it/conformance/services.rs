@@ -123,7 +123,7 @@ fn retried(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
         Value::Null => None,
         delay => Some(milliseconds(delay)?),
     };
-    same("delay", &asked, &first.asked.delay())?;
+    same("delay", &asked, &first.asked)?;
     let waited = report.attempts().get(1).map(|second| second.delay);
     match (waited, asked) {
         (Some(waited), Some(asked)) if waited < asked => {

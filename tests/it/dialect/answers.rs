@@ -88,7 +88,7 @@ impl Case {
         let meant = Meant {
             class: outcome.class(),
             reach: outcome.reach(),
-            delay: outcome.server_delay(NOW).delay(),
+            delay: outcome.server_delay(NOW),
             at_least: outcome.at_least(),
             scope: outcome.scope(),
             reason: outcome.reason(),

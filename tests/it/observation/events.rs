@@ -2,7 +2,7 @@
 
 use super::*;
 use http::Method;
-use http_retry::policy::ServerDelay;
+use http_retry::report::AttemptReport;
 use http_retry::report::RetryEventKind::{AttemptEnded, Stopped};
 use http_retry::{Class, RetryOverride};
 use std::io;
@@ -131,11 +131,12 @@ fn each_event_names_the_service_and_the_method() {
 
 #[test]
 fn an_invalid_retry_after_is_in_the_event_and_the_report() {
+    let said = |attempt: &AttemptReport| (attempt.asked, attempt.unreadable().next());
     let asked = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&asked);
     let observer = move |event: &RetryEvent<'_>| match event.kind {
-        AttemptEnded(attempt) => listener.lock().unwrap().push(attempt.asked),
-        Stopped(report) => listener.lock().unwrap().push(report.attempts()[0].asked),
+        AttemptEnded(attempt) => listener.lock().unwrap().push(said(attempt)),
+        Stopped(report) => listener.lock().unwrap().push(said(&report.attempts()[0])),
         _ => {}
     };
     let script = || {
@@ -144,11 +145,11 @@ fn an_invalid_retry_after_is_in_the_event_and_the_report() {
             .header("retry-after", "soon")
             .status(200)
     };
-    let invalid = ServerDelay::Invalid("retry-after");
-    let wanted = [invalid, ServerDelay::None, invalid];
+    let invalid = (None, Some("retry-after"));
+    let wanted = [invalid, (None, None), invalid];
     let report = by_tower(&layer().observe(observer.clone()), script());
     assert_eq!(*asked.lock().unwrap(), wanted);
-    assert_eq!(report.attempts()[0].asked, invalid);
+    assert_eq!(said(&report.attempts()[0]), invalid);
     assert_eq!(report.attempts()[0].class, Class::Transient);
 
     asked.lock().unwrap().clear();

@@ -116,7 +116,7 @@ fn the_tower_layer_tells_no_secret() {
     told.add(format!("{layer:?}"));
     told.assert_is_public(&[
         "api.example",
-        "Invalid(\"retry-after\")",
+        "unreadable: [\"retry-after\"",
         "http_retry_requests_total",
         "http.attempt",
         "reset",
@@ -181,7 +181,7 @@ fn the_reqwest_middleware_tells_no_secret() {
     });
     told.assert_is_public(&[
         "api.example",
-        "Invalid(\"retry-after\")",
+        "unreadable: [\"retry-after\"",
         "http_retry_requests_total",
         "http.attempt",
         "reset",

@@ -5,7 +5,7 @@ use super::sound::capped_backoff;
 use super::{a_thousand_cases, retry};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::policy::Moment;
-use http_retry::{Backoff, Cap, Jitter, Outcome, RequestFacts, RetryPolicy};
+use http_retry::{Backoff, Jitter, Outcome, RequestFacts, RetryPolicy};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ proptest! {
         n in count(),
         random in integer(),
     ) {
-        let cap = if after { Cap::After } else { Cap::Both };
-        let backoff = backoff.max_delay(most).cap(cap);
+        let backoff = backoff.max_delay(most);
+        let backoff = if after { backoff.cap_after_jitter() } else { backoff };
         prop_assert!(backoff.delay(n, random) <= most);
         prop_assert!(backoff.delay(n, u64::MAX) <= most);
         prop_assert!(backoff.delay_after(previous, n, random) <= most);
@@ -43,7 +43,7 @@ proptest! {
         n in count(),
         random in integer(),
     ) {
-        let backoff = backoff.factor(factor).jitter(jitter).max_delay(most).cap(Cap::Before);
+        let backoff = backoff.factor(factor).jitter(jitter).max_delay(most).cap_before_jitter();
         prop_assert!(backoff.ceiling(n) <= most);
         prop_assert!(backoff.delay(n, random) <= most);
     }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_retry::policy::{Decimal, ErrorKind, Moment};
 use http_retry::{
-    Backoff, Cap, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy,
+    Backoff, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy,
     RetryPolicyBuilder,
 };
 use proptest::collection::vec;
@@ -78,12 +78,14 @@ pub(super) fn uncapped_backoff() -> BoxedStrategy<Backoff> {
 }
 
 pub(super) fn backoff() -> BoxedStrategy<Backoff> {
-    let caps = select(vec![Cap::Both, Cap::Before, Cap::After]);
+    let both = |backoff: Backoff| backoff;
+    let caps: Vec<fn(Backoff) -> Backoff> =
+        vec![both, Backoff::cap_before_jitter, Backoff::cap_after_jitter];
     let limit = option::of(option::of(duration()));
-    (uncapped_backoff(), caps, limit)
+    (uncapped_backoff(), select(caps), limit)
         .prop_map(|(backoff, cap, limit)| match limit {
-            Some(limit) => backoff.cap(cap).max_delay(limit),
-            None => backoff.cap(cap),
+            Some(limit) => cap(backoff).max_delay(limit),
+            None => cap(backoff),
         })
         .boxed()
 }

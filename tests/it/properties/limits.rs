@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use http_retry::policy::{DelaySource, Moment, ServerDelay};
+use http_retry::policy::{DelaySource, Moment, ServerHints};
 use http_retry::report::RetryEvent;
 use http_retry::run::Runner;
 use http_retry::runtime::{Runtime, Sleep};
@@ -140,7 +140,7 @@ proptest! {
         }
         prop_assert_eq!(planned, u64::from(session.retries()));
         let worst = policy.worst_case();
-        prop_assert!(own.is_some() || gated <= worst.gate.attempts);
+        prop_assert!(own.is_some() || gated <= worst.gated_attempts);
         prop_assert!(own.is_some() || worst.attempts.is_none_or(|most| planned < most));
     }
 
@@ -164,15 +164,16 @@ proptest! {
             }
         }
         let worst = policy.worst_case();
-        prop_assert_eq!((worst.attempts, worst.gate.attempts), (Some(attempts), gated));
+        prop_assert_eq!((worst.attempts, worst.gated_attempts), (Some(attempts), gated));
     }
 
     #[test]
     fn headers_of_any_kind_are_read(status in status(), headers in headers(), wall in duration()) {
-        match ServerDelay::read(status, &headers, wall) {
-            ServerDelay::Invalid(name) => prop_assert!(headers.contains_key(name)),
-            ServerDelay::Asked(_) => prop_assert!(!headers.is_empty()),
-            _ => {}
+        let hints = ServerHints::read(status, &headers, wall);
+        match (hints.delay(), hints.unreadable().next()) {
+            (None, Some(name)) => prop_assert!(headers.contains_key(name)),
+            (Some(_), _) => prop_assert!(!headers.is_empty()),
+            (None, None) => {}
         }
     }
 

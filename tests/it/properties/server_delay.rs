@@ -4,7 +4,7 @@ use super::inputs::{headers, http_date, integer, moment, seen};
 use super::sound::{backoff, policy};
 use super::{a_thousand_cases, retry};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_retry::policy::{DelaySource, Moment, ServerDelay};
+use http_retry::policy::{DelaySource, Moment, ServerHints};
 use http_retry::{Backoff, Outcome, RequestFacts, RetryPolicy};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -128,7 +128,7 @@ proptest! {
             let Some(paid) = retry(&mut session, &outcome, *moment) else { continue };
             n += 1;
             let own = backoff.delay_after(previous, n, moment.random);
-            let asked = outcome.server_delay(moment.wall).delay().unwrap_or_default();
+            let asked = outcome.server_delay(moment.wall).unwrap_or_default();
             let by_server = paid.source() == DelaySource::Server;
             let delay = paid.delay();
             prop_assert!(delay >= asked.max(own));
@@ -147,7 +147,7 @@ proptest! {
         let policy = RetryPolicy::builder().max_server_delay(most).build().unwrap();
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let status = StatusCode::TOO_MANY_REQUESTS;
-        let asked = ServerDelay::read(status, &headers, moment.wall).delay();
+        let asked = ServerHints::read(status, &headers, moment.wall).delay();
         let session = policy.session(facts, moment.now);
         let planned = session.plan(&Outcome::response(status, &headers), moment);
         prop_assert_eq!(planned.is_ok(), asked.unwrap_or_default() <= most);

@@ -2,7 +2,7 @@
 
 use super::inputs::{count, decimal_up_to, duration};
 use http_retry::policy::Decimal;
-use http_retry::{Backoff, Cap, Jitter, Methods, RetryPolicy};
+use http_retry::{Backoff, Jitter, Methods, RetryPolicy};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -55,13 +55,17 @@ fn growth() -> BoxedStrategy<(Backoff, Duration)> {
 
 /// A backoff, and the maximum that none of its delays exceeds.
 pub(super) fn capped_backoff() -> BoxedStrategy<(Backoff, Duration)> {
-    let cap = select(vec![Cap::Both, Cap::After]);
-    (growth(), factor(), 0_u32..=1, jitter(), duration(), cap)
+    let after = any::<bool>();
+    (growth(), factor(), 0_u32..=1, jitter(), duration(), after)
         .prop_map(
-            |((backoff, least), factor, first_step, jitter, more, cap)| {
+            |((backoff, least), factor, first_step, jitter, more, after)| {
                 let most = least.saturating_add(more);
                 let backoff = backoff.factor(factor).first_step(first_step);
-                (backoff.jitter(jitter).max_delay(most).cap(cap), most)
+                let backoff = backoff.jitter(jitter).max_delay(most);
+                match after {
+                    true => (backoff.cap_after_jitter(), most),
+                    false => (backoff, most),
+                }
             },
         )
         .boxed()
@@ -71,7 +75,7 @@ pub(super) fn backoff() -> BoxedStrategy<Backoff> {
     let capped = || capped_backoff().prop_map(|(backoff, _)| backoff);
     prop_oneof![
         capped(),
-        capped().prop_map(|backoff| backoff.cap(Cap::Before)),
+        capped().prop_map(Backoff::cap_before_jitter),
         capped().prop_map(|backoff| backoff.max_delay(None)),
     ]
     .boxed()

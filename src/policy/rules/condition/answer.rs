@@ -67,7 +67,7 @@ impl JsonTest {
     pub(super) fn holds(&self, body: &ErrorBody) -> bool {
         let same = |one: &str, other: &str| one == other;
         body.at(&self.pointer).iter().any(|found| match found {
-            Some(scalar) => self.wanted.holds(scalar.as_str(), same),
+            Some(scalar) => self.wanted.holds(scalar, same),
             None => self.wanted == Wanted::There,
         })
     }
