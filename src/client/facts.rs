@@ -33,7 +33,7 @@ pub(super) fn line(request: &impl HasHead) -> RequestLine {
     let authority = request.authority();
     let authority = authority.map_or_else(Arc::default, Arc::from);
     let by_key = RequestFacts::by_first_values(&Method::POST, |name| request.value(name));
-    RequestLine::of((request.method(), authority), request.path(), by_key)
+    RequestLine::of(request.method(), authority, request.path(), by_key)
 }
 
 /// What the server must know of the request.

@@ -1,11 +1,11 @@
 //! The policy's own delay before a retry: growth x jitter x cap.
 
 mod checks;
+mod delays;
+mod words;
 
 use super::decimal::Decimal;
 use super::jitter::{Cap, Jitter};
-use super::moment::{nanos, uniform};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -157,125 +157,6 @@ impl Backoff {
 
     pub(crate) fn cap(self, cap: Cap) -> Self {
         Self { cap, ..self }
-    }
-
-    /// The longest delay before retry n = 1, 2, and so on, before jitter; 0 counts as 1.
-    #[must_use]
-    pub fn ceiling(&self, n: u32) -> Duration {
-        let ceiling = match self.jitter {
-            Jitter::Decorrelated => Decimal::from(DECORRELATED_GROWTH).power_of(n, self.grown(1)),
-            _ => self.grown(n),
-        };
-        match self.cap {
-            Cap::Both | Cap::Before => ceiling.min(self.limit()),
-            Cap::After => ceiling,
-        }
-    }
-
-    /// The delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the longest.
-    #[must_use]
-    pub fn delay(&self, n: u32, random: u64) -> Duration {
-        self.delay_after(Duration::ZERO, n, random)
-    }
-
-    /// The delay before retry n, after a delay of `previous`, on which decorrelated jitter builds.
-    #[must_use]
-    pub fn delay_after(&self, previous: Duration, n: u32, random: u64) -> Duration {
-        let (least, most) = self.interval(previous, n);
-        let span = most.as_nanos().saturating_sub(least.as_nanos());
-        nanos(least.as_nanos().saturating_add(uniform(random, span)))
-    }
-
-    /// The longest delay that [`Backoff::delay_after`] can give for retry n.
-    pub(crate) fn longest(&self, n: u32) -> Duration {
-        match self.jitter {
-            Jitter::Decorrelated => self.ceiling(n).min(self.limit()),
-            _ => self.interval(Duration::ZERO, n).1,
-        }
-    }
-
-    fn interval(&self, previous: Duration, n: u32) -> (Duration, Duration) {
-        let (least, most) = match self.jitter {
-            Jitter::Decorrelated => {
-                let first = self.grown(1);
-                (
-                    first,
-                    previous.max(first).saturating_mul(DECORRELATED_GROWTH),
-                )
-            }
-            jitter => {
-                let (min, max) = jitter.interval();
-                let ceiling = self.ceiling(n);
-                (min.of(ceiling), max.of(ceiling))
-            }
-        };
-        match self.cap {
-            Cap::Both | Cap::After => (least.min(self.limit()), most.min(self.limit())),
-            Cap::Before => (least, most),
-        }
-    }
-
-    fn grown(&self, n: u32) -> Duration {
-        let n = n.max(1);
-        match &self.growth {
-            Growth::None => Duration::ZERO,
-            Growth::Fixed(delay) => *delay,
-            Growth::Linear(base) => base.saturating_mul(n),
-            Growth::Exponential(base) => {
-                let exponent = n.saturating_sub(1).saturating_add(self.first_step);
-                self.factor.power_of(exponent, *base)
-            }
-            Growth::Schedule(ceilings) => {
-                let index = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
-                let ceiling = ceilings.get(index).or(ceilings.last());
-                ceiling.copied().unwrap_or_default()
-            }
-            Growth::Custom(ceiling) => ceiling(n),
-        }
-    }
-
-    /// The longest delay of all.
-    pub(super) fn limit(&self) -> Duration {
-        match (self.max_delay, &self.growth) {
-            (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
-            (MaxDelay::Default, Growth::Linear(base) | Growth::Exponential(base)) => {
-                DEFAULT_MAX_DELAY.max(*base)
-            }
-            (MaxDelay::Default, _) => Duration::MAX,
-        }
-    }
-}
-
-impl fmt::Display for Backoff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.growth {
-            Growth::None => return f.write_str("no delay"),
-            Growth::Fixed(delay) => write!(f, "fixed {delay:?}")?,
-            Growth::Linear(base) => write!(f, "linear, {base:?} more each time")?,
-            Growth::Exponential(base) => {
-                write!(f, "exponential from {base:?}, factor {}", self.factor)?;
-            }
-            Growth::Schedule(ceilings) => write!(f, "schedule {ceilings:?}")?,
-            Growth::Custom(_) => f.write_str("custom")?,
-        }
-        write!(f, ", {}", self.jitter)?;
-        match self.limit() {
-            Duration::MAX => Ok(()),
-            limit => write!(f, ", at most {limit:?}"),
-        }
-    }
-}
-
-impl fmt::Debug for Growth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("None"),
-            Self::Fixed(delay) => f.debug_tuple("Fixed").field(delay).finish(),
-            Self::Linear(base) => f.debug_tuple("Linear").field(base).finish(),
-            Self::Exponential(base) => f.debug_tuple("Exponential").field(base).finish(),
-            Self::Schedule(ceilings) => f.debug_tuple("Schedule").field(ceilings).finish(),
-            Self::Custom(_) => f.write_str("Custom"),
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Builds a policy from settings, and refuses settings that cannot work.
 
-mod checks;
 mod inside;
+mod limits;
 mod rules;
-mod whole_answers;
 
 use super::classifier::{ByFunction, Classify};
 use super::verdict::Verdict;
@@ -11,7 +10,6 @@ use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Setti
 use crate::error::ConfigError;
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Builds a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
 /// [`RetryPolicy::to_builder`].
@@ -48,65 +46,9 @@ impl RetryPolicy {
 }
 
 impl RetryPolicyBuilder {
-    /// The most retries after the first attempt; 0 means one attempt. Default 4.
-    pub fn max_retries(self, max_retries: u32) -> Self {
-        Self {
-            max_retries: Some(max_retries),
-            ..self
-        }
-    }
-
-    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. Set one of the two.
-    pub fn max_attempts(self, max_attempts: u32) -> Self {
-        Self {
-            max_attempts: Some(max_attempts),
-            ..self
-        }
-    }
-
     /// The delay before each retry. Default exponential from 2 s with full jitter, at most 60 s.
     pub fn backoff(self, backoff: Backoff) -> Self {
         self.with(|settings| settings.backoff = backoff)
-    }
-
-    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default
-    /// none.
-    ///
-    /// If a retry would start after it, the request ends without the wait. An attempt is cut at the deadline; on the
-    /// tower layer the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
-    pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
-        self.with(|settings| settings.deadline = deadline.into())
-    }
-
-    /// The longest time for one attempt up to its response head, up to the first output of a stream that is held back, or
-    /// up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the deadline. Default
-    /// none.
-    ///
-    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. On
-    /// the tower layer an attempt without a retry after it is cut only after `boxed_errors()`, since a timeout needs an
-    /// error to report.
-    pub fn attempt_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.with(|settings| settings.attempt_timeout = timeout.into())
-    }
-
-    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer. `None` for
-    /// any wait. Default 15 min.
-    ///
-    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part: up to a
-    /// fifth of what the server asks for, at most 10 s.
-    pub fn max_server_delay(self, most: impl Into<Option<Duration>>) -> Self {
-        self.with(|settings| settings.max_server_delay = most.into())
-    }
-
-    /// The longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
-    /// [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
-    ///
-    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
-    /// if it says nothing), and then the calls go on in order. While time is left, a 429 does not count as an attempt
-    /// and costs no token; it uses as much of the time as it asks for, and at least a second. A call that has used up
-    /// its time is sent even so, and counts again.
-    pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
-        self.with(|settings| settings.max_gate_wait = most.into())
     }
 
     /// Which methods may be repeated after the server may have processed the request. Default

@@ -167,7 +167,12 @@ impl Settings {
         text.write_str("  worst case where a server asks for waits: ")?;
         match worst.waits {
             None => writeln!(text, "no limit"),
-            Some(waits) => writeln!(text, "{} of waits{}", Words(waits), Besides(worst.gated_waits)),
+            Some(waits) => writeln!(
+                text,
+                "{} of waits{}",
+                Words(waits),
+                Besides(worst.gated_waits)
+            ),
         }
     }
 }

@@ -28,12 +28,13 @@ impl RequestLine {
     #[must_use]
     pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
         let by_key = RequestFacts::of(&Method::POST, headers);
-        Self::of((method, authority.into()), path, by_key)
+        Self::of(method, authority.into(), path, by_key)
     }
 
     /// The same, by the facts of a POST with its headers.
     pub(crate) fn of(
-        (method, authority): (&Method, Arc<str>),
+        method: &Method,
+        authority: Arc<str>,
         path: &str,
         by_key: RequestFacts,
     ) -> Self {

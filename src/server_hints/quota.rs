@@ -95,7 +95,11 @@ impl Quotas {
 
     /// The quota that leaves the least.
     pub(super) fn tightest(&self) -> Option<Quota> {
-        let requests = || self.0.iter().filter(|quota| quota.unit == Counted::Requests);
+        let requests = || {
+            self.0
+                .iter()
+                .filter(|quota| quota.unit == Counted::Requests)
+        };
         let known = requests().filter_map(Stated::quota);
         let limit = known.clone().filter_map(|quota| quota.limit).min();
         let closing = self.0.iter().filter(|quota| quota.unit != Counted::Other);

@@ -1,6 +1,7 @@
 //! What a builder refuses.
 
 use super::*;
+use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 

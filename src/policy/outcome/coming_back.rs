@@ -3,7 +3,7 @@
 use super::{Outcome, What};
 use crate::policy::Class;
 use crate::policy::verdict::Verdict;
-use crate::server_hints::{Quota, ServerHints, HeaderSet, time_of};
+use crate::server_hints::{HeaderSet, Quota, ServerHints, time_of};
 use std::time::Duration;
 
 impl<'a> Outcome<'a> {

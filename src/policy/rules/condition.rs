@@ -4,20 +4,22 @@ mod answer;
 mod holds;
 #[cfg(feature = "llm")]
 mod hook;
+mod request;
 mod value;
 
 pub(crate) use answer::{HeadTest, JsonTest, XmlTest};
-pub(crate) use answer::{is_like, lines, parts};
+pub(crate) use answer::{lines, parts};
 pub(crate) use holds::{OfSuccess, Seen};
 pub(super) use holds::{all, any};
+pub(crate) use request::is_like;
 pub use value::Value;
 pub(crate) use value::Wanted;
 #[cfg(feature = "serde")]
 pub(crate) use value::plain;
 
 use crate::error::ConfigError;
-use http::{HeaderName, Method};
-use std::ops::{Bound, Not, RangeBounds, RangeInclusive};
+use http::Method;
+use std::ops::{Not, RangeInclusive};
 use std::sync::Arc;
 
 /// A condition on how an attempt ended: what a [`Rule`](super::Rule) looks at, and `retry_on` and `stop_on`.
@@ -173,55 +175,9 @@ impl Condition {
         Ok(Self::of(Test::Message(vec![part])))
     }
 
-    /// Holds for responses with this header, whatever its value.
-    pub fn header(name: HeaderName) -> Self {
-        Self::of(Test::Header(vec![HeadTest::new(name, Wanted::There)]))
-    }
-
-    /// Holds for responses where this header has this value; case does not matter.
-    pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
-        let wanted = Wanted::Is(vec![value.into()]);
-        Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
-    }
-
-    /// Holds for requests of this method.
-    pub fn method(method: Method) -> Self {
-        Self::of(Test::Method(vec![method]))
-    }
-
-    /// Holds after these attempts; the first is 1. `..3` is the first two.
-    ///
-    /// # Errors
-    ///
-    /// A range that holds no attempt, or one that starts at 0.
-    pub fn attempt(attempts: impl RangeBounds<u32>) -> Result<Self, ConfigError> {
-        let first = match attempts.start_bound() {
-            Bound::Included(first) => *first,
-            Bound::Excluded(before) => before.saturating_add(1),
-            Bound::Unbounded => 1,
-        };
-        let last = match attempts.end_bound() {
-            Bound::Included(last) => *last,
-            Bound::Excluded(end) => end.saturating_sub(1),
-            Bound::Unbounded => u32::MAX,
-        };
-        if first == 0 || first > last {
-            let given = format!("{first} to {last}");
-            let allowed = "must hold at least one attempt, the first being 1";
-            return Err(ConfigError::new("attempt", given, allowed));
-        }
-        Ok(Self::of(Test::Attempt(vec![first..=last])))
-    }
-
     /// Holds for outcomes that repeating may help, as the policy classifies them: transient or throttled.
     pub fn retryable() -> Self {
         Self::of(Test::Retryable(true))
-    }
-
-    /// Holds for requests that do no more twice than once: by their method, an idempotency key, their own word or the
-    /// policy's [`Methods`](crate::Methods).
-    pub fn idempotent() -> Self {
-        Self::of(Test::Idempotent(true))
     }
 
     /// Holds where both do.

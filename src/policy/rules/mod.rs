@@ -45,6 +45,7 @@
 mod action;
 mod condition;
 mod exhausted;
+mod origin;
 mod rule;
 
 pub use crate::policy::canned_response::CannedResponse;
@@ -58,14 +59,15 @@ pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Wanted, XmlTest};
 pub(crate) use condition::{OfSuccess, Seen};
 pub(crate) use condition::{is_like, lines, parts};
 pub use exhausted::OnExhausted;
+pub(crate) use origin::Origin;
+#[cfg(feature = "serde")]
+pub(crate) use origin::Source;
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 
 use super::{Class, RetryPolicy};
 use condition::{all, any};
 use http::HeaderName;
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 /// All that a policy says beyond numbers; by default nothing.
@@ -111,46 +113,6 @@ pub enum ServerDelays {
     Clamp,
     /// The backoff alone decides.
     Ignore,
-}
-
-/// Where an effective field came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) field: Cow<'static, str>,
-    pub(crate) value: Arc<str>,
-    pub(crate) from: Source,
-}
-
-/// Who gave a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(dead_code, reason = "a document alone has places")
-)]
-pub(crate) enum Source {
-    /// Nobody: it is so unless said otherwise.
-    Default,
-    Preset(&'static str),
-    /// The document, at this place.
-    Document(Arc<str>),
-}
-
-#[cfg(feature = "serde")]
-impl Source {
-    /// Whether it stands in the document.
-    pub(crate) fn is_written(&self) -> bool {
-        matches!(self, Self::Document(_))
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::Preset(name) => write!(f, "preset {name}"),
-            Self::Document(place) => f.write_str(place),
-        }
-    }
 }
 
 /// What judges an outcome.

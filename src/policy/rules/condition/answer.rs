@@ -88,6 +88,17 @@ impl XmlTest {
 }
 
 impl Condition {
+    /// Holds for responses with this header, whatever its value.
+    pub fn header(name: HeaderName) -> Self {
+        Self::of(Test::Header(vec![HeadTest::new(name, Wanted::There)]))
+    }
+
+    /// Holds for responses where this header has this value; case does not matter.
+    pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
+        let wanted = Wanted::Is(vec![value.into()]);
+        Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
+    }
+
     /// Holds for responses one of whose lines of this header has this value. The first 8 lines count, each of at most
     /// 1,024 bytes.
     ///
@@ -161,49 +172,6 @@ impl Condition {
             false => Ok(Self::of(Test::Xml(XmlTest { tag, texts }))),
         }
     }
-
-    /// Holds for requests to a path like this one, in which `*` stands for anything. A path that is not known is like
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// A pattern that starts neither with a slash nor with `*`, or that has a query.
-    pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
-        let pattern = pattern.into();
-        let is_path = pattern.starts_with(['/', '*']) && !pattern.contains(['?', '#']);
-        match is_path {
-            true => Ok(Self::of(Test::Path(vec![pattern]))),
-            false => Err(ConfigError::new(
-                "path",
-                pattern,
-                "must be a path: write /v1/*",
-            )),
-        }
-    }
-
-    /// Holds for requests that carry a key of idempotency.
-    pub fn keyed() -> Self {
-        Self::of(Test::Keyed)
-    }
 }
 
 const NOTHING: &str = "must name something to look for";
-
-/// Whether a text is like a pattern in which `*` stands for anything.
-pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}

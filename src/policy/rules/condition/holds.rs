@@ -1,6 +1,6 @@
 //! Whether a condition holds, as far as an outcome has been read.
 
-use super::answer::is_like;
+use super::request::is_like;
 use super::{Condition, ErrorGroup, ResultKind, Test};
 use crate::error_body::{ErrorBody, work};
 use crate::policy::classify::{Class, ErrorKind};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 
 fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
     Condition([test].into()).holds(&Seen {

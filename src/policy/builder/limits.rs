@@ -1,0 +1,112 @@
+//! The limits that a policy sets: numbers and times, and which of them are refused.
+
+use super::RetryPolicyBuilder;
+use crate::error::ConfigError;
+use crate::policy::{Settings, whole_answers};
+use std::time::Duration;
+
+impl RetryPolicyBuilder {
+    /// The most retries after the first attempt; 0 means one attempt. Default 4.
+    pub fn max_retries(self, max_retries: u32) -> Self {
+        Self {
+            max_retries: Some(max_retries),
+            ..self
+        }
+    }
+
+    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. Set one of the two.
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        Self {
+            max_attempts: Some(max_attempts),
+            ..self
+        }
+    }
+
+    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default
+    /// none.
+    ///
+    /// If a retry would start after it, the request ends without the wait. An attempt is cut at the deadline; on the
+    /// tower layer the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.deadline = deadline.into())
+    }
+
+    /// The longest time for one attempt up to its response head, up to the first output of a stream that is held back, or
+    /// up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the deadline. Default
+    /// none.
+    ///
+    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. On
+    /// the tower layer an attempt without a retry after it is cut only after `boxed_errors()`, since a timeout needs an
+    /// error to report.
+    pub fn attempt_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.attempt_timeout = timeout.into())
+    }
+
+    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer. `None` for
+    /// any wait. Default 15 min.
+    ///
+    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part: up to a
+    /// fifth of what the server asks for, at most 10 s.
+    pub fn max_server_delay(self, most: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.max_server_delay = most.into())
+    }
+
+    /// The longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
+    /// [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
+    ///
+    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
+    /// if it says nothing), and then the calls go on in order. While time is left, a 429 does not count as an attempt
+    /// and costs no token; it uses as much of the time as it asks for, and at least a second. A call that has used up
+    /// its time is sent even so, and counts again.
+    pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
+        self.with(|settings| settings.max_gate_wait = most.into())
+    }
+
+    /// Reads an answer that is a success by its head to its end before the caller gets it, as long as it has at most so
+    /// many bytes: a body that is cut, reset or stalled is then a failed attempt. Default 0, off; at most 64 MiB.
+    ///
+    /// The whole body is held in memory, and [`attempt_timeout`](Self::attempt_timeout) and the deadline cover the
+    /// reading. A body that is longer, or that goes on (an event stream, lines of JSON, gRPC), is handed over as it comes.
+    /// A server that has answered has processed the request, so a request that is not idempotent is not repeated after a
+    /// broken body; the caller then gets the head, the bytes that came, and the error.
+    /// [The guide](crate::docs::guide#whole-answers) has the rules.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::background().to_builder().whole_answers(2 << 20).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn whole_answers(self, bytes: usize) -> Self {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.with(|settings| settings.whole_answers = bytes)
+    }
+}
+
+impl Settings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.backoff.check()?;
+        above_zero("deadline", self.deadline)?;
+        above_zero("attempt_timeout", self.attempt_timeout)?;
+        above_zero("max_gate_wait", self.max_gate_wait)?;
+        let held = self.streams.as_ref();
+        let held = held.and_then(|streams| streams.first_event_timeout());
+        above_zero("first_event_timeout", held)?;
+        whole_answers::check(self.whole_answers)?;
+        match (self.attempt_timeout, self.deadline) {
+            (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
+                "attempt_timeout",
+                format!("{timeout:?}"),
+                format!("must be at most the deadline, which is {deadline:?}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn above_zero(field: &'static str, duration: Option<Duration>) -> Result<(), ConfigError> {
+    match duration {
+        Some(Duration::ZERO) => Err(ConfigError::new(field, "0ns", "must be above 0")),
+        _ => Ok(()),
+    }
+}

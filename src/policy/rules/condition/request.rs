@@ -1,0 +1,86 @@
+//! Conditions on the request, and on how often it was sent.
+
+use super::{Condition, Test};
+use crate::error::ConfigError;
+use http::Method;
+use std::ops::{Bound, RangeBounds};
+
+impl Condition {
+    /// Holds for requests of this method.
+    pub fn method(method: Method) -> Self {
+        Self::of(Test::Method(vec![method]))
+    }
+
+    /// Holds for requests to a path like this one, in which `*` stands for anything. A path that is not known is like
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that starts neither with a slash nor with `*`, or that has a query.
+    pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
+        let pattern = pattern.into();
+        let is_path = pattern.starts_with(['/', '*']) && !pattern.contains(['?', '#']);
+        match is_path {
+            true => Ok(Self::of(Test::Path(vec![pattern]))),
+            false => Err(ConfigError::new(
+                "path",
+                pattern,
+                "must be a path: write /v1/*",
+            )),
+        }
+    }
+
+    /// Holds for requests that carry a key of idempotency.
+    pub fn keyed() -> Self {
+        Self::of(Test::Keyed)
+    }
+
+    /// Holds for requests that do no more twice than once: by their method, an idempotency key, their own word or the
+    /// policy's [`Methods`](crate::Methods).
+    pub fn idempotent() -> Self {
+        Self::of(Test::Idempotent(true))
+    }
+
+    /// Holds after these attempts; the first is 1. `..3` is the first two.
+    ///
+    /// # Errors
+    ///
+    /// A range that holds no attempt, or one that starts at 0.
+    pub fn attempt(attempts: impl RangeBounds<u32>) -> Result<Self, ConfigError> {
+        let first = match attempts.start_bound() {
+            Bound::Included(first) => *first,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 1,
+        };
+        let last = match attempts.end_bound() {
+            Bound::Included(last) => *last,
+            Bound::Excluded(end) => end.saturating_sub(1),
+            Bound::Unbounded => u32::MAX,
+        };
+        if first == 0 || first > last {
+            let given = format!("{first} to {last}");
+            let allowed = "must hold at least one attempt, the first being 1";
+            return Err(ConfigError::new("attempt", given, allowed));
+        }
+        Ok(Self::of(Test::Attempt(vec![first..=last])))
+    }
+}
+
+/// Whether a text is like a pattern in which `*` stands for anything.
+pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
