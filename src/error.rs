@@ -7,7 +7,8 @@ use std::time::Duration;
 
 /// A setting that cannot work: its field, its value, and what is allowed.
 ///
-/// Builders return it from `build`; nothing in this crate panics on bad settings.
+/// Builders return it from `build`, for the first field at fault, and conditions where they are made; nothing in this crate
+/// panics on bad settings.
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -95,6 +96,22 @@ impl Error for ConfigError {}
 /// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`
 /// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
 /// in both.
+///
+/// A retry after it costs the budget's `timeout_cost`; a request that is not idempotent is not repeated, since the server may
+/// have processed it.
+///
+/// ```
+/// use http_retry::AttemptTimeout;
+/// use std::error::Error;
+///
+/// fn told(error: &(dyn Error + 'static)) -> &'static str {
+///     match AttemptTimeout::is(error) {
+///         true => "the server was too slow for us",
+///         false => "the call failed",
+///     }
+/// }
+/// # assert_eq!(told(&std::fmt::Error), "the call failed");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptTimeout {
     after: Duration,
@@ -118,7 +135,7 @@ impl AttemptTimeout {
         }
     }
 
-    /// The limit that the attempt had.
+    /// The limit that the attempt had, from its start.
     #[must_use]
     pub fn after(&self) -> Duration {
         self.after

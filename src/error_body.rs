@@ -73,7 +73,10 @@ pub struct ErrorBody {
 
 impl ErrorBody {
     /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
-    /// JSON that was cut off counts up to the cut.
+    /// JSON that was cut off counts up to the cut; a number at the cut does not count, since more digits may have followed.
+    ///
+    /// Layers read bodies by themselves; this is for tests of a classifier or a dialect. It takes as much as it is given, so
+    /// give it at most 64 KiB.
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
         work::add(start.len());
@@ -124,7 +127,20 @@ impl ErrorBody {
     /// What stands at a place of a JSON body, in the order of the text: texts, numbers, `true` and `false` as they are
     /// written; of a number no more digits than needed. The place is a pointer of RFC 6901, in which `*` stands for any
     /// member or item. Nothing for another body, or without the feature `dialects`. A text that is JSON itself is read
-    /// as such, three levels deep.
+    /// as such, three levels deep. A text of more than 128 bytes, a list, an object and `null` are left out.
+    ///
+    /// ```
+    /// use http_retry::policy::ErrorBody;
+    ///
+    /// let body = ErrorBody::read(br#"{"error": {"code": 429, "retry": true}}"#);
+    /// # #[cfg(feature = "dialects")]
+    /// assert_eq!(body.json("/error/code").next().as_deref(), Some("429"));
+    /// assert_eq!(body.json("/error/reason").next(), None);
+    /// ```
+    ///
+    /// # Source
+    ///
+    /// RFC 6901 for the pointers; `*` is this crate's addition.
     pub fn json(&self, pointer: &str) -> impl Iterator<Item = String> {
         let pointer = Pointer::parse(pointer).ok();
         let all = pointer.map_or_else(Vec::new, |pointer| self.at(&pointer));
@@ -155,13 +171,20 @@ impl ErrorBody {
     }
 
     /// What the first element of this name holds, in the first 4 KiB of an XML body whose root is `Error`,
-    /// `ErrorResponse` or `Response`; references stay as they are.
+    /// `ErrorResponse` or `Response`; references stay as they are. `None` for an element with others inside.
+    ///
+    /// ```
+    /// use http_retry::policy::ErrorBody;
+    ///
+    /// let body = ErrorBody::read(b"<Error><Code>SlowDown</Code></Error>");
+    /// assert_eq!(body.xml("Code"), Some("SlowDown"));
+    /// ```
     #[must_use]
     pub fn xml(&self, tag: &str) -> Option<&str> {
         xml::first(&self.text, tag)
     }
 
-    /// Whether this is all of the body.
+    /// Whether this is all of the body. If not, it was longer than what is read of one, or did not come in time.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut

@@ -4,6 +4,19 @@ use std::time::Duration;
 
 /// The number and time limit of an attempt. [`Runner::run`](crate::run::Runner::run) passes it to the operation;
 /// adapters put it into the extensions of every repeated request, for services below.
+///
+/// A service below can tell a repeated request by it, for example to count it apart. The request of the first attempt has
+/// none in its extensions, unless the adapter works `across_tasks`.
+///
+/// ```
+/// use http_retry::Attempt;
+///
+/// fn is_repeated<B>(request: &http::Request<B>) -> bool {
+///     let attempt = request.extensions().get::<Attempt>();
+///     attempt.is_some_and(|attempt| attempt.number() > 1)
+/// }
+/// # assert!(!is_repeated(&http::Request::new(())));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
@@ -21,7 +34,8 @@ impl Attempt {
         self.number
     }
 
-    /// The time limit of this attempt: the policy's attempt timeout, or what is left of the deadline.
+    /// The time limit of this attempt, from its start: the policy's attempt timeout or what is left of the deadline, the
+    /// shorter of the two. `None` if the policy sets neither.
     #[must_use]
     pub fn limit(&self) -> Option<Duration> {
         self.limit

@@ -13,6 +13,23 @@ use std::sync::Arc;
 
 /// Builds a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
 /// [`RetryPolicy::to_builder`].
+///
+/// Each setter says its units, bounds and default; the defaults are those of `background`. A setter called twice keeps the
+/// last value, unless it says that it adds one. [`build`](Self::build) refuses what cannot work.
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::builder()
+///     .max_retries(3)
+///     .backoff(Backoff::exponential(Duration::from_millis(200)))
+///     .attempt_timeout(Duration::from_secs(2))
+///     .deadline(Duration::from_secs(10))
+///     .build()?;
+/// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(10)));
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RetryPolicyBuilder {
@@ -26,14 +43,22 @@ pub struct RetryPolicyBuilder {
 }
 
 impl RetryPolicy {
-    /// A builder that starts from [`RetryPolicy::background`].
+    /// A builder that starts from [`RetryPolicy::background`]; the policy that it builds is named `custom`.
     pub fn builder() -> RetryPolicyBuilder {
         let mut builder = Self::background().to_builder();
         builder.settings.name = "custom".into();
         builder
     }
 
-    /// A builder that starts from this policy.
+    /// A builder that starts from this policy, which stays as it is.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::user_facing().to_builder().max_retries(2).build()?;
+    /// assert!(policy.explain().starts_with("user_facing (changed): at most 3 attempts"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn to_builder(&self) -> RetryPolicyBuilder {
         RetryPolicyBuilder {
             settings: Settings::clone(&self.0),
@@ -46,13 +71,42 @@ impl RetryPolicy {
 }
 
 impl RetryPolicyBuilder {
-    /// The delay before each retry. Default exponential from 2 s with full jitter, at most 60 s.
+    /// The delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
+    ///
+    /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses a
+    /// backoff that cannot work: [`Backoff`] says what.
+    ///
+    /// ```
+    /// use http_retry::{Backoff, RetryPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::exponential(Duration::from_millis(100)).max_delay(Duration::from_secs(5));
+    /// let policy = RetryPolicy::builder().backoff(backoff).build()?;
+    /// assert_eq!(policy.longest_delay(3), Duration::from_millis(400));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn backoff(self, backoff: Backoff) -> Self {
         self.with(|settings| settings.backoff = backoff)
     }
 
     /// Which methods may be repeated after the server may have processed the request. Default
-    /// [`Methods::Idempotent`].
+    /// [`Methods::Idempotent`]; [`Methods::All`] in [`RetryPolicy::llm`].
+    ///
+    /// A single POST becomes safe to repeat by an `Idempotency-Key` header, or by
+    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) where the caller knows that it is.
+    ///
+    /// ```
+    /// use http_retry::{Methods, RetryPolicy};
+    ///
+    /// // Searches are sent by POST here, and change nothing.
+    /// let policy = RetryPolicy::builder().methods(Methods::All).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
+    /// # Source
+    ///
+    /// RFC 9110 section 9.2.2: a client does not repeat a request automatically whose method is not idempotent, unless it
+    /// knows that the request is, or that it was not applied.
     pub fn methods(self, methods: Methods) -> Self {
         self.with(|settings| settings.methods = methods)
     }
@@ -84,7 +138,9 @@ impl RetryPolicyBuilder {
         }))
     }
 
-    /// A classifier that overrides the standard tables; it replaces an earlier [`RetryPolicyBuilder::classify`].
+    /// A classifier of your own type that overrides the standard tables, such as one that reads bodies ([`Classify`] shows
+    /// one). It replaces an earlier [`classify`](Self::classify). Default none; in [`RetryPolicy::llm`], with the feature
+    /// `llm`, `llm::LlmClassifier`.
     pub fn classifier(self, classifier: impl Classify) -> Self {
         self.with(|settings| settings.classify = Some(Arc::new(classifier)))
     }
@@ -126,11 +182,21 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.header_rules = header_rules)
     }
 
-    /// Builds the policy.
+    /// Builds the policy. Its name, which [`RetryPolicy::explain`] tells, is that of the policy that the builder started
+    /// from, or `custom`.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field that cannot work.
+    /// A [`ConfigError`] that names the first field that cannot work, its value, and what is allowed; each setter says what
+    /// it takes. Nothing panics, and no value is replaced by another in silence.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let error = RetryPolicy::builder().deadline(Duration::ZERO).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "deadline: 0ns is not allowed: must be above 0");
+    /// ```
     pub fn build(self) -> Result<RetryPolicy, ConfigError> {
         let max_retries = self.limit()?;
         if let Some(refused) = self.refused {

@@ -4,7 +4,8 @@ use http::{HeaderMap, StatusCode};
 use std::fmt;
 use std::sync::Arc;
 
-/// A response that no server has sent.
+/// A response that no server has sent: what the caller gets in the place of the last outcome, by
+/// [`OnExhausted::Respond`](super::rules::OnExhausted::Respond).
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -39,7 +40,7 @@ impl CannedResponse {
         }
     }
 
-    /// Its headers, in the place of those given before.
+    /// Its headers, in the place of those given before. Default none; a `content-type` is not made up.
     pub fn headers(self, headers: HeaderMap) -> Self {
         Self {
             headers: Arc::new(headers),
@@ -47,7 +48,7 @@ impl CannedResponse {
         }
     }
 
-    /// Its body.
+    /// Its body, as text. Default empty.
     pub fn body(self, body: impl Into<Arc<str>>) -> Self {
         Self {
             body: body.into(),

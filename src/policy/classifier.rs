@@ -5,12 +5,18 @@ use super::verdict::Verdict;
 
 /// Judges outcomes before the standard tables; a policy has at most one.
 ///
+/// It is for what neither a rule ([`rules`](super::rules)) nor a row of a dialect
+/// ([`Dialect`](crate::dialect::Dialect)) can say. It sees no clock and does no I/O.
+///
 /// It runs once for each attempt, and again only with new evidence: after a rule of the policy has read the answer's
 /// body or the error's message, and after an attempt that ran out of time could not be cut and has ended.
 ///
 /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) takes a closure instead.
 pub trait Classify: Send + Sync + 'static {
-    /// What the outcome means; `None` leaves it to the policy's dialect and the standard tables. It must not panic.
+    /// What the outcome means; `None` leaves it to the policy's dialect and the standard tables. A [`Class::Success`] for an
+    /// error counts as `None`, since there is no answer to hand over. It must not panic.
+    ///
+    /// [`Class::Success`]: crate::Class::Success
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
 
     /// Whether it needs the start of the answer's body to judge this outcome. Default no.

@@ -4,14 +4,44 @@ use http::StatusCode;
 use std::fmt;
 
 /// What one attempt's outcome means for a retry.
+///
+/// The standard table of statuses; a policy's classifier, rules and dialect go before it. Where nothing proves that the
+/// request was not processed ([`Reach`]), only an idempotent one is repeated.
+///
+/// | status | class | repeated |
+/// |---|---|---|
+/// | 100 to 399 | `Success` | no |
+/// | 408, 425 | `Transient` | by any method: they say that the request was not processed |
+/// | 429; 413 with a time to come back | `Throttled` | by any method |
+/// | 503 with a time to come back; 529 | `Throttled` | if idempotent: a proxy may say so after the server behind it has processed the request |
+/// | 501, 505 to 508, 510, 511 | `Permanent` | no |
+/// | every other 5xx | `Transient` | if idempotent |
+/// | everything else | `Permanent` | no |
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use http_retry::{Class, Outcome};
+///
+/// let headers = HeaderMap::new();
+/// let class = |status| Outcome::response(status, &headers).class();
+/// assert_eq!(class(StatusCode::TOO_MANY_REQUESTS), Class::Throttled);
+/// assert_eq!(class(StatusCode::BAD_GATEWAY), Class::Transient);
+/// assert_eq!(class(StatusCode::NOT_FOUND), Class::Permanent);
+/// ```
+///
+/// # Source
+///
+/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413) and 15.6.4 (503); RFC 6585 section 4 (429); RFC 8470
+/// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
-    /// The caller has what it asked for.
+    /// The caller has what it asked for. The budget gets its deposit.
     Success,
     /// It failed, and the same request may well succeed a moment later.
     Transient,
-    /// The server asks for less: it may succeed later, and trying sooner makes things worse.
+    /// The server asks for less: it may succeed later, and trying sooner makes things worse. A 429 of this class closes the
+    /// gate, where the policy has one.
     Throttled,
     /// Repeating the same request cannot help, or nothing says that it can.
     Permanent,
@@ -29,7 +59,7 @@ impl Class {
         }
     }
 
-    /// The same as a sentence.
+    /// The same as a sentence, for people.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {
@@ -48,6 +78,15 @@ impl fmt::Display for Class {
 }
 
 /// How far one attempt got, which tells whether sending it again could do something twice.
+///
+/// ```
+/// use http_retry::{ErrorKind, Outcome, Reach};
+///
+/// // No connection: even a POST may be sent again.
+/// assert_eq!(Outcome::error(ErrorKind::Connect).reach(), Reach::Unsent);
+/// // No answer: nobody knows what became of it.
+/// assert_eq!(Outcome::error(ErrorKind::Timeout).reach(), Reach::Ambiguous);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reach {
@@ -73,7 +112,8 @@ impl Reach {
         }
     }
 
-    /// Whether even a request that must be processed once may be sent again.
+    /// Whether even a request that must be processed once may be sent again: `true` for [`Unsent`](Self::Unsent) and
+    /// [`Refused`](Self::Refused).
     #[must_use]
     pub fn is_unprocessed(self) -> bool {
         matches!(self, Self::Unsent | Self::Refused)
@@ -86,7 +126,19 @@ impl fmt::Display for Reach {
     }
 }
 
-/// What kind of error ended an attempt before a response head came.
+/// What kind of error ended an attempt, mostly before a response head came. Adapters find it in an error's whole source
+/// chain.
+///
+/// | kind | class | reach |
+/// |---|---|---|
+/// | `Dns`, `Connect`, `ConnectTimeout`, `Tls` | `Transient` | `Unsent` |
+/// | `Certificate` | `Permanent` | `Unsent` |
+/// | `NotProcessed` | `Transient` | `Refused` |
+/// | `Timeout`, `Reset`, `Incomplete`, `Http2` | `Transient` | `Ambiguous` |
+/// | `Request`, `Redirect`, `Body`, `Protocol`, `Decode`, `Other` | `Permanent` | `Ambiguous` |
+///
+/// A failure of the body of an answer has the kind and class of the same failure before the head, and reach
+/// [`Answered`](Reach::Answered).
 ///
 /// # Source
 ///
@@ -154,7 +206,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the attempt ran into a time limit.
+    /// Whether the attempt ran into a time limit: [`Timeout`](Self::Timeout) or [`ConnectTimeout`](Self::ConnectTimeout). A
+    /// retry after it costs the budget's `timeout_cost`.
     #[must_use]
     pub fn is_timeout(self) -> bool {
         matches!(self, Self::Timeout | Self::ConnectTimeout)
@@ -200,12 +253,7 @@ pub(crate) fn is_standard_success(status: u16) -> bool {
     matches!(status, 100..=399)
 }
 
-/// The standard status table; `invited` tells whether the response names a valid time to come back.
-///
-/// # Source
-///
-/// RFC 9110 sections 15.5.9 (408), 15.5.14 (413), 15.6.4 (503), 10.2.3 (Retry-After); RFC 6585 section 4 (429); RFC 8470
-/// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
+/// The standard status table, as [`Class`] has it; `invited` tells whether the response names a valid time to come back.
 pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
     match status.as_u16() {
         code if is_standard_success(code) => (Class::Success, Reach::Answered),

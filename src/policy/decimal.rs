@@ -7,9 +7,11 @@ use std::time::Duration;
 
 /// A decimal of up to six places, kept exactly: `2`, `0.1`, `1.5`.
 ///
-/// Comes from a whole number or a float; a float counts as the shortest decimal that names it: `0.1` is one tenth. The
-/// builder that receives it refuses a float with more than six places, and a negative or infinite one, and names the
-/// field.
+/// Factors, parts of a ceiling and amounts of tokens are decimals, so that a thousand deposits of 0.7 are seven hundred.
+/// Setters take a whole number or a float in its place.
+///
+/// A float counts as the shortest decimal that names it: `0.1` is one tenth. The builder that receives it refuses a float
+/// with more than six places, and a negative or infinite one, and names the field.
 ///
 /// ```
 /// use http_retry::policy::Decimal;
@@ -40,7 +42,7 @@ impl Decimal {
         Self(Repr::Micros(micros))
     }
 
-    /// Millionths; `None` for a value that is not a decimal.
+    /// Millionths; 0 for a value that is not a decimal.
     pub(crate) fn micros(self) -> u64 {
         match self.0 {
             Repr::Micros(micros) => micros,

@@ -11,7 +11,8 @@ use std::time::Duration;
 /// A retry that is planned and not yet paid for.
 ///
 /// Its delay is hidden: a budget turns the plan into one ([`RetryBudget::withdraw`](crate::RetryBudget::withdraw)), so
-/// that no retry goes past it.
+/// that no retry goes past it. A plan that is dropped leaves no trace. [`RetrySession`](super::RetrySession) shows the whole
+/// way of one.
 #[must_use]
 pub struct RetryPlan {
     pub(crate) by: By,
@@ -97,13 +98,13 @@ impl RetryPlan {
         }
     }
 
-    /// Which retry this is: 1, 2, and so on.
+    /// Which retry this is: 1, 2, and so on. Waits of rules and attempts that return to the gate count here too.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.after.resends
     }
 
-    /// Who set the delay.
+    /// Who set the delay: the policy, or the server by asking for a longer one.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.source
@@ -154,15 +155,16 @@ pub(crate) enum Cost {
     Gated,
 }
 
-/// Who set a delay.
+/// Who set a delay: of a plan ([`RetryPlan::source`]), and of a wait in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DelaySource {
     /// The policy's own backoff.
     Own,
-    /// The server asked for longer than that.
+    /// The server asked for longer than that, and a spread of at most a fifth, and 10 s, is added.
     Server,
-    /// A rate limit that all callers of the service wait for together.
+    /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself spreads
+    /// those who come from it.
     Gate,
 }
 

@@ -12,11 +12,20 @@ use std::time::Duration;
 const LISTED: u32 = 10;
 
 impl RetryPolicy {
-    /// The policy as text: the schedule with its ceilings, the worst-case number of attempts and the worst-case time.
+    /// The policy as text, a line for each setting that matters: the schedule with its ceilings, its rules and lists, the
+    /// worst-case number of attempts and the worst-case time. For people: its words may change.
     ///
     /// ```
     /// let text = http_retry::RetryPolicy::user_facing().explain();
-    /// assert!(text.contains("at most 2 attempts"));
+    /// let lines: Vec<&str> = text.lines().take(3).collect();
+    /// assert_eq!(
+    ///     lines,
+    ///     [
+    ///         "user_facing: at most 2 attempts",
+    ///         "  backoff: exponential from 500ms, factor 2, full jitter, at most 2s",
+    ///         "  retry 1: after at most 500ms",
+    ///     ]
+    /// );
     /// ```
     #[must_use]
     pub fn explain(&self) -> String {

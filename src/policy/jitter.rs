@@ -8,6 +8,20 @@ const MAX_PART: u32 = 1_000;
 
 /// The interval, in parts of the ceiling, from which a delay is drawn uniformly, both ends included.
 ///
+/// ```
+/// use http_retry::{Backoff, Jitter};
+/// use std::time::Duration;
+///
+/// let backoff = Backoff::fixed(Duration::from_secs(10));
+/// let (shortest, longest) = (0, u64::MAX); // the random number of a draw
+/// let equal = backoff.clone().jitter(Jitter::Equal);
+/// assert_eq!(equal.delay(1, shortest), Duration::from_secs(5));
+/// assert_eq!(equal.delay(1, longest), Duration::from_secs(10));
+/// let around = backoff.jitter(Jitter::between(0.8, 1.2));
+/// assert_eq!(around.delay(1, shortest), Duration::from_secs(8));
+/// assert_eq!(around.delay(1, longest), Duration::from_secs(12));
+/// ```
+///
 /// # Source
 ///
 /// `Full`, `Equal` and `Decorrelated` are those of "Exponential Backoff and Jitter", AWS Architecture Blog, 2015; its
@@ -15,11 +29,11 @@ const MAX_PART: u32 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Jitter {
-    /// The ceiling itself. Clients that failed together come back together.
+    /// The ceiling itself. Clients that failed together come back together, so it suits tests, or a single client.
     None,
     /// 0 to the ceiling. The default, since it spreads clients the most.
     Full,
-    /// Half the ceiling to the ceiling.
+    /// Half the ceiling to the ceiling: no retry comes at once.
     Equal,
     /// The ceiling times `min` to times `max`, each 0 to 1000, `min` at most `max`.
     Between {
@@ -28,12 +42,13 @@ pub enum Jitter {
         /// The greatest part of the ceiling.
         max: Decimal,
     },
-    /// From the first ceiling to three times the last delay, whatever the growth.
+    /// From the first ceiling to three times the last delay, whatever the growth; the maximum delay cuts it.
     Decorrelated,
 }
 
 impl Jitter {
-    /// The ceiling times `min` to times `max`, each 0 to 1000: `Jitter::between(0.8, 1.2)` is 20 % either way.
+    /// The ceiling times `min` to times `max`, each 0 to 1000, `min` at most `max`: `Jitter::between(0.8, 1.2)` is 20 %
+    /// either way. A policy's `build` refuses other values.
     #[must_use]
     pub fn between(min: impl Into<Decimal>, max: impl Into<Decimal>) -> Self {
         Self::Between {

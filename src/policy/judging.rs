@@ -32,13 +32,30 @@ impl OwnError {
 impl RetryPolicy {
     /// The outcome as this policy judges it: by its own classifier if that has a verdict, else by its dialect, else by
     /// the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), else unchanged.
+    ///
+    /// ```
+    /// use http::{HeaderMap, StatusCode};
+    /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
+    ///
+    /// let policy = RetryPolicy::builder()
+    ///     .classify(|outcome| {
+    ///         let locked = outcome.status() == Some(StatusCode::LOCKED);
+    ///         locked.then_some((Class::Transient, Reach::Refused))
+    ///     })
+    ///     .build()?;
+    /// let headers = HeaderMap::new();
+    /// let locked = policy.classify(Outcome::response(StatusCode::LOCKED, &headers));
+    /// assert_eq!(locked.class(), Class::Transient);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
     pub fn classify<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
         let own = self.own_verdict(&outcome);
         own.map_or(outcome, |own| outcome.judged(own))
     }
 
-    /// The row of a dialect that has judged an outcome, such as `github[1]`.
+    /// The row of a dialect that has judged an outcome, such as `github[1]`; `None` where none has. The outcome is one that
+    /// this policy has [classified](Self::classify).
     #[must_use]
     pub fn row_of(&self, outcome: &Outcome<'_>) -> Option<Arc<str>> {
         let row = outcome.row()?;

@@ -2,6 +2,33 @@
 //!
 //! [`RetryPolicy`] holds the rules, [`RetrySession`] the state of one request. An adapter feeds a session with
 //! [`Outcome`]s and [`Moment`]s and obeys its [`RetryPlan`]s; so can you, for a client that no adapter fits.
+//!
+//! | question | answered by |
+//! |---|---|
+//! | how often, how long, how far apart | [`RetryPolicy`] and [`RetryPolicyBuilder`], [`Backoff`] |
+//! | what an answer or an error means | [`Class`] and [`Reach`]: the standard tables; then [`rules`], a [`Classify`] of your own, a [`Dialect`](crate::dialect::Dialect) |
+//! | what the server asks for | [`ServerHints`], read once per answer |
+//! | what the most is that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
+//! | why there was no further attempt | [`StopReason`] |
+//!
+//! Nothing here reads a clock, sleeps, or draws a random number: time and randomness come in as a [`Moment`]. So the same
+//! calls give the same decisions, and a test runs in microseconds:
+//!
+//! ```
+//! use http::{HeaderMap, Method};
+//! use http_retry::policy::Moment;
+//! use http_retry::{ErrorKind, Outcome, RequestFacts, RetryPolicy, StopReason};
+//! use std::time::Duration;
+//!
+//! let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
+//! let session = RetryPolicy::background().session(facts, Duration::ZERO);
+//! let after = |kind| {
+//!     let plan = session.plan(&Outcome::error(kind), Moment::new(Duration::from_secs(1)));
+//!     plan.map(|plan| plan.retry())
+//! };
+//! assert_eq!(after(ErrorKind::Connect), Ok(1)); // nothing was sent
+//! assert_eq!(after(ErrorKind::Reset), Err(StopReason::NotIdempotent)); // it may have been processed
+//! ```
 
 mod attempt;
 mod backoff;
@@ -101,7 +128,9 @@ use std::time::Duration;
 
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
-/// Start from a preset and adjust it, or build a policy:
+/// Five presets hold for most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
+/// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm) and [`never`](Self::never). Start from a preset and adjust it, or
+/// build a policy:
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -124,6 +153,8 @@ use std::time::Duration;
 pub struct RetryPolicy(Arc<Settings>);
 
 /// Which methods may be repeated after the server may have processed the request.
+///
+/// A request that the server has not processed ([`Reach::is_unprocessed`]) is repeated whatever its method is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Methods {
@@ -171,13 +202,19 @@ struct Settings {
 }
 
 impl RetryPolicy {
-    /// The state of one request that starts at `started`, on the clock of [`Moment::now`].
+    /// The state of one request that starts at `started`, on the clock of [`Moment::now`]. [`RetrySession`] shows its four
+    /// steps.
     #[must_use]
     pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
         RetrySession::new(self.clone(), facts, started)
     }
 
-    /// How many retries may follow the first attempt.
+    /// How many retries may follow the first attempt; `u32::MAX` for any number. Rules may allow more
+    /// ([`worst_case`](Self::worst_case)).
+    ///
+    /// ```
+    /// assert_eq!(http_retry::RetryPolicy::background().max_retries(), 4);
+    /// ```
     #[must_use]
     pub fn max_retries(&self) -> u32 {
         self.0.max_retries

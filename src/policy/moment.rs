@@ -17,16 +17,18 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moment {
-    /// Monotonic time since the runtime's epoch, whatever that epoch is.
+    /// Monotonic time since the runtime's epoch, whatever that epoch is; the same as for
+    /// [`RetryPolicy::session`](super::RetryPolicy::session).
     pub now: Duration,
     /// Wall-clock time since 1970-01-01T00:00:00Z; only read to measure an HTTP-date.
     pub wall: Duration,
-    /// A uniformly distributed random number.
+    /// A uniformly distributed random number: 0 gives the shortest delay, `u64::MAX` the longest.
     pub random: u64,
 }
 
 impl Moment {
-    /// A moment at `now`, with the wall clock at 1970 and the random number at 0.
+    /// A moment at `now`, with the wall clock at 1970 and the random number at 0, which gives the shortest delays. Where a
+    /// response may have an HTTP-date and no `date` of its own, [`with_wall`](Self::with_wall) gives the time to measure by.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         Self {

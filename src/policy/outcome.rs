@@ -17,8 +17,12 @@ use std::fmt;
 
 /// What one attempt produced: a response head, an error, or a plain success.
 ///
-/// It carries its [`Class`] and [`Reach`] by the standard tables; a policy's own classifier, or [`Outcome::with`],
-/// replaces them.
+/// It carries its [`Class`] and [`Reach`] by the standard tables ([`Class`] has that of statuses, [`ErrorKind`] that of
+/// errors); a policy's own classifier ([`RetryPolicy::classify`](crate::RetryPolicy::classify)), or [`Outcome::with`], replaces
+/// them. Adapters make outcomes; make one yourself to drive a [`RetrySession`](super::RetrySession), or to test a classifier
+/// or a dialect.
+///
+/// It borrows what it looks at and is cheap to copy. `Debug` shows neither headers nor a body.
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
@@ -78,19 +82,42 @@ impl<'a> Outcome<'a> {
     }
 
     /// A success without a response head, as of an operation that is not HTTP.
+    ///
+    /// ```
+    /// use http_retry::{Class, Outcome};
+    ///
+    /// assert_eq!(Outcome::success().class(), Class::Success);
+    /// ```
     #[must_use]
     pub fn success() -> Self {
         Self::new(What::Done, (Class::Success, Reach::Answered))
     }
 
-    /// A response head, classified by the standard status table.
+    /// A response head, classified by the standard status table ([`Class`] has it). Of the headers only those count that name
+    /// a time to come back: with one that can be read, a 413 or 503 is throttled.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode};
+    /// use http_retry::{Class, Outcome, Reach};
+    ///
+    /// let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static("20"))]);
+    /// let busy = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
+    /// assert_eq!((busy.class(), busy.reach()), (Class::Throttled, Reach::Answered));
+    /// ```
     #[must_use]
     pub fn response(status: StatusCode, headers: &'a HeaderMap) -> Self {
         let by_status = standard_status(status, || is_invitation(headers));
         Self::new(What::Response(status, headers), by_status)
     }
 
-    /// An error of a kind, classified by the standard error table.
+    /// An error of a kind, classified by the standard error table ([`ErrorKind`] has it).
+    ///
+    /// ```
+    /// use http_retry::{Class, ErrorKind, Outcome, Reach};
+    ///
+    /// let lost = Outcome::error(ErrorKind::Reset);
+    /// assert_eq!((lost.class(), lost.reach()), (Class::Transient, Reach::Ambiguous));
+    /// ```
     #[must_use]
     pub fn error(kind: ErrorKind) -> Self {
         Self::new(What::Error(kind), kind.standard())
@@ -101,7 +128,14 @@ impl<'a> Outcome<'a> {
         Self::new(What::Status(status), standard_status(status, || false))
     }
 
-    /// The same outcome under another class and reach.
+    /// The same outcome under another class and reach; what else a classifier found stays.
+    ///
+    /// ```
+    /// use http_retry::{Class, ErrorKind, Outcome, Reach};
+    ///
+    /// let outcome = Outcome::error(ErrorKind::Other).with(Class::Transient, Reach::Refused);
+    /// assert!(outcome.reach().is_unprocessed());
+    /// ```
     #[must_use]
     pub fn with(self, class: Class, reach: Reach) -> Self {
         let verdict = Verdict {
@@ -117,7 +151,7 @@ impl<'a> Outcome<'a> {
         Self { verdict, ..self }
     }
 
-    /// The same outcome of this request.
+    /// The same outcome of this request, for classifiers and dialects that look at the method or the path.
     #[must_use]
     pub fn of_request(self, request: &'a RequestLine) -> Self {
         Self {
@@ -141,7 +175,7 @@ impl<'a> Outcome<'a> {
         self.request
     }
 
-    /// Whom a limit stops, if a classifier or a table says so.
+    /// Whom a limit stops, if a classifier or a table says so; `None` counts as [`Scope::Account`].
     #[must_use]
     pub fn scope(&self) -> Option<Scope> {
         self.verdict.scope
@@ -152,7 +186,7 @@ impl<'a> Outcome<'a> {
         self.verdict.row
     }
 
-    /// Why it has its class, if a classifier says so.
+    /// Why it has its class, if a classifier or a table says so. The standard tables give no reasons.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.verdict.reason
@@ -169,6 +203,17 @@ impl<'a> Outcome<'a> {
     }
 
     /// The same outcome, with what was read of its body.
+    ///
+    /// ```
+    /// use http::{HeaderMap, StatusCode};
+    /// use http_retry::Outcome;
+    /// use http_retry::policy::ErrorBody;
+    ///
+    /// let headers = HeaderMap::new();
+    /// let body = ErrorBody::read(b"the record is locked");
+    /// let outcome = Outcome::response(StatusCode::CONFLICT, &headers).with_body(&body);
+    /// assert!(outcome.body().is_some_and(|body| body.text().contains("locked")));
+    /// ```
     #[must_use]
     pub fn with_body(self, body: &'a ErrorBody) -> Self {
         Self {

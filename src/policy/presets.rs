@@ -112,8 +112,18 @@ impl Preset {
 impl RetryPolicy {
     /// For a call that a person waits for.
     ///
-    /// 2 attempts, base 500 ms, delays up to 2 s, waits for a server up to 2 s, idempotent methods only. One quick
-    /// second try hides most short failures; a person would rather see an error than wait longer.
+    /// 2 attempts, base 500 ms, delays up to 2 s, waits for a server up to 2 s, idempotent methods only, no gate. One quick
+    /// second try hides most short failures; a person would rather see an error than wait longer. It has no deadline: set
+    /// one, since an attempt may take as long as the client allows.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let policy = RetryPolicy::user_facing().to_builder().deadline(Duration::from_secs(5)).build()?;
+    /// assert_eq!(policy.worst_case().attempts, Some(2));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
     pub fn user_facing() -> Self {
         Preset::USER_FACING.policy()
@@ -126,6 +136,15 @@ impl RetryPolicy {
     /// gate: after a 429 all callers of the service wait together, each for at most 5 min in all, and no refusal costs
     /// a token. Without the gate the calls of a batch spend their budget on a rate limit, and most of them fail. Quota
     /// headers count only after a first 429, so the gate changes nothing for a service that never sends one.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let worst = RetryPolicy::background().worst_case();
+    /// assert_eq!(worst.attempts, Some(5));
+    /// assert_eq!(worst.backoff, Some(Duration::from_secs(2 + 4 + 8 + 16)));
+    /// ```
     #[must_use]
     pub fn background() -> Self {
         Preset::BACKGROUND.policy()
@@ -137,6 +156,11 @@ impl RetryPolicy {
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
     /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
     /// min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    ///
+    /// ```
+    /// let worst = http_retry::RetryPolicy::llm().worst_case();
+    /// assert_eq!(worst.attempts, Some(3));
+    /// ```
     #[cfg(not(feature = "llm"))]
     #[must_use]
     pub fn llm() -> Self {
@@ -147,16 +171,31 @@ impl RetryPolicy {
     ///
     /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 10 min, idempotent methods only. A quota
     /// needs waits as long as the server says, not more attempts. It has the gate: after a 429 all callers of the
-    /// service wait together, each for at most 15 min in all.
+    /// service wait together, each for at most 15 min in all. Quota headers count from the first answer on.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let worst = RetryPolicy::rate_limited().worst_case();
+    /// assert_eq!(worst.attempts, Some(3));
+    /// assert_eq!(worst.gated_waits, Duration::from_secs(15 * 60));
+    /// ```
     #[must_use]
     pub fn rate_limited() -> Self {
         Preset::RATE_LIMITED.policy()
     }
 
-    /// One attempt: switches retries off without removing the layer.
+    /// One attempt: switches retries off without removing the layer. A failure stops with
+    /// [`StopReason::Disabled`](crate::StopReason::Disabled).
     ///
     /// A request that still asks for retries ([`RetryOverride`](crate::RetryOverride)) gets those of
     /// [`RetryPolicy::background`], without a gate.
+    ///
+    /// ```
+    /// let policy = http_retry::RetryPolicy::never();
+    /// assert_eq!(policy.worst_case().attempts, Some(1));
+    /// ```
     #[must_use]
     pub fn never() -> Self {
         Preset::NEVER.policy()

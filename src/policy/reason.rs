@@ -5,7 +5,18 @@ use std::fmt;
 /// Why a call failed, as far as its answer says, in terms that a caller can act on. A classifier or a row of a dialect
 /// says so ([`Verdict::because`](super::Verdict::because)).
 ///
-/// The status alone does not say: a 429 can mean "wait 20 seconds" or "the account has no money".
+/// The status alone does not say: a 429 can mean "wait 20 seconds" or "the account has no money". The reason of the last
+/// attempt tells the caller what to do; [`explain`](Self::explain) puts it in words.
+///
+/// ```
+/// use http_retry::policy::Reason;
+///
+/// // Whether to come back tomorrow, or to call somebody.
+/// fn needs_a_person(reason: Reason) -> bool {
+///     matches!(reason, Reason::Auth | Reason::Permission | Reason::QuotaExhausted)
+/// }
+/// assert!(needs_a_person(Reason::QuotaExhausted) && !needs_a_person(Reason::RateLimited));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -37,7 +48,8 @@ pub enum Reason {
     InvalidRequest,
     /// The stream ended before its last event.
     IncompleteStream,
-    /// The provider asks for a longer wait than the policy allows.
+    /// The provider asks for a longer wait than the policy's `max_server_delay` allows; it takes the place of the reason that
+    /// a classifier gave.
     ServerDelayExceedsCap,
     /// Only the header `x-should-retry: true` asks for a retry.
     ServerSaidRetry,
@@ -68,7 +80,8 @@ impl Reason {
         ("server_said_no", Self::ServerSaidNo),
     ];
 
-    /// A stable name, for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on.
+    /// A stable name, for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on. Documents use the same
+    /// names.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -12,7 +12,13 @@ const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 ///
 /// let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
 /// assert!(!facts.is_idempotent() && facts.is_replayable());
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("idempotency-key", http::HeaderValue::from_static("order-7"));
+/// assert!(RequestFacts::of(&Method::POST, &headers).is_idempotent());
 /// ```
+///
+/// Adapters find them; make them yourself for a [`RetrySession`](crate::policy::RetrySession) of your own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFacts {
     idempotent: bool,
@@ -60,7 +66,7 @@ impl RequestFacts {
         Self { idempotent, ..self }
     }
 
-    /// An operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says so.
+    /// An operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says so, and replayable.
     #[must_use]
     pub fn operation() -> Self {
         Self {
@@ -70,13 +76,13 @@ impl RequestFacts {
         }
     }
 
-    /// The same facts, but the caller says whether processing twice does no harm.
+    /// The same facts, but the caller says whether processing twice does no harm, whatever the method and the headers are.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
     }
 
-    /// The same facts, but the caller says whether the body can be sent again.
+    /// The same facts, but the caller says whether the body can be sent again. A request whose body cannot is sent once.
     #[must_use]
     pub fn replayable(self, replayable: bool) -> Self {
         Self { replayable, ..self }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The request that an outcome is about, as a classifier sees it: its method, where it goes, and whether it carries a
-/// key of idempotency.
+/// key of idempotency. It never holds a query, and `Debug` does not show the path: both may hold a secret.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
@@ -24,7 +24,8 @@ pub struct RequestLine {
 }
 
 impl RequestLine {
-    /// A request by this method to this host and port, at this path; its query is left out.
+    /// A request by this method to this host and port, at this path; its query and fragment are left out. Of the headers it
+    /// reads only the keys of idempotency, as [`RequestFacts::of`] does.
     #[must_use]
     pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
         let by_key = RequestFacts::of(&Method::POST, headers);
@@ -72,7 +73,8 @@ impl RequestLine {
         &self.path
     }
 
-    /// Whether it carries a key of idempotency.
+    /// Whether it carries a key of idempotency: `idempotency-key`, `x-idempotency-key`, or the header of the policy's
+    /// dialect for it.
     #[must_use]
     pub fn is_keyed(&self) -> bool {
         self.keyed

@@ -8,7 +8,7 @@ use std::time::Duration;
 ///
 /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
 /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
-/// private, so there only the policy decides.
+/// private, so there only the policy decides. What is not set stays as the policy has it.
 ///
 /// ```
 /// use http_retry::RetryOverride;
@@ -43,7 +43,15 @@ impl RetryOverride {
         Self::default()
     }
 
-    /// No retries for this request.
+    /// No retries for this request: it is sent once, and a failure stops with
+    /// [`StopReason::Disabled`](crate::StopReason::Disabled).
+    ///
+    /// ```
+    /// use http_retry::RetryOverride;
+    ///
+    /// let mut request = http::Request::new(());
+    /// request.extensions_mut().insert(RetryOverride::off());
+    /// ```
     #[must_use]
     pub const fn off() -> Self {
         Self {
@@ -59,7 +67,8 @@ impl RetryOverride {
         }
     }
 
-    /// The most retries after the first attempt; 0 means one attempt.
+    /// The most retries after the first attempt; 0 means one attempt. It may be more than the policy allows, and counts with
+    /// [`RetryPolicy::never`](crate::RetryPolicy::never) too.
     #[must_use]
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {
@@ -68,7 +77,16 @@ impl RetryOverride {
         }
     }
 
-    /// Whether processing this request twice does no more harm than once, whatever its method.
+    /// Whether processing this request twice does no more harm than once, whatever its method, its headers and the policy's
+    /// [`Methods`](crate::Methods) say. With `false` even a GET is repeated only if it was not processed.
+    ///
+    /// ```
+    /// use http_retry::RetryOverride;
+    ///
+    /// // A search, which its API takes by POST.
+    /// let mut search = http::Request::post("https://api.example/search").body(()).unwrap();
+    /// search.extensions_mut().insert(RetryOverride::new().idempotent(true));
+    /// ```
     ///
     /// Like an idempotency key, it is about one server: a document's failover to another server relies on it only with
     /// `same_keys`.
@@ -114,7 +132,8 @@ impl RetryOverride {
         }
     }
 
-    /// Retries even inside another retry layer; attempts then multiply.
+    /// Retries even inside another retry layer; attempts then multiply. Default the inner layer stands aside
+    /// ([`StopReason::Nested`](crate::StopReason::Nested)).
     #[must_use]
     pub fn even_if_nested(self) -> Self {
         Self {

@@ -7,6 +7,18 @@ use std::fmt;
 ///
 /// Unless the policy stops it, the reason is that the server's answer to the continuation does not prove that its bytes
 /// belong to those that came before.
+///
+/// ```
+/// use http_retry::StopReason;
+/// use http_retry::policy::ResumeFailure;
+///
+/// assert_eq!(ResumeFailure::Changed.as_str(), "changed");
+/// assert_eq!(ResumeFailure::Stopped(StopReason::BudgetExhausted).as_str(), "budget_exhausted");
+/// ```
+///
+/// # Source
+///
+/// RFC 9110 sections 13.1.5 (If-Range), 14.4 (Content-Range) and 15.3.7 (206).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResumeFailure {
@@ -45,7 +57,7 @@ impl ResumeFailure {
         }
     }
 
-    /// The same as a sentence.
+    /// The same as a sentence, for people; of [`Stopped`](Self::Stopped) that of the stop reason.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

@@ -3,15 +3,27 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-/// Whom a limit stops, and so which calls wait at the gate for it.
+/// Whom a limit stops, and so which calls wait at the gate for it. Calls that the limit does not stop go on.
 ///
-/// It is small and copied freely: of a name it keeps a hash.
+/// A classifier ([`Verdict::scope`](super::Verdict::scope)) or a row of a dialect says it; without a word it is the account. It
+/// is small and copied freely: of a name it keeps a hash.
+///
+/// ```
+/// use http_retry::policy::{Scope, Verdict};
+/// use http_retry::{Class, Reach};
+///
+/// // A limit for searches alone: other calls need not wait.
+/// let searches = Scope::named("search");
+/// let refused = Verdict::new(Class::Throttled, Reach::Refused);
+/// let refused = searches.map_or(refused, |scope| refused.scope(scope));
+/// assert_eq!(refused.scope, searches);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
     /// All calls of the service that share a gate, as without a scope.
     Account,
-    /// The calls to the same path.
+    /// The calls to the same path; the query does not count.
     Route,
     /// The calls to the same path by the same method.
     MethodRoute,
@@ -26,7 +38,8 @@ pub enum Scope {
 const LONGEST: usize = 128;
 
 impl Scope {
-    /// The calls that a limit of this name stops; none where the name has not 1 to 128 bytes.
+    /// The calls that a limit of this name stops; `None` unless the name has 1 to 128 bytes. The hash differs from process to
+    /// process.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let fits = (1..=LONGEST).contains(&name.len());

@@ -97,7 +97,8 @@ impl RetrySession {
         }
     }
 
-    /// The same session, in which the request's own settings override the policy's.
+    /// The same session, in which the request's own settings override the policy's. Of settings given twice the last one
+    /// counts, but [`RetryOverride::off`] stays.
     #[must_use]
     pub fn with_override(self, own: &RetryOverride) -> Self {
         let before = self.own;
@@ -172,7 +173,8 @@ impl RetrySession {
         &self.policy
     }
 
-    /// Whether a retry can follow the next attempt at all; if not, the request need not be kept.
+    /// Whether a retry can follow the next attempt at all; if not, the request need not be kept. It looks at limits alone,
+    /// and not at the clock.
     #[must_use]
     pub fn may_retry(&self) -> bool {
         let at_the_gate = || self.repeats() && self.gate_wait_left() > Some(Duration::ZERO);
@@ -185,7 +187,8 @@ impl RetrySession {
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
-    /// Whether processing the request twice counts as harmless.
+    /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`](crate::Methods), or
+    /// the request's own word, which goes before both.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
@@ -196,7 +199,7 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
-    /// The number of retries counted so far.
+    /// The number of retries counted so far; waits of rules and attempts that return to the gate are none.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.counts.retries
@@ -231,7 +234,8 @@ impl RetrySession {
         }
     }
 
-    /// Says whether the body of the attempt that ended can be sent again.
+    /// Says whether the body of the attempt that ended can be sent again. If not, [`plan`](Self::plan) stops with
+    /// [`StopReason::BodyNotReplayable`].
     pub fn set_replayable(&mut self, replayable: bool) {
         self.facts = self.facts.replayable(replayable);
     }

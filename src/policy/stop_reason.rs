@@ -2,13 +2,25 @@
 
 use std::fmt;
 
-/// Why there was no further attempt.
+/// Why there was no further attempt. Whatever the reason, the caller gets the last real outcome, unchanged, unless a rule or
+/// `on_exhausted` puts another in its place.
+///
+/// The checks come in this order, and the first that refuses is the reason: limit, class, body, idempotence, server delay,
+/// deadline, budget.
+///
+/// ```
+/// use http_retry::StopReason;
+///
+/// let why = StopReason::BudgetExhausted;
+/// assert_eq!(why.as_str(), "budget_exhausted");
+/// assert!(why.explain().starts_with("The retry budget is spent"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
     /// The request succeeded.
     Succeeded,
-    /// The limit of attempts is reached.
+    /// The limit of attempts is reached ([`max_retries`](crate::RetryPolicyBuilder::max_retries)).
     AttemptsExhausted,
     /// The outcome is one that repeating cannot help.
     NotRetryable,
@@ -21,9 +33,9 @@ pub enum StopReason {
     RedirectsUnknown,
     /// The server asks for a longer wait than the policy's `max_server_delay`.
     ServerDelayTooLong,
-    /// The next attempt would start after the deadline.
+    /// The next attempt would start at the deadline or after it, so the request ends without the wait.
     DeadlineExceeded,
-    /// The shared budget of retries is spent.
+    /// The shared budget of retries is spent: too much fails for retries to help.
     BudgetExhausted,
     /// The inner service was not ready for the retry.
     NotReady,
@@ -42,7 +54,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// A stable name, for metric labels, such as `attempts_exhausted`.
+    /// A stable name, for metric labels, such as `attempts_exhausted`: the variant's name in snake case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,6 +9,18 @@ use std::time::Duration;
 /// A classifier's verdict on an outcome: what it means for a retry, and what else the classifier found.
 ///
 /// A pair of class and reach is a verdict with nothing else.
+///
+/// ```
+/// use http_retry::policy::{Reason, Verdict};
+/// use http_retry::{Class, Reach};
+/// use std::time::Duration;
+///
+/// // "Your plan allows one export a minute; try again in 40 seconds."
+/// let verdict = Verdict::new(Class::Throttled, Reach::Refused)
+///     .because(Reason::RateLimited)
+///     .asking_for(Duration::from_secs(40));
+/// assert_eq!(verdict.asked, Some(Duration::from_secs(40)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -18,7 +30,8 @@ pub struct Verdict {
     pub reach: Reach,
     /// The reason, in terms that the caller can act on.
     pub reason: Option<Reason>,
-    /// The wait that the server asks for in the body of its answer; a header takes precedence.
+    /// The wait that the server asks for in the body of its answer; a header that says when to come back takes precedence.
+    /// A longer one than the policy's `max_server_delay` stops the request. Default none.
     pub asked: Option<Duration>,
     /// The shortest wait, whatever the server asks for. It doubles with each repetition, up to the policy's longest
     /// delay. Default none.
@@ -36,7 +49,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// A verdict without a reason.
+    /// A verdict of this class and reach, with nothing else.
     #[must_use]
     pub fn new(class: Class, reach: Reach) -> Self {
         Self {
@@ -53,7 +66,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with its reason.
+    /// The same verdict with its reason, which the report tells.
     #[must_use]
     pub fn because(self, reason: Reason) -> Self {
         Self {
@@ -62,7 +75,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with the wait that the body of the answer asks for.
+    /// The same verdict with the wait that the body of the answer asks for, in the place of one given before.
     #[must_use]
     pub fn asking_for(self, asked: Duration) -> Self {
         Self {
@@ -110,6 +123,22 @@ impl From<(Class, Reach)> for Verdict {
 /// the error to others.
 ///
 /// A closure that never says anything returns `()`, since the type of a bare `None` is not known.
+///
+/// ```
+/// use http_retry::{Class, Reach, RetryPolicy};
+/// use std::fmt::Error;
+/// use std::num::{ParseFloatError, ParseIntError};
+///
+/// let policy = RetryPolicy::builder()
+///     .classify_error(|_: &Error| (Class::Transient, Reach::Ambiguous))
+///     .classify_error(|error: &ParseIntError| {
+///         let retry = (Class::Transient, Reach::Unsent);
+///         error.to_string().contains("empty").then_some(retry)
+///     })
+///     .classify_error(|_: &ParseFloatError| ()) // its source chain says what it means
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 pub trait IntoVerdict {
     /// The verdict, if there is one.
     fn into_verdict(self) -> Option<Verdict>;

@@ -29,13 +29,15 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct WorstCase {
     /// All attempts, the first one included: how often one request can reach a failing server. Attempts that return to
-    /// the gate do not count.
+    /// the gate do not count. `None` where nothing bounds their number.
     pub attempts: Option<u64>,
     /// All waits, if no server asks for any.
     pub backoff: Option<Duration>,
-    /// All waits, if the server asks each time for the longest that the policy allows.
+    /// All waits, if the server asks each time for the longest that the policy allows, with the spread on top. `None` where
+    /// it may ask for any wait.
     pub waits: Option<Duration>,
-    /// All attempts together, each up to its response head.
+    /// All attempts together, each up to its response head. `None` without an
+    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout), or a bound on the attempts.
     pub sending: Option<Duration>,
     /// The deadline, which no request exceeds, whatever the other numbers are.
     pub deadline: Option<Duration>,
@@ -46,7 +48,8 @@ pub struct WorstCase {
     /// All waits at the gate: the policy's `max_gate_wait`, without the seconds over which calls spread after the
     /// longest wait. Zero without a gate.
     pub gated_waits: Duration,
-    /// The [`gated_attempts`](Self::gated_attempts) together, each up to its response head.
+    /// The [`gated_attempts`](Self::gated_attempts) together, each up to its response head. `None` where there are any, and
+    /// no `attempt_timeout`.
     pub gated_sending: Option<Duration>,
 }
 
@@ -65,7 +68,7 @@ impl RetryPolicy {
         self.0.backoff.longest(retry.max(1))
     }
 
-    /// The random part of a ceiling.
+    /// The random part of a ceiling, as [`Backoff::jitter`](crate::Backoff::jitter) sets it.
     #[must_use]
     pub fn jitter(&self) -> Jitter {
         self.0.backoff.jitter
@@ -86,7 +89,8 @@ impl Settings {
 }
 
 impl WorstCase {
-    /// The longest time of a request up to its response head, if there is a bound.
+    /// The longest time of a request up to its response head, if there is a bound: all waits that a server may ask for, all
+    /// attempts, and what the gate adds, or the deadline where that is shorter.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         let gated = sum(Some(self.gated_waits), self.gated_sending);

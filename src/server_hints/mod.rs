@@ -90,6 +90,8 @@ pub struct ServerHints {
 impl ServerHints {
     /// Reads the head of a response of any status; `wall` is the time since 1970-01-01T00:00:00Z, against which a date
     /// is measured where the response has no valid `date` of its own.
+    ///
+    /// The work is bounded, whatever a server sends: 64 lines of a header, 1,024 bytes of a line.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = Head::new(headers, wall);
@@ -111,7 +113,8 @@ impl ServerHints {
         }
     }
 
-    /// The delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`].
+    /// The delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`]. Zero is a delay: the
+    /// server names a time, and it is now.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         self.asked().or(self.reset())
@@ -125,13 +128,13 @@ impl ServerHints {
         asked.map(|asked| asked.header.name())
     }
 
-    /// What `retry-after` or a millisecond header asks for, if anything.
+    /// What `retry-after` or a millisecond header asks for, if anything; of several, the first in the order above.
     #[must_use]
     pub fn asked(&self) -> Option<Duration> {
         self.asked.map(|asked| asked.delay)
     }
 
-    /// The time until the spent quota is back, if one is spent and says so.
+    /// The time until the spent quota is back, if one is spent and says so; of several, the latest.
     #[must_use]
     pub fn reset(&self) -> Option<Duration> {
         self.spent.map(|spent| spent.delay)

@@ -10,17 +10,36 @@ use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// What is left of a quota of requests.
+/// What is left of a quota of requests, as [`ServerHints::quota`](super::ServerHints::quota) finds it.
+///
+/// The gate paces by it: `remaining` calls until `reset`.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use http_retry::policy::ServerHints;
+/// use std::time::Duration;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("ratelimit", HeaderValue::from_static(r#""burst";r=7;t=30"#));
+/// headers.insert("ratelimit-policy", HeaderValue::from_static(r#""burst";q=100;w=60"#));
+/// let quota = ServerHints::read(StatusCode::OK, &headers, Duration::ZERO).quota().unwrap();
+/// assert_eq!((quota.remaining, quota.limit), (7, Some(100)));
+/// assert_eq!(quota.reset, Duration::from_secs(30));
+/// ```
+///
+/// # Source
+///
+/// draft-ietf-httpapi-ratelimit-headers, and the `x-ratelimit-*` headers of many services, which no standard has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quota {
     /// How many requests there are in a window; of several quotas the smallest number.
     pub limit: Option<u64>,
-    /// How many of them remain.
+    /// How many of them remain; 0 if it is spent.
     pub remaining: u64,
-    /// The time until there are more.
+    /// The time until there are more, from the answer on. A quota whose time is past is none.
     pub reset: Duration,
-    /// How long the quota's window is.
+    /// How long the quota's window is, if a header says it.
     pub window: Option<Duration>,
 }
 

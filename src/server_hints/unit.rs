@@ -6,8 +6,22 @@ use std::time::Duration;
 
 /// What a number or a date counts in that says when to come back.
 ///
+/// A row of a dialect says it of a place that its service uses ([`Meaning::delay`](crate::dialect::Meaning::delay)).
 /// Decimals count, and are rounded up to the millisecond. A duration that names its own units, such as `1m30s`, is read
-/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`].
+/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. Signs, names and exponents cannot be read, and a
+/// time that is past asks for no wait.
+///
+/// ```
+/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::policy::Unit;
+///
+/// // {"error": {"wait_ms": 1500}}
+/// let slow = Meaning::throttled().delay(At::json("/error/wait_ms"), Unit::Ms);
+/// ```
+///
+/// # Source
+///
+/// RFC 3339 for dates of ISO 8601, RFC 9110 section 5.6.7 for those of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unit {

@@ -7,7 +7,16 @@ use crate::policy::moment::{nanos, uniform};
 use std::time::Duration;
 
 impl Backoff {
-    /// The longest delay before retry n = 1, 2, and so on, before jitter; 0 counts as 1.
+    /// The longest delay before retry n = 1, 2, and so on, before jitter. With decorrelated jitter it is three times that of
+    /// the retry before.
+    ///
+    /// ```
+    /// use http_retry::Backoff;
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::exponential(Duration::from_secs(1));
+    /// assert_eq!(backoff.ceiling(4), Duration::from_secs(8));
+    /// ```
     #[must_use]
     pub fn ceiling(&self, n: u32) -> Duration {
         let ceiling = match self.jitter {
@@ -20,13 +29,33 @@ impl Backoff {
         }
     }
 
-    /// The delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the longest.
+    /// The delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the longest, and
+    /// those between are uniform. n = 0 counts as 1.
+    ///
+    /// ```
+    /// use http_retry::Backoff;
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::exponential(Duration::from_secs(1));
+    /// assert_eq!(backoff.delay(4, u64::MAX / 2), Duration::from_secs(4));
+    /// ```
     #[must_use]
     pub fn delay(&self, n: u32, random: u64) -> Duration {
         self.delay_after(Duration::ZERO, n, random)
     }
 
-    /// The delay before retry n, after a delay of `previous`, on which decorrelated jitter builds.
+    /// The delay before retry n, after a delay of `previous`, on which decorrelated jitter builds; zero before the first
+    /// retry. Other jitters do not look at it.
+    ///
+    /// ```
+    /// use http_retry::{Backoff, Jitter};
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::fixed(Duration::from_secs(1)).jitter(Jitter::Decorrelated);
+    /// let previous = Duration::from_secs(2);
+    /// assert_eq!(backoff.delay_after(previous, 2, 0), Duration::from_secs(1));
+    /// assert_eq!(backoff.delay_after(previous, 2, u64::MAX), Duration::from_secs(6));
+    /// ```
     #[must_use]
     pub fn delay_after(&self, previous: Duration, n: u32, random: u64) -> Duration {
         let (least, most) = self.interval(previous, n);

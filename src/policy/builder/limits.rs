@@ -6,7 +6,21 @@ use crate::policy::{Settings, whole_answers};
 use std::time::Duration;
 
 impl RetryPolicyBuilder {
-    /// The most retries after the first attempt; 0 means one attempt. Default 4.
+    /// The most retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit. Default 4; 1 in
+    /// [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in
+    /// [`llm`](crate::RetryPolicy::llm) and [`rate_limited`](crate::RetryPolicy::rate_limited).
+    ///
+    /// Beyond it go only the waits of rules, retries of rules that count their own, attempts that return to the gate, and a
+    /// failover. Where the limit is reached, the request stops with
+    /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().max_retries(2).build()?;
+    /// assert_eq!(policy.worst_case().attempts, Some(3));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {
             max_retries: Some(max_retries),
@@ -14,7 +28,15 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. Set one of the two.
+    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. `build` refuses 0, and both at once.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().max_attempts(3).build()?;
+    /// assert_eq!(policy.max_retries(), 2);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         Self {
             max_attempts: Some(max_attempts),
@@ -22,42 +44,83 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default
-    /// none.
+    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default none.
     ///
-    /// If a retry would start after it, the request ends without the wait. An attempt is cut at the deadline; on the
-    /// tower layer the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    /// If a retry would start at it or later, the request ends at once, without the wait
+    /// ([`DeadlineExceeded`](crate::StopReason::DeadlineExceeded)). An attempt is cut at the deadline; on the tower layer
+    /// the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let policy = RetryPolicy::user_facing().to_builder().deadline(Duration::from_secs(3)).build()?;
+    /// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(3)));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.deadline = deadline.into())
     }
 
     /// The longest time for one attempt up to its response head, up to the first output of a stream that is held back, or
     /// up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the deadline. Default
-    /// none.
+    /// none: the client's own timeouts hold.
     ///
-    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. On
-    /// the tower layer an attempt without a retry after it is cut only after `boxed_errors()`, since a timeout needs an
-    /// error to report.
+    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. Its
+    /// retry costs the budget's `timeout_cost`. On the tower layer an attempt without a retry after it is cut only after
+    /// `boxed_errors()`, since a timeout needs an error to report.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// // Two attempts of at most 1 s.
+    /// let policy = RetryPolicy::user_facing();
+    /// let policy = policy.to_builder().attempt_timeout(Duration::from_secs(1)).build()?;
+    /// assert_eq!(policy.worst_case().sending, Some(Duration::from_secs(2)));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn attempt_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.attempt_timeout = timeout.into())
     }
 
-    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer. `None` for
-    /// any wait. Default 15 min.
+    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer
+    /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` for any wait. Default 15 min, which covers a
+    /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing).
     ///
-    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part: up to a
-    /// fifth of what the server asks for, at most 10 s.
+    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part upwards, so
+    /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.
+    /// [`server_delays`](Self::server_delays) cuts longer waits instead, or ignores them all.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let policy = RetryPolicy::builder().max_server_delay(Duration::from_secs(30)).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn max_server_delay(self, most: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.max_server_delay = most.into())
     }
 
     /// The longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
-    /// [`RetryPolicy::rate_limited`], none in [`RetryPolicy::user_facing`] and [`RetryPolicy::never`].
+    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), none in
+    /// [`user_facing`](crate::RetryPolicy::user_facing) and [`never`](crate::RetryPolicy::never).
     ///
     /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
     /// if it says nothing), and then the calls go on in order. While time is left, a 429 does not count as an attempt
     /// and costs no token; it uses as much of the time as it asks for, and at least a second. A call that has used up
     /// its time is sent even so, and counts again.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let policy = RetryPolicy::user_facing();
+    /// let gated = policy.to_builder().max_gate_wait(Duration::from_secs(3)).build()?;
+    /// assert_eq!(gated.worst_case().gated_waits, Duration::from_secs(3));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn max_gate_wait(self, most: impl Into<Option<Duration>>) -> Self {
         self.with(|settings| settings.max_gate_wait = most.into())
     }

@@ -9,10 +9,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl RetryPolicyBuilder {
-    /// A rule after those that the policy has already ([`rules`](crate::rules) shows some).
+    /// Adds a rule after those that the policy has already ([`rules`](crate::rules) shows some). The first rule that holds
+    /// decides. Default no rule.
     ///
     /// `build` refuses a rule that is never reached, a name that is none, headers that no attempt would have, a policy to
     /// retry by with rules of its own, and a wait without an end or a delay.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Condition, Rule};
+    ///
+    /// // This service answers 404 where it cannot reach its store, and 500 for a bad query.
+    /// let away = Condition::status([404])?.and(Condition::message("store is away")?);
+    /// let wrong = Condition::status([500])?.and(Condition::message("syntax error")?);
+    /// let policy = RetryPolicy::builder()
+    ///     .rule(Rule::when(away).retry(RetryPolicy::user_facing()))
+    ///     .rule(Rule::when(wrong).stop())
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn rule(mut self, rule: Rule) -> Self {
         let others = &self.settings.rules.list;
         match rule.after(others) {
@@ -25,8 +40,20 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// What decides where no rule holds. Default [`Action::Classify`]. [`Action::Retry`] accepts a success;
-    /// [`Action::Wait`] is refused, since a wait needs a condition.
+    /// What decides where no rule holds. Default [`Action::Classify`]: the class of the outcome.
+    ///
+    /// [`Action::Retry`] accepts a success. `build` refuses [`Action::Wait`] and [`Action::Failover`], which need a
+    /// condition, and a policy to retry by that has rules of its own.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Action, Condition, Rule};
+    ///
+    /// // Only what the rules say is repeated.
+    /// let lost = Rule::when(Condition::status([502])?).retry(RetryPolicy::user_facing());
+    /// let policy = RetryPolicy::builder().rule(lost).otherwise(Action::Stop).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn otherwise(self, action: Action) -> Self {
         let wrong = |allowed| ConfigError::new("otherwise", "this action", allowed);
         match &action {
@@ -42,8 +69,19 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Retries only these outcomes where no rule holds, whatever their class; at least one. Default those that the class
-    /// says.
+    /// Retries only these outcomes where no rule holds, whatever their class; at least one condition. It replaces an earlier
+    /// list. Default those whose class is transient or throttled.
+    ///
+    /// The other limits stay: a request that may have been processed is repeated only where twice does no harm.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Condition, ErrorGroup};
+    ///
+    /// let lost = [Condition::status([502, 503])?, Condition::error(ErrorGroup::Connect)];
+    /// let policy = RetryPolicy::builder().retry_on(lost).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn retry_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         let list: Arc<[Condition]> = conditions.into_iter().collect();
         match list.is_empty() {
@@ -52,7 +90,17 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Never retries these outcomes where no rule holds, in the place of those said before; at least one. Default none.
+    /// Never retries these outcomes where no rule holds, even if [`retry_on`](Self::retry_on) lists them; at least one
+    /// condition. It replaces an earlier list. Default none.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::Condition;
+    ///
+    /// // This service answers 500 for a bad query.
+    /// let policy = RetryPolicy::builder().stop_on([Condition::message("syntax error")?]).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn stop_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         let list: Arc<[Condition]> = conditions.into_iter().collect();
         match list.is_empty() {
@@ -61,7 +109,8 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// What becomes of a request that was worth another attempt, and has none left. Default [`OnExhausted::Last`].
+    /// What becomes of a request that was worth another attempt, and has none left. Default [`OnExhausted::Last`]: the
+    /// caller gets the last outcome. [`OnExhausted`] has an example of each.
     pub fn on_exhausted(self, then: OnExhausted) -> Self {
         self.with(|settings| settings.rules.on_exhausted = then)
     }
@@ -69,23 +118,72 @@ impl RetryPolicyBuilder {
     /// The name of the budget that pays for the retries of this policy, where a rule retries by it: one of
     /// [`ServicesBuilder::budget`](crate::services::ServicesBuilder::budget). Default the budget of the request's
     /// service, which also pays where there is none of this name.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Condition, Rule};
+    ///
+    /// // Retries of locked records do not spend what other calls need.
+    /// let locked = RetryPolicy::builder().budget_named("locks").build()?;
+    /// let policy = RetryPolicy::builder()
+    ///     .rule(Rule::when(Condition::status([423])?).retry(locked))
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn budget_named(self, name: impl Into<Arc<str>>) -> Self {
         self.with(|settings| settings.rules.budget = Some(name.into()))
     }
 
     /// Request headers that a failover to another server leaves out, besides those that it always does (`authorization`,
-    /// `cookie`, `x-api-key` and the like, and those marked sensitive). Default none.
+    /// `cookie`, `x-api-key` and the like, and those marked sensitive). It replaces an earlier list. Default none.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let own = [HeaderName::from_static("x-shop-signature")];
+    /// let policy = RetryPolicy::builder().credentials(own).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn credentials(self, names: impl IntoIterator<Item = HeaderName>) -> Self {
         let names: Arc<[HeaderName]> = names.into_iter().collect();
         self.with(|settings| settings.rules.credentials = names)
     }
 
-    /// What the limit of retries counts, where a rule retries by this policy. Default [`Counter::Request`].
+    /// What the limit of retries counts, where a rule retries by this policy. Default [`Counter::Request`]: all retries of
+    /// the request.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Condition, Counter, Rule};
+    ///
+    /// // Five retries while the record is locked, beside the four for everything else.
+    /// let locked = RetryPolicy::builder().max_retries(5).counter(Counter::Rule).build()?;
+    /// let policy = RetryPolicy::builder()
+    ///     .rule(Rule::when(Condition::status([423])?).retry(locked))
+    ///     .build()?;
+    /// assert_eq!(policy.worst_case().attempts, Some(1 + 5 + 4));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn counter(self, counter: Counter) -> Self {
         self.with(|settings| settings.rules.counter = counter)
     }
 
-    /// What is made of a wait that a server asks for. Default [`ServerDelays::Respect`].
+    /// What is made of a wait that a server asks for. Default [`ServerDelays::Respect`]: no retry is sent earlier, and a
+    /// longer wait than [`max_server_delay`](Self::max_server_delay) stops the request.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::ServerDelays;
+    /// use std::time::Duration;
+    ///
+    /// // Waits of more than 10 s are cut to 10 s.
+    /// let policy = RetryPolicy::builder()
+    ///     .max_server_delay(Duration::from_secs(10))
+    ///     .server_delays(ServerDelays::Clamp)
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn server_delays(self, server_delays: ServerDelays) -> Self {
         self.with(|settings| settings.rules.server_delays = server_delays)
     }

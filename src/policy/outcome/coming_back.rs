@@ -18,7 +18,8 @@ impl<'a> Outcome<'a> {
         asked.or(until).or(at_least).is_some()
     }
 
-    /// The shortest wait, whatever the server asks for, if a classifier or a table names one.
+    /// The shortest wait, whatever the server asks for, if a classifier or a table names one
+    /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
     #[must_use]
     pub fn at_least(&self) -> Option<Duration> {
         self.verdict.at_least
@@ -32,8 +33,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// What the response's head says about coming back, success or not; a date counts from the wall clock if the
-    /// response has no valid `date`. Empty without a response.
+    /// What the response's head says about coming back, success or not; `wall` is the time since 1970-01-01T00:00:00Z, from
+    /// which a date counts if the response has no valid `date`. Empty without a response.
     #[must_use]
     pub fn server_hints(&self, wall: Duration) -> ServerHints {
         match (self.hints, self.what) {
@@ -43,7 +44,20 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The delay that the server asks for, from the wall clock if the response has no valid `date`; none on a success.
+    /// The delay that the server asks for: by a header that says when to come back, else by what a classifier or a table read
+    /// of the body, else by the reset of a spent quota. `None` on a success, and where nothing that can be read asks for one.
+    /// `wall` is as for [`Outcome::server_hints`], which also tells the headers that cannot be read.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode};
+    /// use http_retry::Outcome;
+    /// use std::time::Duration;
+    ///
+    /// let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static("20"))]);
+    /// let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
+    /// assert_eq!(delay(StatusCode::TOO_MANY_REQUESTS), Some(Duration::from_secs(20)));
+    /// assert_eq!(delay(StatusCode::OK), None);
+    /// ```
     #[must_use]
     pub fn server_delay(&self, wall: Duration) -> Option<Duration> {
         let named = self.named_delay(wall);

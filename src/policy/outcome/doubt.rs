@@ -35,7 +35,8 @@ impl<'a> Outcome<'a> {
     }
 
     /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
-    /// answered.
+    /// answered, so [`Reach::Unsent`] and [`Reach::Refused`] count as [`Reach::Answered`] then, or as
+    /// [`Reach::Ambiguous`] for an error.
     #[must_use]
     pub fn reach(&self) -> Reach {
         let known = [Redirected::No, Redirected::Unknown { harmless: true }];

@@ -6,7 +6,8 @@ use crate::policy::reason::Reason;
 use http::{HeaderMap, StatusCode};
 
 impl<'a> Outcome<'a> {
-    /// The response's status, if there was a response or the error was made from one.
+    /// The response's status, if there was a response or the error was made from one; `None` for other errors and for
+    /// [`Outcome::success`].
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self.what {
@@ -15,7 +16,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The response's headers, if there was a response.
+    /// The response's headers, if there was a response. An error that was made from a response has lost them.
     #[must_use]
     pub fn headers(&self) -> Option<&'a HeaderMap> {
         match self.what {
@@ -25,6 +26,13 @@ impl<'a> Outcome<'a> {
     }
 
     /// The kind of the error, if there was one without a status.
+    ///
+    /// ```
+    /// use http_retry::{ErrorKind, Outcome};
+    ///
+    /// let outcome = Outcome::error(ErrorKind::ConnectTimeout);
+    /// assert_eq!((outcome.error_kind(), outcome.status()), (Some(ErrorKind::ConnectTimeout), None));
+    /// ```
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.what {

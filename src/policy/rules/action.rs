@@ -4,14 +4,25 @@ use crate::policy::RetryPolicy;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is done about an outcome.
+/// What is done about an outcome. A rule's builder has a method for each ([`RuleBuilder`](super::RuleBuilder)); as a value it
+/// is what [`RetryPolicyBuilder::otherwise`](crate::RetryPolicyBuilder::otherwise) takes.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::rules::Action;
+///
+/// // Anything but a success is an error to the caller; nothing is repeated.
+/// let policy = RetryPolicy::builder().otherwise(Action::ByOutcome).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Action {
     /// The class of the outcome decides, as where there are no rules. The default.
     #[default]
     Classify,
-    /// The caller gets the outcome as it is.
+    /// The caller gets the outcome as it is; unless it is a success, the report says
+    /// [`Accepted`](crate::StopReason::Accepted).
     Accept,
     /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer only after
     /// `boxed_errors()`, and else the outcome, since an error needs a type that holds it.
@@ -24,7 +35,7 @@ pub enum Action {
     /// `on_exhausted` hold, and it has no rules of its own. Outcomes are classified by the request's policy, and the gate
     /// is that of the request's policy.
     Retry(RetryPolicy),
-    /// Another attempt that counts as no retry and costs no token: polling.
+    /// Another attempt that counts as no retry and costs no token: polling. It holds for successes too.
     Wait(Wait),
     /// The next attempt goes to another service. Where requests have no services, or not this one, the caller gets the
     /// outcome.
@@ -46,6 +57,8 @@ impl Action {
 ///
 /// let poll = Wait::new().delay(Duration::from_secs(5)).at_most(60);
 /// ```
+///
+/// Where its end is reached, the request stops with [`WaitsExhausted`](crate::StopReason::WaitsExhausted).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Wait {
@@ -61,7 +74,8 @@ impl Wait {
         Self::default()
     }
 
-    /// How long to wait before each attempt, above 0; longer where the server asks for more.
+    /// How long to wait before each attempt, above 0; longer where the server asks for more. Default as long as the server
+    /// asks, else as long as the backoff says.
     pub fn delay(self, delay: Duration) -> Self {
         Self {
             delay: Some(delay),
@@ -69,7 +83,7 @@ impl Wait {
         }
     }
 
-    /// How often to wait, at least once. Default any number of times.
+    /// How often to wait, at least once; each wait is followed by an attempt. Default any number of times.
     pub fn at_most(self, times: u32) -> Self {
         Self {
             at_most: Some(times),
@@ -77,7 +91,8 @@ impl Wait {
         }
     }
 
-    /// How long to wait in all, from the first such outcome to the last attempt. Default any time.
+    /// How long to wait in all, from the first such outcome to the start of the last attempt. A wait that would go past it is
+    /// not begun. Default any time.
     pub fn max(self, max: Duration) -> Self {
         Self {
             max: Some(max),
@@ -116,7 +131,8 @@ pub struct Failover {
 }
 
 impl Failover {
-    /// To the service of this name, of the same [`Services`](crate::services::Services) or of the same document.
+    /// To the service of this name, of the same [`Services`](crate::services::Services) or of the same document. It goes there
+    /// at once, without a wait, and costs no token.
     #[must_use]
     pub fn to(service: impl Into<Arc<str>>) -> Self {
         Self {

@@ -84,17 +84,17 @@ pub(crate) enum ResultKind {
     Error,
 }
 
-/// Kinds of errors, under the words that an operator uses.
+/// Kinds of errors, under the words that an operator uses; a document has the same words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorGroup {
     /// Any error in place of a response.
     Any,
-    /// No connection came about, by refusal or in time.
+    /// No connection came about, by refusal or in time. Nothing was sent.
     Connect,
-    /// A time limit, of connecting too.
+    /// A time limit, of connecting too: [`ErrorKind::is_timeout`](crate::ErrorKind::is_timeout).
     Timeout,
-    /// The connection broke before the whole response head was there.
+    /// The connection broke before the whole response head was there, or the server closed it without processing the request.
     Reset,
     /// The host's name leads nowhere.
     Dns,
@@ -105,7 +105,7 @@ pub enum ErrorGroup {
 }
 
 impl Condition {
-    /// Holds for every outcome.
+    /// Holds for every outcome. `build` refuses a rule behind one with it, which is never reached.
     pub fn always() -> Self {
         Self::default()
     }
@@ -121,7 +121,16 @@ impl Condition {
     }
 
     /// Holds for responses of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
-    /// `500..=599`.
+    /// `500..=599`. An error that was made from a response counts by its status.
+    ///
+    /// ```
+    /// use http_retry::rules::Condition;
+    ///
+    /// let locked = Condition::status([409, 423])?;
+    /// let failed = Condition::status(500..=599)?;
+    /// assert!(Condition::status([]).is_err());
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -148,13 +157,19 @@ impl Condition {
         }
     }
 
-    /// Holds for errors of this group.
+    /// Holds for errors of this group; never for a response.
+    ///
+    /// ```
+    /// use http_retry::rules::{Condition, ErrorGroup};
+    ///
+    /// let lost = Condition::error(ErrorGroup::Reset).or(Condition::error(ErrorGroup::Timeout));
+    /// ```
     pub fn error(group: ErrorGroup) -> Self {
         Self::of(Test::Error(vec![group]))
     }
 
     /// Holds where a JSON error body has this token under one of the keys that APIs use for it (`code`, `type`, `status`,
-    /// `reason` and the like), written just so.
+    /// `reason` and the like), written just so, at any depth. [`json`](Self::json) looks at one place only.
     ///
     /// # Errors
     ///
@@ -165,7 +180,15 @@ impl Condition {
         Ok(Self::of(Test::Code(vec![code])))
     }
 
-    /// Holds where the start of an error body, or an error's words, contain this text; case does not matter.
+    /// Holds where the start of an error body, or an error's words, contain this text; case does not matter. It makes the
+    /// layer read up to 64 KiB of the body, for at most 2 s.
+    ///
+    /// ```
+    /// use http_retry::rules::Condition;
+    ///
+    /// let locked = Condition::status([409])?.and(Condition::message("is locked")?);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -180,7 +203,7 @@ impl Condition {
         Self::of(Test::Retryable(true))
     }
 
-    /// Holds where both do.
+    /// Holds where both do. A body is read only where all holds that the head tells.
     pub fn and(self, other: Self) -> Self {
         let both = [self, other];
         Self(both.iter().flat_map(|one| one.0.iter().cloned()).collect())
@@ -199,7 +222,7 @@ impl Condition {
 impl Not for Condition {
     type Output = Self;
 
-    /// Holds where the condition does not.
+    /// Holds where the condition does not. A condition on what a body says does not hold for a success, so its `!` does.
     fn not(self) -> Self {
         Self::of(Test::Not(self))
     }

@@ -5,7 +5,28 @@ use crate::policy::CannedResponse;
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// What becomes of a request that was worth another attempt, and has none left.
+/// What becomes of a request that was worth another attempt, and has none left: by the limit of retries or of waits, the
+/// deadline, the budget, or a server that asks for too long a wait. An answer that no retry would have changed, such as a
+/// 404, is the caller's as it is.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use http_retry::RetryPolicy;
+/// use http_retry::rules::{CannedResponse, Failover, OnExhausted};
+///
+/// let told = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE).body("try again later");
+/// let mut key = HeaderMap::new();
+/// key.insert("authorization", HeaderValue::from_static("Bearer of-the-backup"));
+/// for then in [
+///     OnExhausted::Fail,
+///     OnExhausted::Respond(told),
+///     OnExhausted::failover_with(Failover::to("backup"), key),
+///     OnExhausted::dead_letter("audit"),
+/// ] {
+///     let policy = RetryPolicy::user_facing().to_builder().on_exhausted(then).build()?;
+/// }
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnExhausted {
@@ -34,7 +55,7 @@ pub enum OnExhausted {
 }
 
 impl OnExhausted {
-    /// The request goes to another service.
+    /// The request goes to another service, as [`Failover`] says.
     #[must_use]
     pub fn failover(to: Failover) -> Self {
         Self::Failover { to, set: None }

@@ -91,27 +91,28 @@ pub(crate) struct Rules {
     pub(crate) origins: Arc<[Origin]>,
 }
 
-/// What a limit of retries counts, in the policy that a rule retries by.
+/// What a limit of retries counts, in the policy that a rule retries by
+/// ([`RetryPolicyBuilder::counter`](crate::RetryPolicyBuilder::counter) shows both).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Counter {
-    /// All retries of the request. The default.
+    /// All retries of the request, whatever rule they follow. The default.
     #[default]
     Request,
-    /// The retries by the rule.
+    /// The retries by the rule alone: they come on top of those of other rules.
     Rule,
 }
 
-/// What is made of a wait that a server asks for.
+/// What is made of a wait that a server asks for ([`RetryPolicyBuilder::server_delays`](crate::RetryPolicyBuilder::server_delays)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerDelays {
-    /// It is kept; a longer one than the policy allows stops the request. The default.
+    /// It is kept; a longer one than the policy's `max_server_delay` allows stops the request. The default.
     #[default]
     Respect,
-    /// It is kept up to what the policy allows, and no longer waited for.
+    /// It is kept up to `max_server_delay`: a longer one is cut to it, so the retry comes earlier than asked.
     Clamp,
-    /// The backoff alone decides.
+    /// The backoff alone decides, and `max_server_delay` has no effect.
     Ignore,
 }
 

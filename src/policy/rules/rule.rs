@@ -43,13 +43,29 @@ pub struct Rule {
     pub(crate) set: Option<Arc<HeaderMap>>,
 }
 
-/// A rule whose action is still to be said.
+/// A rule whose action is still to be said, by one of these methods:
+///
+/// | method | what follows |
+/// |---|---|
+/// | [`accept`](Self::accept), [`stop`](Self::stop), [`fail`](Self::fail) | the end: the caller gets the outcome, or an error |
+/// | [`retry`](Self::retry) | another attempt, by limits of its own |
+/// | [`wait`](Self::wait) | another attempt that counts as no retry: polling |
+/// | [`failover`](Self::failover) | the next attempt goes to another service |
+/// | [`then`](Self::then) | any of these, or the class of the outcome decides |
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct RuleBuilder(Rule);
 
 impl Rule {
-    /// A rule for the outcomes that this condition holds for.
+    /// A rule for the outcomes that this condition holds for. What follows is said next:
+    ///
+    /// ```
+    /// use http_retry::rules::{Condition, Rule};
+    ///
+    /// let gone = Rule::when(Condition::status([410])?).named("gone").stop();
+    /// assert_eq!(gone.name(), Some("gone"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn when(condition: Condition) -> RuleBuilder {
         RuleBuilder(Self {
             name: None,
@@ -120,7 +136,20 @@ impl RuleBuilder {
     }
 
     /// Headers that the next attempt and those after it have, in the place of the request's own of the same names. At least
-    /// one, and only for a rule that retries or waits.
+    /// one, and only for a rule that retries, waits or fails over. Default none.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue};
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::rules::{Condition, Rule};
+    ///
+    /// // A cache that ran out of time: the next attempt goes past it.
+    /// let mut fresh = HeaderMap::new();
+    /// fresh.insert("cache-control", HeaderValue::from_static("no-cache"));
+    /// let late = Condition::status([504])?;
+    /// let rule = Rule::when(late).set_headers(fresh).retry(RetryPolicy::user_facing());
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     pub fn set_headers(self, headers: HeaderMap) -> Self {
         Self(Rule {
             set: Some(Arc::new(headers)),
@@ -128,7 +157,7 @@ impl RuleBuilder {
         })
     }
 
-    /// The caller gets the outcome as it is.
+    /// The caller gets the outcome as it is, without another attempt.
     pub fn accept(self) -> Rule {
         self.then(Action::Accept)
     }
@@ -138,7 +167,7 @@ impl RuleBuilder {
         self.then(Action::Fail)
     }
 
-    /// No more attempts; the caller gets the outcome.
+    /// No more attempts; the caller gets the outcome. A report says [`Stopped`](crate::StopReason::Stopped), also of a success.
     pub fn stop(self) -> Rule {
         self.then(Action::Stop)
     }
@@ -149,12 +178,12 @@ impl RuleBuilder {
         self.then(Action::Retry(policy))
     }
 
-    /// Another attempt that counts as no retry and costs no token.
+    /// Another attempt that counts as no retry and costs no token, after the delay that `wait` says.
     pub fn wait(self, wait: Wait) -> Rule {
         self.then(Action::Wait(wait))
     }
 
-    /// The next attempt goes to another service.
+    /// The next attempt goes to another service, at once and without a token.
     pub fn failover(self, to: Failover) -> Rule {
         self.then(Action::Failover(to))
     }

@@ -30,7 +30,8 @@ impl RetrySession {
         self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
     }
 
-    /// The time limit of an attempt that starts at `now`: the attempt timeout, or what is left of the deadline.
+    /// The time limit of an attempt that starts at `now`: the attempt timeout or what is left of the deadline, the shorter of
+    /// the two; zero past the deadline, `None` without either.
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));

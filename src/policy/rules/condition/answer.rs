@@ -88,12 +88,20 @@ impl XmlTest {
 }
 
 impl Condition {
-    /// Holds for responses with this header, whatever its value.
+    /// Holds for responses with this header, whatever its value. An error never has one.
     pub fn header(name: HeaderName) -> Self {
         Self::of(Test::Header(vec![HeadTest::new(name, Wanted::There)]))
     }
 
-    /// Holds for responses where this header has this value; case does not matter.
+    /// Holds for responses one of whose lines of this header is this value as a whole, without the blanks around it; case does
+    /// not matter. [`head`](Self::head) takes parts, starts and numbers.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use http_retry::rules::Condition;
+    ///
+    /// let shed = Condition::header_is(HeaderName::from_static("x-shed"), "true");
+    /// ```
     pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
         let wanted = Wanted::Is(vec![value.into()]);
         Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
@@ -102,6 +110,16 @@ impl Condition {
     /// Holds for responses one of whose lines of this header has this value. The first 8 lines count, each of at most
     /// 1,024 bytes.
     ///
+    /// ```
+    /// use http::HeaderName;
+    /// use http_retry::rules::{Condition, Value};
+    ///
+    /// let left = HeaderName::from_static("x-calls-left");
+    /// let spent = Condition::head(left.clone(), 0)?;
+    /// let few = Condition::head_part(left, "day", Value::any_number())?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// A value that no header can have: an empty list, or a part that is empty.
@@ -109,7 +127,8 @@ impl Condition {
         Self::of_head(name, None, value.into())
     }
 
-    /// Holds for responses where this part of a header of several has this value: `left` of `used=3, left=2`.
+    /// Holds for responses where this part of a header of several has this value: `left` of `used=3, left=2`. Parts end at
+    /// `,`, `;` or `&`, their names at `=` or `:`; the case of a name does not matter.
     ///
     /// # Errors
     ///
@@ -138,7 +157,15 @@ impl Condition {
     }
 
     /// Holds where a place of a JSON error body has this value. The place is a pointer of RFC 6901 in which `*` stands
-    /// for any member or item.
+    /// for any member or item. A number and a text of its digits are the same. Without the feature `dialects` it never holds.
+    ///
+    /// ```
+    /// use http_retry::rules::{Condition, Value};
+    ///
+    /// let code = Condition::json("/errors/*/code", ["busy", "locked"])?;
+    /// let exists = Condition::json("/error/retryable", Value::any())?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -156,7 +183,15 @@ impl Condition {
         })))
     }
 
-    /// Holds where the first element of this name in an XML error body holds one of these texts.
+    /// Holds where the first element of this name in an XML error body holds one of these texts, as
+    /// [`ErrorBody::xml`](crate::policy::ErrorBody::xml) finds it.
+    ///
+    /// ```
+    /// use http_retry::rules::Condition;
+    ///
+    /// let slow = Condition::xml("Code", ["SlowDown", "RequestLimitExceeded"])?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///

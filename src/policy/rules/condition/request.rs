@@ -6,13 +6,21 @@ use http::Method;
 use std::ops::{Bound, RangeBounds};
 
 impl Condition {
-    /// Holds for requests of this method.
+    /// Holds for requests of this method. [`or`](Self::or) joins several.
     pub fn method(method: Method) -> Self {
         Self::of(Test::Method(vec![method]))
     }
 
-    /// Holds for requests to a path like this one, in which `*` stands for anything. A path that is not known is like
-    /// none.
+    /// Holds for requests to a path like this one, in which `*` stands for anything, slashes too. The query does not count. A
+    /// path that is not known is like none.
+    ///
+    /// ```
+    /// use http::Method;
+    /// use http_retry::rules::Condition;
+    ///
+    /// let exports = Condition::path("/v1/*/export")?.and(Condition::method(Method::GET));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -30,18 +38,29 @@ impl Condition {
         }
     }
 
-    /// Holds for requests that carry a key of idempotency.
+    /// Holds for requests that carry a key of idempotency: `idempotency-key`, `x-idempotency-key`, or the header of the
+    /// policy's dialect for it.
     pub fn keyed() -> Self {
         Self::of(Test::Keyed)
     }
 
-    /// Holds for requests that do no more twice than once: by their method, an idempotency key, their own word or the
-    /// policy's [`Methods`](crate::Methods).
+    /// Holds for requests that do no more harm twice than once: by their method, an idempotency key, their own word
+    /// ([`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) or the policy's [`Methods`](crate::Methods).
     pub fn idempotent() -> Self {
         Self::of(Test::Idempotent(true))
     }
 
-    /// Holds after these attempts; the first is 1. `..3` is the first two.
+    /// Holds after these attempts; the first is 1. `..3` is the first two, `3..` the third and all later ones. Every attempt
+    /// counts, also those that a rule waits for.
+    ///
+    /// ```
+    /// use http_retry::rules::{Condition, Failover, Rule};
+    ///
+    /// // The third failure goes to another service.
+    /// let rule = Rule::when(Condition::failure().and(Condition::attempt(3..)?))
+    ///     .failover(Failover::to("backup"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///

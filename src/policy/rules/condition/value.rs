@@ -2,9 +2,21 @@
 
 use crate::policy::header_rules::bare_name;
 
-/// What a value must be; a list means "one of".
+/// What a value must be, of a header or of a place in a body; a list means "one of".
 ///
-/// A text stands for [`Value::is`], a whole number for [`Value::number`], and a list of texts for one of them.
+/// A text stands for [`Value::is`], a whole number for [`Value::number`], and a list of texts for one of them. Blanks around a
+/// value do not count. A condition refuses an empty list, and an empty text where every value would have it.
+///
+/// ```
+/// use http::HeaderName;
+/// use http_retry::rules::{Condition, Value};
+///
+/// let state = HeaderName::from_static("x-state");
+/// let one = Condition::head(state.clone(), "shedding")?;
+/// let several = Condition::head(state.clone(), ["shedding", "draining"])?;
+/// let begins = Condition::head(state, Value::starts("degraded:"))?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Value(pub(crate) Wanted);
@@ -25,7 +37,7 @@ pub(crate) enum Wanted {
 }
 
 impl Value {
-    /// Any value.
+    /// Any value, also an empty one, as long as it is there.
     pub fn any() -> Self {
         Self(Wanted::There)
     }
