@@ -174,26 +174,13 @@ impl Settings {
             Words(backoff)
         )?;
         text.write_str("  worst case where a server asks for waits: ")?;
-        match worst.waits {
-            None => writeln!(text, "no limit"),
-            Some(waits) => writeln!(
-                text,
-                "{} of waits{}",
-                Words(waits),
-                Besides(worst.gated_waits)
-            ),
-        }
-    }
-}
-
-/// What a gate adds to the waits.
-struct Besides(Duration);
-
-impl fmt::Display for Besides {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Duration::ZERO => Ok(()),
-            waits => write!(f, ", and {} at the gate", Words(waits)),
+        match (worst.waits, worst.gated_waits) {
+            (None, _) => writeln!(text, "no limit"),
+            (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", Words(waits)),
+            (Some(waits), gated) => {
+                let (waits, gated) = (Words(waits), Words(gated));
+                writeln!(text, "{waits} of waits, and {gated} at the gate")
+            }
         }
     }
 }

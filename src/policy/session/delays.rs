@@ -18,6 +18,12 @@ const SPREAD_PART: u32 = 5;
 pub(super) type Delay = (Duration, DelaySource);
 
 impl RetrySession {
+    /// The own delay before the nth attempt of its kind.
+    pub(super) fn backoff(&self, n: u32, case: &Case<'_>) -> Duration {
+        let backoff = &case.policy.0.backoff;
+        backoff.delay_after(self.counts.previous, n, case.moment.random)
+    }
+
     /// The longer of one's own delay and what the server asks for, and a spread upwards; if there is time for it.
     pub(super) fn delay(
         &self,

@@ -60,11 +60,8 @@ impl RetrySession {
     /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
     /// the gate spreads those who come from there.
     pub(super) fn delay_of(&self, refusal: Refusal, case: &Case<'_>) -> Duration {
-        refusal.asked.unwrap_or_else(|| {
-            let (counts, backoff) = (&self.counts, &case.policy.0.backoff);
-            let n = counts.refusals.saturating_add(1);
-            backoff.delay_after(counts.previous, n, case.moment.random)
-        })
+        let n = self.counts.refusals.saturating_add(1);
+        refusal.asked.unwrap_or_else(|| self.backoff(n, case))
     }
 
     /// Who has no retries is not sent back to the gate either: another service may stand in at once.

@@ -106,18 +106,13 @@ impl RetrySession {
 
     /// A retry by the policy in charge.
     fn plan_retry(&self, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
-        let Case {
-            outcome,
-            moment,
-            policy,
-            ..
-        } = *case;
+        let (outcome, policy) = (case.outcome, case.policy);
         let listed = self.listed(case);
         if outcome.class() == Class::Success && !case.is_told() && listed != Listed::Yes {
             return Err(StopReason::Succeeded);
         }
         if listed != Listed::No {
-            let refusal = self.refusal(case.by, outcome, moment);
+            let refusal = self.refusal(case.by, outcome, case.moment);
             let delay = refusal.map(|refusal| self.delay_of(refusal, case));
             if let Some(delay) = delay.filter(|delay| self.may_wait_at_the_gate(*delay, policy)) {
                 return self.plan_gated(delay, case);
@@ -139,19 +134,12 @@ impl RetrySession {
 
     /// One more retry after so many.
     fn plan_counted(&self, counted: u32, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
-        let Case {
-            outcome,
-            moment,
-            policy,
-            ..
-        } = *case;
         self.check_resend(case)?;
         let n = counted.saturating_add(1);
-        let backoff = &policy.0.backoff;
-        let own = backoff.delay_after(self.counts.previous, n, moment.random);
-        let asked = self.demanded(outcome, moment, policy);
+        let own = self.backoff(n, case);
+        let asked = self.demanded(case.outcome, case.moment, case.policy);
         let delay = self.delay(own, asked, case)?;
-        let cost = match outcome.ran_out_of_time() {
+        let cost = match case.outcome.ran_out_of_time() {
             true => Cost::Timeout,
             false => Cost::Retry,
         };
@@ -187,28 +175,23 @@ impl RetrySession {
     }
 
     fn plan_wait(&self, wait: &Wait, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
-        let Case {
-            outcome, moment, ..
-        } = *case;
+        let now = case.moment.now;
         let tally = self.tally(case.by).unwrap_or_default();
         if wait.at_most.is_some_and(|most| tally.waits >= most) {
             return Err(StopReason::WaitsExhausted);
         }
         self.check_resend(case)?;
         // A poll's answer says when to come back, success or not.
-        let asked = outcome.server_hints(moment.wall).delay();
+        let asked = case.outcome.server_hints(case.moment.wall).delay();
         let n = tally.waits.saturating_add(1);
         let own = match (wait.delay, asked) {
             (Some(delay), _) => delay,
             (None, Some(_)) => Duration::ZERO,
-            (None, None) => {
-                let backoff = &case.policy.0.backoff;
-                backoff.delay_after(self.counts.previous, n, moment.random)
-            }
+            (None, None) => self.backoff(n, case),
         };
         let delay = self.delay(own, asked, case)?;
-        let since = tally.since.unwrap_or(moment.now);
-        let waited = moment.now.saturating_sub(since).saturating_add(delay.0);
+        let since = tally.since.unwrap_or(now);
+        let waited = now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {
             return Err(StopReason::WaitsExhausted);
         }
