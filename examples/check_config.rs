@@ -9,9 +9,10 @@ mod words;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use http_retry::config::{ConfigErrors, Document, RetryConfig, RouteSummary};
+use http_retry::config::{ConfigErrors, Document, RetryConfig};
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
+use http_retry::services::RouteSummary;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind, Write};

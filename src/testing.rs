@@ -5,6 +5,6 @@ mod manual_runtime;
 mod script;
 
 #[cfg(feature = "redis")]
-pub use crate::fleet::MemoryStore;
+pub use crate::fleet::memory::MemoryStore;
 pub use manual_runtime::ManualRuntime;
 pub use script::Script;

@@ -1,8 +1,8 @@
 //! What holds in one place of a document, in the words of a table's cells.
 
 use http_retry::RetryPolicy;
-use http_retry::config::RouteSummary;
 use http_retry::policy::WorstCase;
+use http_retry::services::RouteSummary;
 use std::time::Duration;
 
 /// A thousand years, of which nobody will see the end.

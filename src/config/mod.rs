@@ -70,12 +70,11 @@ mod value;
 mod when;
 mod words;
 
-pub use crate::services::RouteSummary;
 pub use builder::RetryConfigBuilder;
 pub use errors::ConfigErrors;
 
 use crate::route::{Choose, Head, Route};
-use crate::services;
+use crate::services::{self, RouteSummary};
 use arc_swap::ArcSwap;
 use live::Live;
 use names::Names;

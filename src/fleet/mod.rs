@@ -24,7 +24,7 @@ mod core;
 mod gates;
 mod member;
 #[cfg(feature = "testing")]
-mod memory;
+pub(crate) mod memory;
 mod names;
 mod presence;
 mod redis;
@@ -39,8 +39,6 @@ mod tests;
 pub(crate) use tests::server;
 
 pub use builder::FleetBuilder;
-#[cfg(feature = "testing")]
-pub use memory::MemoryStore;
 pub use status::FleetStatus;
 
 use self::core::Core;

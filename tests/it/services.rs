@@ -283,8 +283,8 @@ fn a_document_and_code_make_the_same_places() {
         .build()
         .unwrap()
         .routes();
-    let places = |routes: &[http_retry::config::RouteSummary]| -> Vec<_> {
-        let place = |route: &http_retry::config::RouteSummary| {
+    let places = |routes: &[http_retry::services::RouteSummary]| -> Vec<_> {
+        let place = |route: &http_retry::services::RouteSummary| {
             let actions: Vec<String> = route.rules.iter().map(|rule| rule.1.clone()).collect();
             let name = (route.service.clone(), route.route.clone());
             (name, actions, route.worst_case, route.policy.max_retries())

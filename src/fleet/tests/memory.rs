@@ -1,7 +1,7 @@
 //! The store in memory that programs test their fleets with.
 
 use super::*;
-use crate::fleet::MemoryStore;
+use crate::fleet::memory::MemoryStore;
 use crate::testing::ManualRuntime;
 
 const MILLI: Duration = Duration::from_millis(1);
