@@ -141,7 +141,7 @@ impl OwnRow {
 
     fn row(&self) -> Row {
         let row = match self.status {
-            Some(status) => Row::when().status(100 + status % 900),
+            Some(status) => Row::when().status([100 + status % 900]),
             None => Row::when(),
         };
         self.tests.iter().fold(row, with).is(self.meaning())
@@ -207,7 +207,7 @@ fuzz_target!(|input: Input| {
     let base = TABLES[usize::from(input.table) % TABLES.len()].clone();
     let base_says_refused = base.says_refused();
     let own = input.rows.iter().map(OwnRow::row);
-    let dialect = own.fold(Dialect::named("own"), Dialect::row).from(base);
+    let dialect = own.fold(Dialect::named("own"), Dialect::row).and(base);
     let plain_http = RetryPolicy::builder()
         .max_gate_wait(None)
         .header_rules(false);

@@ -54,7 +54,8 @@ impl At {
     }
 }
 
-fn header(name: &str) -> Result<HeaderName, ConfigError> {
+/// The name of a header.
+pub(super) fn header(name: &str) -> Result<HeaderName, ConfigError> {
     let read = HeaderName::from_bytes(name.as_bytes());
     read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
 }

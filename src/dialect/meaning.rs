@@ -37,10 +37,14 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    fn new(class: Class, reach: Reach) -> Self {
+    /// Of this class, and nothing more.
+    pub(crate) fn new(class: Class) -> Self {
         Self {
             class,
-            reach,
+            reach: match class {
+                Class::Throttled => Reach::Refused,
+                _ => Reach::Answered,
+            },
             delay: Vec::new(),
             at_least: None,
             at_least_from: None,
@@ -57,23 +61,23 @@ impl Meaning {
     /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Meaning::answered`] says
     /// that it may have.
     pub fn throttled() -> Self {
-        Self::new(Class::Throttled, Reach::Refused)
+        Self::new(Class::Throttled)
     }
 
     /// It failed, and the same request may succeed a moment later; the server may have done it, unless
     /// [`Meaning::refused`] says that it has not.
     pub fn transient() -> Self {
-        Self::new(Class::Transient, Reach::Answered)
+        Self::new(Class::Transient)
     }
 
     /// Repeating the same request cannot help.
     pub fn permanent() -> Self {
-        Self::new(Class::Permanent, Reach::Answered)
+        Self::new(Class::Permanent)
     }
 
     /// The caller has what it asked for.
     pub fn success() -> Self {
-        Self::new(Class::Success, Reach::Answered)
+        Self::new(Class::Success)
     }
 
     /// The server did not do what was asked. Say so only if the service says so, or turns requests away at its door: a

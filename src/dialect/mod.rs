@@ -13,9 +13,9 @@
 //! let github = RetryPolicy::background().to_builder().dialect(Dialect::github()).build()?;
 //!
 //! // Rows of one's own go before those of the table that they are added to.
-//! let own = Dialect::named("shop").from(Dialect::shopify()).row(
+//! let own = Dialect::named("shop").and(Dialect::shopify()).row(
 //!     Row::when()
-//!         .status(403)
+//!         .status([403])
 //!         .json("/error/code", "SLOW")
 //!         .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms)),
 //! );
@@ -41,7 +41,7 @@ mod tables;
 pub use at::At;
 pub use meaning::Meaning;
 pub use of_policy::Dialects;
-pub use row::{Row, RowBuilder, Statuses};
+pub use row::{Row, RowBuilder};
 
 pub(crate) use hosts::{is_at, without_port};
 #[cfg(feature = "llm")]
@@ -113,11 +113,6 @@ impl Dialect {
     /// All built-in dialects.
     pub fn all() -> impl Iterator<Item = Self> {
         tables::ALL.iter().map(|(_, make)| make())
-    }
-
-    /// Its rows before those of another dialect.
-    pub fn from(self, base: Self) -> Self {
-        self.and(base)
     }
 
     /// One more row, after its own so far and before those of the dialects that it is made from.
@@ -212,25 +207,12 @@ impl Dialect {
         say::Tables::one(self).map(drop)
     }
 
-    fn built_in(name: &'static str, source: &'static str) -> Self {
+    fn built_in(name: &'static str, source: &'static str, own: Vec<Row>) -> Self {
         Self {
             source,
+            own,
             ..Self::named(name)
         }
-    }
-
-    /// The rows of a built-in table.
-    fn rows<const N: usize>(mut self, rows: [Row; N]) -> Self {
-        self.own.extend(rows);
-        self
-    }
-
-    fn own_len(&self) -> usize {
-        self.own.len()
-    }
-
-    fn shared_name(&self) -> &Arc<str> {
-        &self.name
     }
 
     /// All rows with their names, in the order in which they are asked.

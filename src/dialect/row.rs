@@ -1,11 +1,11 @@
 //! One row of a dialect: when an answer looks like this, it means that.
 
+use super::at::header;
 use super::meaning::Meaning;
 use crate::error::ConfigError;
 use crate::policy::rules::{Condition, Test, Value};
 use crate::policy::{Pointer, is_standard_success};
-use http::{HeaderName, Method};
-use std::ops::RangeInclusive;
+use http::Method;
 
 /// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
 ///
@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 /// use http_retry::policy::Unit;
 ///
 /// let slow = Row::when()
-///     .status(403)
+///     .status([403])
 ///     .json("/error/code", "SLOW")
 ///     .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms));
 /// ```
@@ -36,28 +36,6 @@ pub struct Row {
 pub struct RowBuilder {
     when: Condition,
     refused: Option<ConfigError>,
-}
-
-/// Statuses: one, a list, or a range.
-#[derive(Debug, Clone)]
-pub struct Statuses(Vec<u16>);
-
-impl From<u16> for Statuses {
-    fn from(status: u16) -> Self {
-        Self(vec![status])
-    }
-}
-
-impl<const N: usize> From<[u16; N]> for Statuses {
-    fn from(statuses: [u16; N]) -> Self {
-        Self(statuses.into())
-    }
-}
-
-impl From<RangeInclusive<u16>> for Statuses {
-    fn from(statuses: RangeInclusive<u16>) -> Self {
-        Self(statuses.collect())
-    }
 }
 
 impl Row {
@@ -82,20 +60,22 @@ impl Row {
 
     /// Every place of a JSON body that it looks at.
     pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
-        let mut found = Vec::new();
-        collect(&self.when, &mut found);
-        found.into_iter().chain(self.meaning.pointers())
+        let own = tests(&self.when).into_iter().filter_map(|test| match test {
+            Test::Json(test) => Some(&test.pointer),
+            _ => None,
+        });
+        own.chain(self.meaning.pointers())
     }
 
     pub(super) fn reads_the_body(&self) -> bool {
-        self.meaning.needs_the_body() || asks(&self.when, is_of_the_body)
+        self.meaning.needs_the_body() || tests(&self.when).into_iter().any(is_of_the_body)
     }
 }
 
 impl RowBuilder {
     /// One of these statuses, each 100 to 999.
-    pub fn status(self, statuses: impl Into<Statuses>) -> Self {
-        self.with(Condition::status(statuses.into().0))
+    pub fn status(self, statuses: impl IntoIterator<Item = u16>) -> Self {
+        self.with(Condition::status(statuses))
     }
 
     /// This header has this value ([`Value`] says how they are compared): a text, a number that it begins with, or one of
@@ -153,7 +133,7 @@ impl RowBuilder {
 
     /// What such an answer means.
     pub fn is(self, meaning: Meaning) -> Row {
-        let unfit = asks(&self.when, is_of_the_call).then(|| {
+        let unfit = tests(&self.when).into_iter().any(is_of_the_call).then(|| {
             let allowed = "a row looks at answers: attempt, retryable, idempotent, outcome and error are for rules";
             ConfigError::new("row", "this condition", allowed)
         });
@@ -177,11 +157,6 @@ impl RowBuilder {
             },
         }
     }
-}
-
-fn header(name: &str) -> Result<HeaderName, ConfigError> {
-    let read = HeaderName::from_bytes(name.as_bytes());
-    read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
 }
 
 fn names_a_success(when: &Condition) -> bool {
@@ -214,24 +189,17 @@ fn is_of_the_call(test: &Test) -> bool {
     )
 }
 
-/// Whether any test of a condition, however deep, is of this kind.
-fn asks(when: &Condition, kind: fn(&Test) -> bool) -> bool {
-    when.0.iter().any(|test| match test {
-        Test::Any(several) | Test::All(several) => several.iter().any(|when| asks(when, kind)),
-        Test::Not(when) => asks(when, kind),
-        test => kind(test),
-    })
-}
-
-fn collect<'a>(when: &'a Condition, found: &mut Vec<&'a Pointer>) {
-    for test in when.0.iter() {
-        match test {
-            Test::Json(test) => found.push(&test.pointer),
-            Test::Any(several) | Test::All(several) => {
-                several.iter().for_each(|when| collect(when, found));
+/// The tests of a condition, however deep, without those that join others.
+fn tests(when: &Condition) -> Vec<&Test> {
+    let (mut found, mut left) = (Vec::new(), vec![when]);
+    while let Some(when) = left.pop() {
+        for test in when.0.iter() {
+            match test {
+                Test::Any(several) | Test::All(several) => left.extend(several),
+                Test::Not(when) => left.push(when),
+                test => found.push(test),
             }
-            Test::Not(when) => collect(when, found),
-            _ => {}
         }
     }
+    found
 }

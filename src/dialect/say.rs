@@ -38,13 +38,6 @@ struct Table {
     key: KeyForm,
 }
 
-/// What a table says of an answer, and by which of its rows.
-enum Answer {
-    Nothing,
-    Unread,
-    Row(u16, Verdict),
-}
-
 impl Table {
     fn of(dialect: &Dialect) -> Result<Self, ConfigError> {
         let rows: Vec<NamedRow> = dialect.all_rows().collect();
@@ -52,37 +45,37 @@ impl Table {
             return Err(refused);
         }
         let wrong = |given: usize, allowed| Err(ConfigError::new("dialect", given, allowed));
-        let pointers = pointers(rows.iter());
-        let own = pointers_of_own(dialect, &rows);
-        if dialect.own_len() > MOST_ROWS {
-            return wrong(dialect.own_len(), "rows are too many: 64 at most");
+        let own = pointers(rows.iter().take(dialect.own.len())).len();
+        let table = Self::new(Arc::clone(&dialect.name), dialect.key.clone(), rows);
+        if dialect.own.len() > MOST_ROWS {
+            return wrong(dialect.own.len(), "rows are too many: 64 at most");
         }
-        if own > MOST_POINTERS || pointers.len() > MOST_POINTERS_IN_ALL {
+        if own > MOST_POINTERS || table.pointers.len() > MOST_POINTERS_IN_ALL {
             return wrong(
                 own,
                 "places of a JSON body are too many: 16 at most, 64 of all that are joined",
             );
         }
-        Ok(Self {
-            name: Arc::clone(dialect.shared_name()),
-            judges_successes: rows.iter().any(|named| named.row.of_successes),
-            key: dialect.key.clone(),
-            rows,
-            pointers,
-        })
+        Ok(table)
     }
 
-    /// What its first row says that holds, and which row that is.
-    fn say(&self, outcome: &Outcome<'_>, final_word: bool, may_read: bool) -> Answer {
-        let success = outcome
-            .status()
-            .is_some_and(|status| is_standard_success(status.as_u16()));
+    fn new(name: Arc<str>, key: KeyForm, rows: Vec<NamedRow>) -> Self {
+        Self {
+            name,
+            pointers: pointers(rows.iter()),
+            judges_successes: rows.iter().any(|named| named.row.of_successes),
+            key,
+            rows,
+        }
+    }
+
+    /// What the first of its rows says that holds; `table` is its own number.
+    fn say(&self, table: u16, outcome: &Outcome<'_>, final_word: bool, may_read: bool) -> Said {
+        let success = is_success(outcome);
         let final_word = final_word || !may_read;
-        let readable = || {
-            let body = outcome.body();
-            may_read && body.map_or(!final_word, ErrorBody::is_understood)
-        };
-        let of_success = match success && readable() {
+        let body = outcome.body();
+        let is_whole = || body.map_or(!final_word, ErrorBody::is_understood);
+        let of_success = match success && may_read && is_whole() {
             true => OfSuccess::All,
             false => OfSuccess::Unknown,
         };
@@ -94,26 +87,26 @@ impl Table {
             of_success,
             final_word,
         };
-        for (row, named) in (0..).zip(&self.rows) {
-            if success && !named.row.of_successes {
+        let rows = (0..).zip(&self.rows);
+        for (row, NamedRow { row: own, .. }) in rows {
+            if success && !own.of_successes {
                 continue;
             }
-            match named.row.when.holds(&seen) {
+            let unread = || body.is_none() && !final_word && own.meaning.needs_the_body();
+            match own.when.holds(&seen) {
                 // A success that nobody can read to its end is one.
                 None if success && of_success == OfSuccess::Unknown => {}
-                None => return Answer::Unread,
                 Some(false) => {}
-                Some(true) => {
-                    let meaning = &named.row.meaning;
-                    let unread = outcome.body().is_none() && !final_word;
-                    if unread && meaning.needs_the_body() {
-                        return Answer::Unread;
-                    }
-                    return Answer::Row(row, meaning.of(outcome));
+                Some(true) if !unread() => {
+                    let judges = false;
+                    let row = Some(RowId { judges, table, row });
+                    let meaning = own.meaning.of(outcome);
+                    return Said::This(Verdict { row, ..meaning });
                 }
+                Some(true) | None => return Said::Unread,
             }
         }
-        Answer::Nothing
+        Said::Nothing
     }
 
     fn line(&self) -> String {
@@ -138,19 +131,9 @@ fn pointers<'a>(rows: impl Iterator<Item = &'a NamedRow>) -> Vec<Pointer> {
     all
 }
 
-/// The most places that one of the joined dialects looks at.
-fn pointers_of_own(dialect: &Dialect, rows: &[NamedRow]) -> usize {
-    let own = rows.iter().take(dialect.own_len());
-    pointers(own).len()
-}
-
 impl Tables {
     pub(super) fn one(dialect: &Dialect) -> Result<Self, ConfigError> {
-        Ok(Self {
-            tables: vec![Table::of(dialect)?],
-            hosts: None,
-            inspect_success: true,
-        })
+        Table::of(dialect).map(Self::alone)
     }
 
     /// What rules say, each by its own name.
@@ -158,13 +141,10 @@ impl Tables {
     pub(super) fn of_rules(rules: Vec<(Arc<str>, Row)>) -> Self {
         let rows = rules.into_iter().map(|(name, row)| NamedRow { name, row });
         let rows: Vec<NamedRow> = rows.collect();
-        let table = Table {
-            name: "rules".into(),
-            judges_successes: rows.iter().any(|named| named.row.of_successes),
-            pointers: pointers(rows.iter()),
-            key: KeyForm::default(),
-            rows,
-        };
+        Self::alone(Table::new("rules".into(), KeyForm::default(), rows))
+    }
+
+    fn alone(table: Table) -> Self {
         Self {
             tables: vec![table],
             hosts: None,
@@ -183,9 +163,7 @@ impl Tables {
                 let allowed = "must be a host without a port: api.example.com or *.example.com";
                 return Err(ConfigError::new("dialects.host", "this text", allowed));
             }
-            let known = tables
-                .iter()
-                .position(|table| table.name == *dialect.shared_name());
+            let known = tables.iter().position(|table| table.name == dialect.name);
             let place = known.unwrap_or(tables.len());
             if known.is_none() {
                 tables.push(Table::of(dialect)?);
@@ -221,29 +199,15 @@ impl Tables {
 
 impl Meanings for Tables {
     fn say(&self, outcome: &Outcome<'_>, final_word: bool) -> Said {
-        let (Some(headers), Some(status)) = (outcome.headers(), outcome.status()) else {
+        let (Some(headers), Some((place, table))) = (outcome.headers(), self.table(outcome)) else {
             return Said::Nothing;
         };
-        let success = is_standard_success(status.as_u16());
-        let Some((place, table)) = self.table(outcome) else {
-            return Said::Nothing;
-        };
+        let success = is_success(outcome);
         if success && !table.judges_successes {
             return Said::Nothing;
         }
         let may_read = !success || (self.inspect_success && is_short_and_readable(headers));
-        match table.say(outcome, final_word, may_read) {
-            Answer::Nothing => Said::Nothing,
-            Answer::Unread => Said::Unread,
-            Answer::Row(row, verdict) => Said::This(Verdict {
-                row: Some(RowId {
-                    judges: false,
-                    table: place,
-                    row,
-                }),
-                ..verdict
-            }),
-        }
+        table.say(place, outcome, final_word, may_read)
     }
 
     fn judge_successes(&self) -> bool {
@@ -279,6 +243,12 @@ impl Meanings for Tables {
             }
         }
     }
+}
+
+/// Whether an answer is a success by its status.
+fn is_success(outcome: &Outcome<'_>) -> bool {
+    let status = outcome.status();
+    status.is_some_and(|status| is_standard_success(status.as_u16()))
 }
 
 /// Whether a success can be read whole before the caller has it: JSON or XML whose length is short, or not known. A

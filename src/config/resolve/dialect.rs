@@ -15,10 +15,8 @@ impl Resolver<'_> {
         builder: RetryPolicyBuilder,
         retry: &Retry,
     ) -> RetryPolicyBuilder {
-        let builder = match value(&retry.header_rules) {
-            Some(header_rules) => builder.header_rules(header_rules),
-            None => builder,
-        };
+        let header_rules = value(&retry.header_rules).into_iter();
+        let builder = header_rules.fold(builder, RetryPolicyBuilder::header_rules);
         let inspect = value(&retry.inspect_success).unwrap_or_default();
         let Some(given) = &retry.dialect else {
             return builder;
@@ -113,21 +111,13 @@ impl Resolver<'_> {
     fn own(&self, name: &str, map: &DialectMap, trail: &mut Vec<Arc<str>>) -> Dialect {
         let rows = map.rows.iter().flatten().cloned();
         let own = rows.fold(Dialect::named(name), Dialect::row);
-        let own = match &map.key_header {
-            Some(header) => own.key_header(header.clone()),
-            None => own,
-        };
-        let own = match map.quoted_keys {
-            Some(quoted) => own.quoted_keys(quoted),
-            None => own,
-        };
+        let header = map.key_header.iter().cloned();
+        let own = header.fold(own, Dialect::key_header);
+        let own = map.quoted_keys.into_iter().fold(own, Dialect::quoted_keys);
         let from = map.from.as_ref().and_then(|given| match &given.value {
             Speaks::These(names) => self.joined(given, names, trail),
             Speaks::Nobody | Speaks::ByHost => None,
         });
-        match from {
-            Some(base) => own.from(base),
-            None => own,
-        }
+        from.into_iter().fold(own, Dialect::and)
     }
 }

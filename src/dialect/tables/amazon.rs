@@ -1,6 +1,7 @@
 //! Amazon: the JSON, query and EC2 protocols, and S3.
 
-use crate::dialect::{Dialect, Meaning, Row};
+use super::on;
+use crate::dialect::{Meaning, Row};
 use crate::policy::AWS_THROTTLES;
 use crate::policy::rules::Value;
 use http::Method;
@@ -20,44 +21,35 @@ const TRANSIENT: [&str; 2] = ["RequestTimeout", "RequestTimeoutException"];
 /// in JSON.
 const NAMED_AT: [&str; 4] = ["/__type", "/code", "/Code", "/Error/Code"];
 
-pub(super) fn aws() -> Dialect {
-    let failed = || Row::when().status(400..=599);
-    let refused = || Row::when().status(400);
+pub(super) fn aws() -> Vec<Row> {
+    let failed = || on(400..=599);
     let throttles = || Value::name(AWS_THROTTLES);
     let transient = || Value::name(TRANSIENT);
     let slow = || Meaning::throttled().refused();
-    let throttled_at = NAMED_AT.map(|at| failed().json(at, throttles()).is(slow()));
-    let transient_at = NAMED_AT.map(|at| refused().json(at, transient()).is(Meaning::transient()));
-    let throttled = [
+    let mut rows = vec![
         failed().head("x-amzn-errortype", throttles()).is(slow()),
         failed().xml("Code", AWS_THROTTLES).is(slow()),
     ];
-    let late = [
-        refused()
+    rows.extend(NAMED_AT.map(|at| failed().json(at, throttles()).is(slow())));
+    rows.extend([
+        on([400])
             .head("x-amzn-errortype", transient())
             .is(Meaning::transient()),
-        refused().xml("Code", TRANSIENT).is(Meaning::transient()),
-    ];
-    Dialect::built_in("aws", "boto/botocore retries/standard.py")
-        .rows(throttled)
-        .rows(throttled_at)
-        .rows(late)
-        .rows(transient_at)
+        on([400]).xml("Code", TRANSIENT).is(Meaning::transient()),
+    ]);
+    rows.extend(NAMED_AT.map(|at| on([400]).json(at, transient()).is(Meaning::transient())));
+    rows
 }
 
-pub(super) fn s3() -> Dialect {
-    let failed = || Row::when().status(400..=599);
+pub(super) fn s3() -> Vec<Row> {
+    let failed = || on(400..=599);
     // Only copies and completed uploads answer 200 before they know how it ends; an object of the user is never judged
     // by its text.
-    let written = |method| Row::when().status(200).method(method);
+    let written = |method| on([200]).method(method);
     let slow = || Meaning::throttled().refused();
     let inside = ["InternalError", "ServiceUnavailable", "RequestTimeout"];
     let busy = ["SlowDown", "RequestLimitExceeded", "BandwidthLimitExceeded"];
-    Dialect::built_in(
-        "s3",
-        "docs.aws.amazon.com/AmazonS3, ErrorBestPractices and error codes",
-    )
-    .rows([
+    vec![
         failed().xml("Code", busy).is(slow()),
         failed()
             .xml("Code", ["RequestTimeout", "OperationAborted"])
@@ -70,5 +62,5 @@ pub(super) fn s3() -> Dialect {
         written(Method::POST)
             .xml("Code", inside)
             .is(Meaning::transient()),
-    ])
+    ]
 }

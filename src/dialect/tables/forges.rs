@@ -1,22 +1,18 @@
 //! Where code and work are kept: GitHub, GitLab, Atlassian, Linear.
 
-use super::{MINUTE, seconds};
-use crate::dialect::{At, Dialect, Meaning, Row};
+use super::{MINUTE, on, seconds};
+use crate::dialect::{At, Meaning, Row};
 use crate::policy::rules::Value;
 use crate::policy::{Scope, Unit};
 
-pub(super) fn github() -> Dialect {
+pub(super) fn github() -> Vec<Row> {
     let reset = || At::head("x-ratelimit-reset");
     let primary = || Meaning::throttled().delay(reset(), Unit::Unix);
     // "You have exceeded a secondary rate limit": wait at least a minute, then longer each time.
     let secondary = || Meaning::throttled().at_least(MINUTE);
-    let refused = || Row::when().status([403, 429]);
-    let graphql = || Row::when().status(200).path("*/graphql");
-    Dialect::built_in(
-        "github",
-        "docs.github.com, rate limits for the REST API and the GraphQL API; octokit/plugin-throttling.js",
-    )
-    .rows([
+    let refused = || on([403, 429]);
+    let graphql = || on([200]).path("*/graphql");
+    vec![
         refused()
             .head("x-ratelimit-remaining", 0)
             .is(primary().scope_from(At::head("x-ratelimit-resource"))),
@@ -31,16 +27,12 @@ pub(super) fn github() -> Dialect {
             .json("/message", Value::any())
             .text("secondary rate limit")
             .is(secondary().scope(Scope::Route)),
-    ])
+    ]
 }
 
-pub(super) fn gitlab() -> Dialect {
-    let refused = || Row::when().status(429);
-    Dialect::built_in(
-        "gitlab",
-        "docs.gitlab.com, rate limits; gitlab-org/gitlab#199738, !206603",
-    )
-    .rows([
+pub(super) fn gitlab() -> Vec<Row> {
+    let refused = || on([429]);
+    vec![
         refused()
             .has_head("retry-after")
             .is(Meaning::throttled().scope(Scope::Route)),
@@ -49,31 +41,25 @@ pub(super) fn gitlab() -> Dialect {
             .is(Meaning::throttled().delay(At::head("ratelimit-reset"), Unit::Auto)),
         // Another limit than the one in the headers was met; its window is a minute, or more.
         refused().is(Meaning::throttled().at_least(MINUTE).scope(Scope::Route)),
-    ])
+    ]
 }
 
-pub(super) fn atlassian() -> Dialect {
+pub(super) fn atlassian() -> Vec<Row> {
     let limit = |reasons: &[&str]| {
         let reasons = Value::is(reasons.iter().copied());
-        Row::when().status(429).head("ratelimit-reason", reasons)
+        on([429]).head("ratelimit-reason", reasons)
     };
-    Dialect::built_in(
-        "atlassian",
-        "developer.atlassian.com, Jira Cloud rate limiting and Trello rate limits; JRACLOUD-69262",
-    )
-    .rows([
+    vec![
         limit(&["jira-burst-based"]).is(Meaning::throttled().scope(Scope::MethodRoute)),
         limit(&["jira-per-issue-on-write"]).is(Meaning::throttled().scope(Scope::Route)),
         limit(&["jira-quota-global-based", "jira-quota-tenant-based"])
             .is(Meaning::throttled().scope(Scope::Account)),
         // "A 503 with Retry-After" is a rate limit of an older kind, and refuses.
-        Row::when()
-            .status(503)
+        on([503])
             .has_head("retry-after")
             .is(Meaning::throttled().refused()),
         // A window of 10 s, in which refused calls count on.
-        Row::when()
-            .status(429)
+        on([429])
             .json(
                 "/error",
                 [
@@ -83,14 +69,15 @@ pub(super) fn atlassian() -> Dialect {
                 ],
             )
             .is(Meaning::throttled().at_least(seconds(10))),
-    ])
+    ]
 }
 
-pub(super) fn linear() -> Dialect {
+pub(super) fn linear() -> Vec<Row> {
     // Linear refuses what is over its limits with 400; when they are back stands in headers of quotas.
-    Dialect::built_in("linear", "linear.app/developers, rate limiting").rows([Row::when()
-        .status([200, 400])
-        .path("*/graphql")
-        .json("/errors/*/extensions/code", "RATELIMITED")
-        .is(Meaning::throttled())])
+    vec![
+        on([200, 400])
+            .path("*/graphql")
+            .json("/errors/*/extensions/code", "RATELIMITED")
+            .is(Meaning::throttled()),
+    ]
 }

@@ -1,10 +1,11 @@
 //! Google: Workspace, BigQuery, YouTube and Cloud APIs.
 
-use crate::dialect::{At, Dialect, Meaning, Row};
+use super::on;
+use crate::dialect::{At, Meaning, Row};
 use crate::policy::rules::Value;
 use crate::policy::{Reason, Unit};
 
-pub(super) fn google() -> Dialect {
+pub(super) fn google() -> Vec<Row> {
     let reason = "/error/errors/*/reason";
     // A list of answers, as some methods stream them.
     let listed = "/*/error/errors/*/reason";
@@ -15,7 +16,7 @@ pub(super) fn google() -> Dialect {
             .delay(At::json("/*/error/details/*/retryDelay"), Unit::S)
             .delay(At::prose(), Unit::Auto)
     };
-    let refused = || Row::when().status([403, 429]);
+    let refused = || on([403, 429]);
     // "rateLimitExceeded", "userRateLimitExceeded": wait, and try again.
     let rates = || {
         Value::is([
@@ -35,31 +36,28 @@ pub(super) fn google() -> Dialect {
     };
     let spent = || Meaning::permanent().because(Reason::QuotaExhausted);
     let inside = || Value::is(["backendError", "internalError", "badGateway"]);
-    Dialect::built_in(
-        "google",
-        "googleapis/google-api-python-client http.py; googleapis/python-bigquery retry.py; google.rpc.RetryInfo",
-    )
-    .rows([
+    vec![
         refused().json(reason, quotas()).is(spent()),
-        refused().json(reason, rates()).is(timed(Meaning::throttled())),
-        refused().json(listed, rates()).is(timed(Meaning::throttled())),
+        refused()
+            .json(reason, rates())
+            .is(timed(Meaning::throttled())),
+        refused()
+            .json(listed, rates())
+            .is(timed(Meaning::throttled())),
         refused()
             .json("/error/details/*/reason", "RATE_LIMIT_EXCEEDED")
             .is(timed(Meaning::throttled())),
         refused()
             .json("/error/status", "RESOURCE_EXHAUSTED")
             .is(timed(Meaning::throttled())),
-        Row::when()
-            .status(429)
+        on([429])
             .json(delay, Value::any())
             .is(timed(Meaning::throttled())),
-        Row::when()
-            .status([500, 503])
+        on([500, 503])
             .json(delay, Value::any())
             .is(timed(Meaning::transient())),
-        Row::when()
-            .status([400, 403])
+        on([400, 403])
             .json(reason, inside())
             .is(Meaning::transient()),
-    ])
+    ]
 }

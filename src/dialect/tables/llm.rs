@@ -11,9 +11,9 @@ mod window;
 
 pub(crate) use counts::{Counts, context_counts, limit_and_requested};
 
-use crate::dialect::row::{Row, RowBuilder, Statuses};
+use super::on;
 use crate::dialect::say::Tables;
-use crate::dialect::{At, Dialect, Meaning};
+use crate::dialect::{At, Dialect, Meaning, Row};
 use crate::policy::rules::Condition;
 use crate::policy::{ErrorBody, Meanings, Outcome, Reason, Said, Scope, Unit, Verdict};
 use crate::server_hints::is_invitation;
@@ -21,62 +21,59 @@ use http::{HeaderMap, StatusCode};
 use std::sync::LazyLock;
 use tokens::Kind;
 
-pub(super) fn llm() -> Dialect {
+#[rustfmt::skip]
+pub(super) fn llm() -> Vec<Row> {
     let slow = |reason| told(Meaning::throttled(), reason);
     let busy = |reason| told(Meaning::throttled().answered(), reason);
     let failed = |reason| told(Meaning::transient(), reason);
     let wrong = |reason| told(Meaning::permanent(), reason);
     let firm = |reason| wrong(reason).firm();
     let any = Row::when;
-    Dialect::built_in(
-        "llm",
-        "platform.openai.com, docs.anthropic.com, ai.google.dev, openrouter.ai: error codes and rate limits",
-    )
-    .rows([
+    vec![
         // What no status and no word of the server makes worth a retry.
         any().and(says([Kind::Quota])).is(firm(Reason::QuotaExhausted)),
         any().and(throttle()).and(hook("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
-        on(429).and(hook("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
+        on([429]).and(hook("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
         any().and(says([Kind::Context])).is(firm(Reason::ContextLength)),
         on([400, 413, 422, 424, 500]).and(!throttle()).and(overflows()).is(firm(Reason::ContextLength)),
         any().and(says([Kind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
         any().and(hook("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
-        on(402).and(!says([Kind::InFlight])).is(firm(Reason::QuotaExhausted)),
-        on(401).is(firm(Reason::Auth)),
-        on(403).is(firm(Reason::Permission)),
-        on(404).is(firm(Reason::NotFound)),
+        on([402]).and(!says([Kind::InFlight])).is(firm(Reason::QuotaExhausted)),
+        on([401]).is(firm(Reason::Auth)),
+        on([403]).is(firm(Reason::Permission)),
+        on([404]).is(firm(Reason::NotFound)),
         // The statuses that are retried.
-        on(402).is(slow(Reason::RateLimited)),
-        on(408).is(failed(Reason::Timeout).refused()),
-        on(425).is(failed(Reason::ServerError).refused()),
-        on(409).is(failed(Reason::Conflict)),
-        on(499).is(failed(Reason::Timeout)),
-        on(429).and(hook("no capacity", is_overload)).is(slow(Reason::Overloaded)),
-        on(429).is(slow(Reason::RateLimited)),
-        on(413).and(!says([Kind::TooLarge])).and(hook("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
-        on(498).and(says([Kind::Overloaded])).is(slow(Reason::Overloaded)),
-        on(400).and(throttle()).is(slow(Reason::RateLimited)),
+        on([402]).is(slow(Reason::RateLimited)),
+        on([408]).is(failed(Reason::Timeout).refused()),
+        on([425]).is(failed(Reason::ServerError).refused()),
+        on([409]).is(failed(Reason::Conflict)),
+        on([499]).is(failed(Reason::Timeout)),
+        on([429]).and(hook("no capacity", is_overload)).is(slow(Reason::Overloaded)),
+        on([429]).is(slow(Reason::RateLimited)),
+        on([413]).and(!says([Kind::TooLarge])).and(hook("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
+        on([498]).and(says([Kind::Overloaded])).is(slow(Reason::Overloaded)),
+        on([400]).and(throttle()).is(slow(Reason::RateLimited)),
         on([501, 505]).is(wrong(Reason::ServerError)),
         on(500..=599).and(says([Kind::RateLimit])).is(slow(Reason::RateLimited)),
         on(500..=599).and(says([Kind::Overloaded])).is(busy(Reason::Overloaded)),
         on(500..=599).and(says([Kind::Throttle])).is(slow(Reason::RateLimited)),
         on(500..=599).and(says([Kind::Timeout])).is(failed(Reason::Timeout)),
-        on(503).and(says([Kind::Internal])).is(failed(Reason::ServerError)),
+        on([503]).and(says([Kind::Internal])).is(failed(Reason::ServerError)),
         on([503, 529]).is(busy(Reason::Overloaded)),
         on([504, 522, 524, 598, 599]).is(failed(Reason::Timeout)),
         on(500..=599).is(failed(Reason::ServerError)),
         // A request that is wrong as it stands; its tokens tell the caller more than its status.
-        on(413).is(wrong(Reason::RequestTooLarge)),
-        on(498).is(wrong(Reason::Auth)),
-        on(410).is(wrong(Reason::NotFound)),
-        on(451).is(wrong(Reason::Permission)),
+        on([413]).is(wrong(Reason::RequestTooLarge)),
+        on([498]).is(wrong(Reason::Auth)),
+        on([410]).is(wrong(Reason::NotFound)),
+        on([451]).is(wrong(Reason::Permission)),
         any().and(says([Kind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
         any().and(says([Kind::Auth])).is(wrong(Reason::Auth)),
         any().and(says([Kind::Permission])).is(wrong(Reason::Permission)),
         any().and(says([Kind::NotFound])).is(wrong(Reason::NotFound)),
-        on(400).and(hook("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
+        on([400]).and(hook("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
         any().is(wrong(Reason::InvalidRequest)),
-    ])
+    ]
 }
 
 /// What the table says of a failure; of an answer that is a success by its status nothing, but where its body is an error
@@ -101,7 +98,7 @@ pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
 }
 
 fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
-    static TABLE: LazyLock<Option<Tables>> = LazyLock::new(|| Tables::one(&llm()).ok());
+    static TABLE: LazyLock<Option<Tables>> = LazyLock::new(|| Tables::one(&Dialect::llm()).ok());
     let outcome = Outcome::response(StatusCode::from_u16(status).ok()?, headers).with_body(body);
     match TABLE.as_ref()?.say(&outcome, true) {
         // It is no row of the policy's own dialect.
@@ -111,10 +108,6 @@ fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
         }),
         Said::Nothing | Said::Unread => None,
     }
-}
-
-fn on(statuses: impl Into<Statuses>) -> RowBuilder {
-    Row::when().status(statuses)
 }
 
 /// What it means, with the delay that the body asks for and whom the limit stops.

@@ -1,103 +1,70 @@
 //! Who takes money and orders: Stripe, Shopify, PayPal, Chargebee, and the draft on keys of idempotency.
 
-use crate::dialect::{Dialect, Meaning, Row};
+use super::on;
+use crate::dialect::{Meaning, Row};
 use crate::policy::rules::Value;
-use http::HeaderName;
 
-pub(super) fn stripe() -> Dialect {
-    Dialect::built_in(
-        "stripe",
-        "docs.stripe.com, low-level errors and idempotent requests",
-    )
-    .rows([
+pub(super) fn stripe() -> Vec<Row> {
+    vec![
         // A saved answer comes back for ever.
-        Row::when()
-            .status(500..=599)
+        on(500..=599)
             .head("idempotent-replayed", "true")
             .is(Meaning::permanent()),
         // "Subsequent requests with the same key return the same result, including 500 errors."
-        Row::when().status(500).keyed().is(Meaning::permanent()),
-        Row::when()
-            .status(409)
+        on([500]).keyed().is(Meaning::permanent()),
+        on([409])
             .json("/error/code", ["idempotency_key_in_use", "lock_timeout"])
             .is(Meaning::transient()),
-    ])
+    ]
 }
 
-pub(super) fn shopify() -> Dialect {
+pub(super) fn shopify() -> Vec<Row> {
     let code = |code| {
-        let graphql = Row::when().status(200).path("*/graphql.json");
+        let graphql = on([200]).path("*/graphql.json");
         graphql.json("/errors/*/extensions/code", code)
     };
-    Dialect::built_in(
-        "shopify",
-        "shopify.dev, API limits and GraphQL status codes",
-    )
-    .rows([
+    vec![
         // The query was not run: it would have cost more than is left.
         code("THROTTLED").is(Meaning::throttled()),
         code("INTERNAL_SERVER_ERROR").is(Meaning::transient()),
-    ])
+    ]
 }
 
-pub(super) fn paypal() -> Dialect {
+pub(super) fn paypal() -> Vec<Row> {
     let issue = "PREVIOUS_REQUEST_IN_PROGRESS";
-    Dialect::built_in(
-        "paypal",
-        "developer.paypal.com, idempotency and error messages",
-    )
-    .key_header(HeaderName::from_static("paypal-request-id"))
-    .rows([
-        Row::when()
-            .status([409, 422])
+    vec![
+        on([409, 422])
             .json("/details/*/issue", issue)
             .is(Meaning::transient()),
-        Row::when()
-            .status([409, 422])
-            .json("/name", issue)
-            .is(Meaning::transient()),
-    ])
+        on([409, 422]).json("/name", issue).is(Meaning::transient()),
+    ]
 }
 
-pub(super) fn chargebee() -> Dialect {
-    Dialect::built_in("chargebee", "apidocs.chargebee.com, idempotent requests")
-        .key_header(HeaderName::from_static("chargebee-idempotency-key"))
-        .rows([Row::when()
-            .status(500..=599)
+pub(super) fn chargebee() -> Vec<Row> {
+    vec![
+        on(500..=599)
             .head("chargebee-idempotency-replayed", "true")
-            .is(Meaning::permanent())])
+            .is(Meaning::permanent()),
+    ]
 }
 
-pub(super) fn idempotency() -> Dialect {
-    let conflict = || Row::when().status(409).keyed();
-    Dialect::built_in(
-        "idempotency",
-        "draft-ietf-httpapi-idempotency-key-header, section 2.7",
-    )
-    .rows([
+pub(super) fn idempotency() -> Vec<Row> {
+    let conflict = || on([409]).keyed();
+    let codes = || {
+        Value::has([
+            "idempotencykeyinuse",
+            "idempotencyinprogress",
+            "requestinprogress",
+        ])
+    };
+    vec![
         // "A request is outstanding for this Idempotency-Key": the first one is still under way.
         conflict()
             .text("outstanding for this idempotency-key")
             .is(Meaning::transient()),
         conflict()
-            .json(
-                "/error/code",
-                Value::has([
-                    "idempotencykeyinuse",
-                    "idempotencyinprogress",
-                    "requestinprogress",
-                ]),
-            )
+            .json("/error/code", codes())
             .is(Meaning::transient()),
-        conflict()
-            .json(
-                "/code",
-                Value::has([
-                    "idempotencykeyinuse",
-                    "idempotencyinprogress",
-                    "requestinprogress",
-                ]),
-            )
-            .is(Meaning::transient()),
-    ])
+        conflict().json("/code", codes()).is(Meaning::transient()),
+    ]
 }

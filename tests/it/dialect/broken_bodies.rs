@@ -44,7 +44,7 @@ fn xml_that_breaks_off_leaves_a_success() {
 #[test]
 fn what_is_not_read_of_a_success_does_not_lack_anything() {
     let other = !Condition::json("/state", "done").unwrap();
-    let row = Row::when().status(200).and(other);
+    let row = Row::when().status([200]).and(other);
     let own = || Dialect::named("own").row(row.clone().is(Meaning::throttled()));
     let class = |kind, body| class(own(), "/", kind, body);
     assert_eq!(

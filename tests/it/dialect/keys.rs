@@ -98,9 +98,9 @@ fn a_key_goes_out_in_quotes_where_the_service_wants_it() {
     assert!(is_quoted_uuid(&made_by(&layer(quoted), usual)));
     // What a dialect is made from says it as well, unless its own word is another.
     let quoted = || Dialect::paypal().quoted_keys(true);
-    let own = layer(Dialect::named("own").from(quoted()));
+    let own = layer(Dialect::named("own").and(quoted()));
     assert!(is_quoted_uuid(&made_by(&own, "paypal-request-id")));
-    let plain = layer(Dialect::named("own").quoted_keys(false).from(quoted()));
+    let plain = layer(Dialect::named("own").quoted_keys(false).and(quoted()));
     assert_eq!(made_by(&plain, "paypal-request-id").len(), 36);
     let other = Dialect::named("own").key_header(HeaderName::from_static("x-order-key"));
     assert_eq!(made_by(&layer(other), "x-order-key").len(), 36);

@@ -57,7 +57,7 @@ impl Own {
     }
 
     fn row(&self) -> Row {
-        let row = Row::when().status(self.status);
+        let row = Row::when().status([self.status]);
         let row = match self.head {
             Some((name, value)) => row.head(NAMES[name], VALUES[value]),
             None => row,
@@ -101,7 +101,7 @@ impl Own {
 fn dialect(rows: &[Own], table: usize) -> Dialect {
     let base = Dialect::all().nth(table % Dialect::all().count()).unwrap();
     let own = rows.iter().map(Own::row);
-    own.fold(Dialect::named("own"), Dialect::row).from(base)
+    own.fold(Dialect::named("own"), Dialect::row).and(base)
 }
 
 /// Whether the row of this name says that the server did nothing.

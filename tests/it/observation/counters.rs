@@ -147,8 +147,8 @@ fn the_dialect_that_judged_an_attempt_is_a_label() {
     let once = Script::new().status(449).status(200);
     assert_eq!(dialects(with(Dialect::azure()), once), ["azure", "none"]);
     // The rows of the table that one's own is made from keep their name.
-    let own = Dialect::named("shop").from(Dialect::azure());
-    let own = own.row(Row::when().status(450).is(Meaning::transient()));
+    let own = Dialect::named("shop").and(Dialect::azure());
+    let own = own.row(Row::when().status([450]).is(Meaning::transient()));
     assert_eq!(dialects(with(own), said()), ["azure", "none", "shop"]);
     let rule = json!({"name": "mine[1]", "when": 450, "as": "transient"});
     let document = json!({"version": 1, "gate": "off", "dialect": "azure", "rules": [rule]});
