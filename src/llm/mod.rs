@@ -4,11 +4,11 @@
 //!
 //! ```
 //! use http_retry::RetryPolicy;
-//! use http_retry::llm::{HoldStreams, Keep, Truncation};
+//! use http_retry::llm::{HoldStreams, Truncation};
 //!
 //! let policy = RetryPolicy::llm()
 //!     .to_builder()
-//!     .truncate(Truncation::new(Keep::Tail))
+//!     .truncate(Truncation::keep_tail())
 //!     .hold_streams(HoldStreams::new())
 //!     .build()?;
 //! # Ok::<(), http_retry::ConfigError>(())
@@ -24,7 +24,6 @@ mod truncation;
 
 pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;
-pub use truncate::Keep;
 pub use truncation::Truncation;
 
 use crate::policy::{Preset, RetryPolicy, RetryPolicyBuilder};

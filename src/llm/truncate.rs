@@ -11,20 +11,16 @@ pub(crate) use headers::{fix_headers, may_cut};
 use scan::{Span, Text};
 pub(crate) use share::Share;
 
-/// What stays of a text that is cut because the request was too long for the model.
+/// What stays of a text that is cut.
 ///
 /// Whatever is kept is the caller's own text and nothing else: no ellipsis and no note takes the place of what went,
 /// since a model would read such words as the caller's. Lengths are counted in characters (Unicode scalar values).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Keep {
-    /// The beginning; the end is cut off. The default: a document says first what it is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Keep {
     #[default]
     Head,
-    /// The end; the beginning is cut off. For logs and transcripts, where the latest counts.
     Tail,
-    /// One half from each end; the middle is cut out. Of an odd number the end gets one more character than the
-    /// beginning: a question tends to come last.
+    /// Of an odd number the end gets one more character than the beginning.
     Ends,
 }
 

@@ -18,9 +18,26 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    /// Cuts and keeps this part of a text.
+    /// Keeps the beginning of the text, as for a document, which says first what it is about.
     #[must_use]
-    pub fn new(keep: Keep) -> Self {
+    pub fn keep_head() -> Self {
+        Self::keep(Keep::Head)
+    }
+
+    /// Keeps the end of the text, as for a log or a transcript, where the latest counts.
+    #[must_use]
+    pub fn keep_tail() -> Self {
+        Self::keep(Keep::Tail)
+    }
+
+    /// Keeps one half from each end of the text, and cuts out the middle. Of an odd number of characters the end gets one
+    /// more than the beginning: a question tends to come last.
+    #[must_use]
+    pub fn keep_ends() -> Self {
+        Self::keep(Keep::Ends)
+    }
+
+    fn keep(keep: Keep) -> Self {
         Self { keep, share: None }
     }
 

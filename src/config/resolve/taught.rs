@@ -50,26 +50,23 @@ fn of_preset(_: &Retry) -> Option<Arc<dyn Classify>> {
 #[cfg(feature = "llm")]
 fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
     use crate::config::retry::Kept;
-    use crate::llm::{HoldStreams, Keep, Truncation};
+    use crate::llm::{HoldStreams, Truncation};
     let builder = match value(&retry.truncate).flatten() {
         Some(cut) => {
-            let truncation = Truncation::new(match cut.keep {
-                None | Some(Kept::Head) => Keep::Head,
-                Some(Kept::Tail) => Keep::Tail,
-                Some(Kept::Ends) => Keep::Ends,
-            });
-            builder.truncate(match cut.share {
-                Some(share) => truncation.share(share),
-                None => truncation,
-            })
+            let truncation = match cut.keep {
+                None | Some(Kept::Head) => Truncation::keep_head(),
+                Some(Kept::Tail) => Truncation::keep_tail(),
+                Some(Kept::Ends) => Truncation::keep_ends(),
+            };
+            builder.truncate(cut.share.into_iter().fold(truncation, Truncation::share))
         }
         None => builder,
     };
     match value(&retry.hold_streams).flatten() {
-        Some(hold) => builder.hold_streams(match hold.first_event_timeout {
-            Some(most) => HoldStreams::new().first_event_timeout(most),
-            None => HoldStreams::new(),
-        }),
+        Some(hold) => {
+            let most = hold.first_event_timeout.into_iter();
+            builder.hold_streams(most.fold(HoldStreams::new(), HoldStreams::first_event_timeout))
+        }
         None => builder,
     }
 }

@@ -4,7 +4,7 @@ use super::post;
 use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Request};
 use http_retry::dialect::Dialect;
-use http_retry::llm::{Keep, Truncation};
+use http_retry::llm::Truncation;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
@@ -27,10 +27,7 @@ fn api() -> Script {
 fn policy() -> RetryPolicy {
     let builder = RetryPolicy::llm().to_builder();
     let builder = builder.methods(Methods::Idempotent).max_gate_wait(None);
-    builder
-        .truncate(Truncation::new(Keep::Head))
-        .build()
-        .unwrap()
+    builder.truncate(Truncation::keep_head()).build().unwrap()
 }
 
 /// The keys of the attempts that were sent.

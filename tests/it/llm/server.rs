@@ -1,7 +1,7 @@
 //! Both stacks against a server that answers like the API of a large language model, on real sockets.
 
 use crate::llm_server::{Hint, LlmServer, Rules, Trouble, chosen};
-use http_retry::llm::{HoldStreams, Keep, Truncation};
+use http_retry::llm::{HoldStreams, Truncation};
 use http_retry::policy::{DelaySource, Reason};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
@@ -16,7 +16,7 @@ async fn both(make: impl Fn() -> Rules, body: &Value) -> [(RetryReport, String);
     let policy = RetryPolicy::llm()
         .to_builder()
         .backoff(Backoff::fixed(Duration::from_millis(5)))
-        .truncate(Truncation::new(Keep::Tail))
+        .truncate(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

@@ -5,7 +5,7 @@ use super::*;
 use ::metrics::with_local_recorder;
 use async_trait::async_trait;
 use http::{Extensions, HeaderValue, Response};
-use http_retry::llm::{HoldStreams, Keep, Truncation};
+use http_retry::llm::{HoldStreams, Truncation};
 use http_retry::policy::Moment;
 use http_retry::report::{MetricsObserver, RetryEventKind};
 use http_retry::{AttemptTimeout, ErrorKind, Outcome, ReplayBody, RequestFacts};
@@ -252,7 +252,7 @@ fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
     let told = Told::default();
     let policy = RetryPolicy::llm()
         .to_builder()
-        .truncate(Truncation::new(Keep::Tail))
+        .truncate(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

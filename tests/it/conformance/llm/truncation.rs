@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
-use http_retry::llm::{Keep, Truncation};
+use http_retry::llm::Truncation;
 use http_retry::policy::RetryPolicyBuilder;
 use http_retry::report::TextCut;
 use http_retry::testing::ManualRuntime;
@@ -22,20 +22,20 @@ fn too_long(error: Option<&Value>) -> Result<Answer, String> {
     Answer::of(400, &json!({}), error.unwrap_or(&default))
 }
 
-fn cutting(keep: Keep) -> RetryPolicyBuilder {
-    policy().truncate(Truncation::new(keep))
+fn cutting() -> RetryPolicyBuilder {
+    policy().truncate(Truncation::keep_head())
 }
 
 pub(in crate::conformance) fn request(case: &Value) -> Result<(), String> {
     let fields = ["api", "mode", "ratio", "request", "error", "expect", "note"];
     let case = Fields::of_case(case, &fields)?;
-    let keep = match case.text("mode")? {
-        "keep_head" => Keep::Head,
-        "keep_tail" => Keep::Tail,
-        "keep_ends" => Keep::Ends,
+    let truncation = match case.text("mode")? {
+        "keep_head" => Truncation::keep_head(),
+        "keep_tail" => Truncation::keep_tail(),
+        "keep_ends" => Truncation::keep_ends(),
         other => return Err(format!("mode: {other} is not known")),
     };
-    let truncation = Truncation::new(keep).share(case.decimal("ratio")?);
+    let truncation = truncation.share(case.decimal("ratio")?);
     let before = case.value("request")?.to_string();
     let answer = too_long(case.optional("error"))?;
     let (report, sent) = call(policy().truncate(truncation), &before, &[answer])?;
@@ -102,7 +102,7 @@ pub(in crate::conformance) fn counts(case: &Value) -> Result<(), String> {
     let text = "x".repeat(usize::try_from(LENGTH).unwrap());
     let body = json!({"messages": [{"role": "user", "content": text}]}).to_string();
     let answer = too_long(Some(&error))?;
-    let (report, _) = call(cutting(Keep::Head), &body, &[answer])?;
+    let (report, _) = call(cutting(), &body, &[answer])?;
     let number = |name| case.value(name).map(Value::as_u64);
     let input = number("input_tokens")?;
     let wanted = match (input, number("limit")?) {
@@ -142,7 +142,7 @@ pub(in crate::conformance) fn raw(case: &Value) -> Result<(), String> {
         }
     }
     let request = request.map_err(|error| error.to_string())?;
-    let (_, sent) = call_with(cutting(Keep::Head), request, &[too_long(None)?])?;
+    let (_, sent) = call_with(cutting(), request, &[too_long(None)?])?;
     match case.optional("decoded_content_after") {
         None => same("requests sent", &1, &sent.len()),
         Some(wanted) => {
@@ -154,9 +154,7 @@ pub(in crate::conformance) fn raw(case: &Value) -> Result<(), String> {
 
 /// A body that is sent once is not cut either.
 fn once() -> Result<(), String> {
-    let policy = cutting(Keep::Head)
-        .build()
-        .map_err(|error| error.to_string())?;
+    let policy = cutting().build().map_err(|error| error.to_string())?;
     let client = service_fn(|_: Request<ReplayBody<Full<Bytes>>>| async {
         let error = r#"{"error": {"code": "context_length_exceeded"}}"#;
         let mut response = Response::new(Full::new(Bytes::from_static(error.as_bytes())));
@@ -186,9 +184,7 @@ pub(in crate::conformance) fn side_condition(case: &Value) -> Result<(), String>
         request.body(body.clone()).unwrap()
     };
     let answers = vec![too_long(None)?; 9];
-    let run = |headers: &[(&'static str, &str)]| {
-        call_with(cutting(Keep::Head), request(headers), &answers)
-    };
+    let run = |headers: &[(&'static str, &str)]| call_with(cutting(), request(headers), &answers);
     if text.starts_with("content-length") {
         let length = body.len().to_string();
         let (_, sent) = run(&[("content-length", &length)])?;
