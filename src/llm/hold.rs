@@ -70,12 +70,8 @@ impl StreamHolder for HoldStreams {
         let stream =
             media_type(headers).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
-        (held && !headers.contains_key(CONTENT_ENCODING)).then(|| {
-            Box::new(Held {
-                peek: Peek::new(),
-                seen: Seen::Hold,
-            }) as Box<dyn InspectStream>
-        })
+        (held && !headers.contains_key(CONTENT_ENCODING))
+            .then(|| Box::new(Held(Peek::new())) as Box<dyn InspectStream>)
     }
 
     fn first_event_timeout(&self) -> Option<Duration> {
@@ -83,30 +79,25 @@ impl StreamHolder for HoldStreams {
     }
 }
 
-struct Held {
-    peek: Peek,
-    seen: Seen,
-}
+struct Held(Peek);
 
 impl InspectStream for Held {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
-        self.seen = self.peek.feed(data);
-        match self.seen {
+        match self.0.feed(data) {
             Seen::Hold => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
     }
 
     fn verdict(&mut self, looked: Inspected) -> Option<Verdict> {
-        if looked == Inspected::TimeIsUp {
-            return Some(failure(Reason::Timeout));
-        }
-        if looked == Inspected::AtTheEnd {
-            self.seen = self.peek.end();
-        }
-        match &self.seen {
+        let seen = match looked {
+            Inspected::TimeIsUp => return Some(failure(Reason::Timeout)),
+            Inspected::AtTheEnd => self.0.end(),
+            _ => self.0.feed(&[]),
+        };
+        match seen {
             Seen::Hold | Seen::Output => None,
-            Seen::Error(json) => judge_event(json),
+            Seen::Error(json) => judge_event(&json),
             Seen::Incomplete => Some(failure(Reason::IncompleteStream)),
         }
     }

@@ -15,6 +15,7 @@
 //! ```
 
 mod classifier;
+mod depth;
 mod hold;
 mod stream;
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! Where a JSON object ends, one byte at a time.
+//! The first JSON object of a stream that is not one of events.
+
+use crate::llm::depth::Depth;
 
 /// Collects the first object of a JSON text; of an array, its first element.
 ///
@@ -6,9 +8,7 @@
 /// they send element by element. The first object says in each case whether it is an error.
 pub(super) struct Json {
     body: Vec<u8>,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+    depth: Depth,
 }
 
 impl Json {
@@ -16,9 +16,7 @@ impl Json {
     pub(super) fn new(bracket: u8) -> Self {
         let mut json = Self {
             body: Vec::new(),
-            depth: 0,
-            in_string: false,
-            escaped: false,
+            depth: Depth::default(),
         };
         if bracket == b'{' {
             json.push(bracket);
@@ -33,21 +31,7 @@ impl Json {
             return None;
         }
         self.body.push(byte);
-        self.step(byte);
-        (self.depth == 0).then(|| std::mem::take(&mut self.body))
-    }
-
-    fn step(&mut self, byte: u8) {
-        if self.in_string {
-            self.in_string = self.escaped || byte != b'"';
-            self.escaped = !self.escaped && byte == b'\\';
-            return;
-        }
-        match byte {
-            b'"' => self.in_string = true,
-            b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-            _ => {}
-        }
+        self.depth.step(byte);
+        (self.depth.brackets == 0).then(|| std::mem::take(&mut self.body))
     }
 }

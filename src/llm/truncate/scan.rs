@@ -3,6 +3,7 @@
 //! The whole text is known to be valid when a [`Span`] exists, so every step below only looks for the ends of things.
 //! Nothing recurses, however deep the text nests, and a walk costs one pass for each level it goes down.
 
+use crate::llm::depth::Depth;
 use serde::de::IgnoredAny;
 
 /// One JSON value of the body.
@@ -175,49 +176,12 @@ fn is_between(byte: u8) -> bool {
 /// The length of the value that comes first.
 fn length(rest: &[u8]) -> usize {
     match rest.first() {
-        Some(b'"') => string_length(rest),
-        Some(b'{' | b'[') => nested_length(rest),
+        Some(b'"' | b'{' | b'[') => Depth::length(rest),
         _ => rest
             .iter()
             .position(|byte| is_between(*byte) || matches!(byte, b'}' | b']'))
             .unwrap_or(rest.len()),
     }
-}
-
-fn string_length(rest: &[u8]) -> usize {
-    let mut at = 1_usize;
-    while let Some(inside) = rest.get(at..) {
-        let Some(special) = inside.iter().position(|byte| matches!(byte, b'"' | b'\\')) else {
-            break;
-        };
-        at = at.saturating_add(special);
-        if rest.get(at) == Some(&b'"') {
-            return at.saturating_add(1);
-        }
-        at = at.saturating_add(2);
-    }
-    rest.len()
-}
-
-fn nested_length(rest: &[u8]) -> usize {
-    let mut at = 0_usize;
-    let mut depth = 0_usize;
-    while let Some(byte) = rest.get(at) {
-        match byte {
-            b'"' => {
-                at = at.saturating_add(string_length(rest.get(at..).unwrap_or_default()));
-                continue;
-            }
-            b'{' | b'[' => depth = depth.saturating_add(1),
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at = at.saturating_add(1);
-        if depth == 0 {
-            return at;
-        }
-    }
-    rest.len()
 }
 
 /// The characters of a string with their places; no character for half a surrogate pair.
