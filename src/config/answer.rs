@@ -3,11 +3,13 @@
 use super::block::Node;
 use super::fields::{Fields, Type, object, table};
 use super::headers::{map_of, name_of};
-use super::schema::{Defs, forms, list};
+use super::matching::patterns;
+use super::schema::{Defs, forms, list, one_or_more, text_like};
 use super::types::{name, read_texts, texts, truth};
 use super::value::Value;
 use crate::policy::Pointer;
 use crate::policy::rules::{HeadTest, JsonTest, Wanted, XmlTest, plain};
+use crate::route::matching;
 use http::HeaderName;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -36,20 +38,21 @@ table! {
 fn numbers() -> Type<Vec<u64>> {
     Type {
         read: |node| {
-            let read = |node: &Node<'_>| match node.value {
-                Value::Integer(number) if u64::try_from(*number).is_ok() => {
-                    u64::try_from(*number).ok()
-                }
-                _ => {
+            let read = |node: &Node<'_>| {
+                let number = match node.value {
+                    Value::Integer(number) => u64::try_from(*number).ok(),
+                    _ => None,
+                };
+                if number.is_none() {
                     node.not("a whole number, not below 0");
-                    None
                 }
+                number
             };
             Some(node.one_or_more().iter().filter_map(read).collect())
         },
         schema: |_| {
             let number = json!({"type": "integer", "minimum": 0});
-            super::schema::one_or_more("a number", number)
+            one_or_more("a number", number)
         },
     }
 }
@@ -61,7 +64,7 @@ fn compared(node: &Node<'_>) -> Option<(Option<Arc<str>>, Wanted)> {
         Value::Map(_) => {}
         _ => return read_texts(node).map(|texts| (None, Wanted::Is(texts))),
     }
-    let mut block = node.clone().block()?;
+    let mut block = node.block()?;
     let read = Compared::take(&mut block);
     let lower = |texts: Vec<String>| texts.iter().map(|text| text.to_lowercase()).collect();
     let bare = |texts: Vec<String>| texts.iter().map(|text| plain(text)).collect();
@@ -111,23 +114,31 @@ pub(super) fn header_tests() -> Type<Vec<HeadTest>> {
 }
 
 fn read_headers(node: &Node<'_>) -> Vec<HeadTest> {
-    if let Value::Map(map) = node.value {
-        if map.is_empty() {
-            node.wrong("is empty: give at least one header, or leave the key out");
-        }
-        let test = |(name, entry): (&str, Node<'_>)| {
+    if let Value::Map(_) = node.value {
+        return named(node, "header", |name, entry| {
             let name: HeaderName = name_of(name, node)?;
-            let (part, wanted) = compared(&entry)?;
+            let (part, wanted) = compared(entry)?;
             let part = part.map(|part| part.to_string());
             Some(HeadTest { name, part, wanted })
-        };
-        return node.entries().into_iter().filter_map(test).collect();
+        });
     }
     let name = |node: &Node<'_>| {
         let name = name_of(node.text()?, node)?;
         Some(HeadTest::new(name, Wanted::There))
     };
     node.one_or_more().iter().filter_map(name).collect()
+}
+
+/// The entries of a map that must not be empty.
+fn named<T>(node: &Node<'_>, what: &str, of: impl Fn(&str, &Node<'_>) -> Option<T>) -> Vec<T> {
+    if matches!(node.value, Value::Map(map) if map.is_empty()) {
+        node.wrong(format!(
+            "is empty: give at least one {what}, or leave the key out"
+        ));
+    }
+    let entries = node.entries();
+    let read = entries.iter().map(|(name, entry)| of(name, entry));
+    read.flatten().collect()
 }
 
 /// A pointer, where being there is enough, a list of such pointers, or a map of pointers and what stands there.
@@ -151,19 +162,15 @@ fn pointer_schema() -> Json {
 }
 
 fn read_json(node: &Node<'_>) -> Vec<JsonTest> {
-    if let Value::Map(map) = node.value {
-        if map.is_empty() {
-            node.wrong("is empty: give at least one pointer, or leave the key out");
-        }
-        let test = |(text, entry): (&str, Node<'_>)| {
+    if let Value::Map(_) = node.value {
+        return named(node, "pointer", |text, entry| {
             let pointer = pointer_of(text, node)?;
-            let (part, wanted) = compared(&entry)?;
+            let (part, wanted) = compared(entry)?;
             if part.is_some() {
                 entry.wrong("part is for headers");
             }
             Some(JsonTest { pointer, wanted })
-        };
-        return node.entries().into_iter().filter_map(test).collect();
+        });
     }
     let there = |node: &Node<'_>| {
         Some(JsonTest {
@@ -178,7 +185,7 @@ fn pointer_of(text: &str, node: &Node<'_>) -> Option<Pointer> {
     let read = Pointer::parse(text);
     if let Err(error) = &read {
         let cause = format!("holds no pointer: {}", error.allowed());
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
     }
     read.ok()
 }
@@ -195,15 +202,11 @@ pub(super) fn pointer() -> Type<Pointer> {
 pub(super) fn xml_tests() -> Type<Vec<XmlTest>> {
     Type {
         read: |node| {
-            let test = |(tag, entry): (&str, Node<'_>)| {
-                let texts = read_texts(&entry)?;
+            Some(named(node, "element", |tag, entry| {
+                let texts = read_texts(entry)?;
                 let tag = tag.to_owned();
                 Some(XmlTest { tag, texts })
-            };
-            if matches!(node.value, Value::Map(map) if map.is_empty()) {
-                node.wrong("is empty: give at least one element, or leave the key out");
-            }
-            Some(node.entries().into_iter().filter_map(test).collect())
+            }))
         },
         schema: |defs| {
             let values = (texts().schema)(defs);
@@ -215,17 +218,7 @@ pub(super) fn xml_tests() -> Type<Vec<XmlTest>> {
 /// Patterns of paths.
 pub(super) fn paths() -> Type<Vec<String>> {
     Type {
-        read: |node| {
-            let read = |node: &Node<'_>| {
-                let text = node.text()?;
-                let is_path = text.starts_with(['/', '*']) && !text.contains(['?', '#']);
-                if !is_path {
-                    node.not("a path: write /v1/*");
-                }
-                is_path.then(|| text.to_owned())
-            };
-            Some(node.one_or_more().iter().filter_map(read).collect())
-        },
-        schema: |_| super::schema::one_or_more("a path", super::schema::text_like("^[/*][^?#]*$")),
+        read: |node| Some(patterns(node, matching::path, matching::PATH)),
+        schema: |_| one_or_more("a path", text_like("^[/*][^?#]*$")),
     }
 }

@@ -44,7 +44,7 @@ impl<'a> Node<'a> {
         self.wrong(format!("{} is not {wanted}", self.value));
     }
 
-    pub(super) fn block(self) -> Option<Block<'a>> {
+    pub(super) fn block(&self) -> Option<Block<'a>> {
         if !matches!(self.value, Value::Map(_)) {
             self.not("a map");
         }
@@ -52,7 +52,7 @@ impl<'a> Node<'a> {
     }
 
     /// The same where somebody else says what is wrong.
-    pub(super) fn map(self) -> Option<Block<'a>> {
+    pub(super) fn map(&self) -> Option<Block<'a>> {
         let Value::Map(map) = self.value else {
             return None;
         };
@@ -63,9 +63,14 @@ impl<'a> Node<'a> {
                 .collect(),
             known: Vec::new(),
             said: Vec::new(),
-            path: self.path,
+            path: self.path.clone(),
             problems: self.problems,
         })
+    }
+
+    /// Says what is wrong where the value may be a secret.
+    pub(super) fn wrong_unseen(&self, cause: impl Into<String>) {
+        self.problems.add(&self.path, &"", cause);
     }
 
     /// The named entries of a map.
@@ -131,7 +136,7 @@ impl<'a> Node<'a> {
         let name = self.text()?;
         let why_not = shown::not_a_name(name);
         if let Some(cause) = why_not {
-            self.problems.add(&self.path, &"", cause);
+            self.wrong_unseen(cause);
         }
         why_not.is_none().then_some(name)
     }

@@ -57,7 +57,7 @@ pub(super) fn budget() -> Type<Budget> {
 }
 
 fn read(node: &Node<'_>) -> Option<Budget> {
-    let Some(mut block) = node.clone().block() else {
+    let Some(mut block) = node.block() else {
         return Some(Budget::default());
     };
     let read = Budget::take(&mut block);
@@ -91,10 +91,8 @@ impl Budget {
             (self.timeout_cost, RetryBudgetBuilder::timeout_cost),
             (self.gated_cost, RetryBudgetBuilder::gated_cost),
         ];
-        let builder = match self.growth {
-            Some(growth) => RetryBudget::builder().growth(growth),
-            None => RetryBudget::builder(),
-        };
+        let growth = self.growth.into_iter();
+        let builder = growth.fold(RetryBudget::builder(), RetryBudgetBuilder::growth);
         of.into_iter()
             .filter_map(|(number, set)| Some((number?, set)))
             .fold(builder, |builder, (number, set)| set(builder, number))

@@ -2,19 +2,18 @@
 
 use super::answer::pointer;
 use super::block::Node;
-use super::fields::{Fields, Type, object, table, told};
+use super::fields::{Type, block, checked, object, table, told, word_or_map};
 use super::given::Given;
 use super::headers::header_name;
-use super::schema::{Defs, forms, list, one_or_more};
+use super::schema::{list, one_or_more};
 use super::types::{name, name_schema, truth, word};
 use super::value::Value;
 use super::when::when;
-use super::words::{Words, words_of};
-use crate::dialect::{At, Meaning, Row};
+use super::words::{Words, words};
+use crate::dialect::{At, Row};
 use crate::policy::{Class, Condition, Pointer, Reach, Reason, Scope, Unit};
 use http::HeaderName;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Which dialects speak at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +73,7 @@ macro_rules! meaning_keys {
                 reach: crate::policy::Reach = crate::config::types::word::<crate::policy::Reach>();
                 /// Where the answer says when to come back: {header, part, json or prose, unit}, or a list, of which the
                 /// latest time counts. Retry-After and its kin go before it.
-                delay_from: Vec<crate::config::dialect::DelayFrom> = crate::config::dialect::delays();
+                delay_from: Vec<(crate::dialect::At, crate::policy::Unit)> = crate::config::dialect::delays();
                 /// The shortest wait, whatever the answer says. It doubles with each repetition, up to max_delay.
                 at_least: std::time::Duration = crate::config::types::duration();
                 /// Whom the limit stops: account (the default: all who share a gate), route (this path), method_route,
@@ -88,16 +87,24 @@ macro_rules! meaning_keys {
         impl $name {
             /// What the answer means, if that is said.
             pub(in crate::config) fn meaning(&self) -> Option<crate::dialect::Meaning> {
-                crate::config::dialect::Said {
-                    class: self.class?,
-                    reach: self.reach,
-                    delays: self.delay_from.clone().unwrap_or_default(),
-                    at_least: self.at_least,
-                    scope: self.scope_from.clone(),
-                    reason: self.reason,
-                }
-                .meaning()
-                .into()
+                use crate::config::dialect::ScopeFrom;
+                use crate::dialect::Meaning;
+                use crate::policy::Reach;
+                let meaning = Meaning::new(self.class?);
+                let meaning = match self.reach {
+                    Some(Reach::Refused) => meaning.refused(),
+                    Some(_) => meaning.answered(),
+                    None => meaning,
+                };
+                let delays = self.delay_from.iter().flatten().cloned();
+                let meaning = delays.fold(meaning, |meaning, (at, unit)| meaning.delay(at, unit));
+                let meaning = self.at_least.into_iter().fold(meaning, Meaning::at_least);
+                let meaning = match self.scope_from.clone() {
+                    Some(ScopeFrom::This(scope)) => meaning.scope(scope),
+                    Some(ScopeFrom::Named(at)) => meaning.scope_from(at),
+                    None => meaning,
+                };
+                Some(self.reason.into_iter().fold(meaning, Meaning::because))
             }
         }
     };
@@ -133,9 +140,6 @@ table! {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct DelayFrom(At, Unit);
-
 table! {
     /// Where an answer names the limit that was met.
     ScopeMap("scope_from_map", "Where a limit is named") {
@@ -152,41 +156,6 @@ pub(super) enum ScopeFrom {
     Named(At),
 }
 
-/// What a row or a rule says that an answer means.
-pub(super) struct Said {
-    pub(super) class: Class,
-    pub(super) reach: Option<Reach>,
-    pub(super) delays: Vec<DelayFrom>,
-    pub(super) at_least: Option<Duration>,
-    pub(super) scope: Option<ScopeFrom>,
-    pub(super) reason: Option<Reason>,
-}
-
-impl Said {
-    pub(super) fn meaning(self) -> Meaning {
-        let meaning = match self.class {
-            Class::Success => Meaning::success(),
-            Class::Transient => Meaning::transient(),
-            Class::Throttled => Meaning::throttled(),
-            Class::Permanent => Meaning::permanent(),
-        };
-        let meaning = match self.reach {
-            Some(Reach::Refused) => meaning.refused(),
-            Some(_) => meaning.answered(),
-            None => meaning,
-        };
-        let delays = self.delays.into_iter();
-        let meaning = delays.fold(meaning, |meaning, from| meaning.delay(from.0, from.1));
-        let meaning = self.at_least.into_iter().fold(meaning, Meaning::at_least);
-        let meaning = match self.scope {
-            Some(ScopeFrom::This(scope)) => meaning.scope(scope),
-            Some(ScopeFrom::Named(at)) => meaning.scope_from(at),
-            None => meaning,
-        };
-        self.reason.into_iter().fold(meaning, Meaning::because)
-    }
-}
-
 fn rows() -> Type<Vec<Row>> {
     Type {
         read: |node| Some(node.items().iter().filter_map(row).collect()),
@@ -195,9 +164,7 @@ fn rows() -> Type<Vec<Row>> {
 }
 
 fn row(node: &Node<'_>) -> Option<Row> {
-    let mut block = node.clone().block()?;
-    let read = RowMap::take(&mut block);
-    block.end();
+    let read = (block::<RowMap>().read)(node)?;
     let row = Row::on(read.when.clone()?).is(read.meaning()?);
     if let Some(refused) = row.refused() {
         let path = node.path.key("when");
@@ -207,29 +174,41 @@ fn row(node: &Node<'_>) -> Option<Row> {
 }
 
 /// One place of a delay, or a list.
-pub(super) fn delays() -> Type<Vec<DelayFrom>> {
+pub(super) fn delays() -> Type<Vec<(At, Unit)>> {
     Type {
         read: |node| Some(node.one_or_more().iter().filter_map(delay).collect()),
         schema: |defs| one_or_more("a place", object::<DelayMap>(defs)),
     }
 }
 
-fn delay(node: &Node<'_>) -> Option<DelayFrom> {
-    let mut block = node.clone().block()?;
-    let read = DelayMap::take(&mut block);
-    let prose = read.prose == Some(true);
-    let at = match (&read.header, &read.json, prose) {
-        (Some(name), None, false) => Some(match &read.part {
-            Some(part) => At::head_part(name.as_str(), part),
-            None => At::head(name.as_str()),
-        }),
-        (None, Some(pointer), false) => Some(At::json(&pointer.to_string())),
-        (None, None, true) => Some(At::prose()),
-        _ => None,
-    };
+fn delay(node: &Node<'_>) -> Option<(At, Unit)> {
     let one = "must hold exactly one of header, json and prose";
-    block.end_or(at.is_none().then_some(one));
-    Some(DelayFrom(at?, read.unit.unwrap_or(Unit::Auto)))
+    let read = checked(node, |read: &DelayMap, _| {
+        read.at().is_none().then_some(one)
+    })?;
+    Some((read.at()?, read.unit.unwrap_or(Unit::Auto)))
+}
+
+impl DelayMap {
+    /// The one place that it names.
+    fn at(&self) -> Option<At> {
+        let prose = self.prose == Some(true);
+        match (&self.header, &self.json, &self.part, prose) {
+            (Some(name), None, Some(part), false) => Some(At::head_part(name.as_str(), part)),
+            (None, None, _, true) => Some(At::prose()),
+            (header, json, _, false) => place(header.as_ref(), json.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+/// The one of a header and a place of a JSON body that is given.
+fn place(header: Option<&HeaderName>, json: Option<&Pointer>) -> Option<At> {
+    match (header, json) {
+        (Some(name), None) => Some(At::head(name.as_str())),
+        (None, Some(pointer)) => Some(At::json(&pointer.to_string())),
+        _ => None,
+    }
 }
 
 /// Whom a limit stops: a word, or where the answer names the limit.
@@ -239,38 +218,27 @@ pub(super) fn scope_from() -> Type<ScopeFrom> {
             if !matches!(node.value, Value::Map(_)) {
                 return node.word::<Scope>().map(ScopeFrom::This);
             }
-            let mut block = node.clone().block()?;
-            let read = ScopeMap::take(&mut block);
-            let at = match (&read.header, &read.json) {
-                (Some(name), None) => Some(At::head(name.as_str())),
-                (None, Some(pointer)) => Some(At::json(&pointer.to_string())),
-                _ => None,
-            };
+            let at = |map: &ScopeMap| place(map.header.as_ref(), map.json.as_ref());
             let one = "must hold exactly one of header and json";
-            block.end_or(at.is_none().then_some(one));
-            at.map(ScopeFrom::Named)
+            let map = checked(node, |map, _| at(map).is_none().then_some(one))?;
+            at(&map).map(ScopeFrom::Named)
         },
-        schema: scope_schema,
+        schema: |defs| word_or_map::<Scope, ScopeMap>("where it is named", defs),
     }
 }
 
-fn scope_schema(defs: &mut Defs) -> serde_json::Value {
-    let map = object::<ScopeMap>(defs);
-    forms([("a word", words_of::<Scope>()), ("where it is named", map)])
+words! { Class:
+    "success" => Class::Success, "transient" => Class::Transient, "throttled" => Class::Throttled,
+    "permanent" => Class::Permanent
 }
 
-impl Words for Class {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("success", Self::Success),
-        ("transient", Self::Transient),
-        ("throttled", Self::Throttled),
-        ("permanent", Self::Permanent),
-    ];
+words! { Reach:
+    "answered" => Reach::Answered, "refused" => Reach::Refused
 }
 
-impl Words for Reach {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("answered", Self::Answered), ("refused", Self::Refused)];
+words! { Scope:
+    "account" => Scope::Account, "route" => Scope::Route, "method_route" => Scope::MethodRoute,
+    "request" => Scope::Request
 }
 
 impl Words for Unit {
@@ -279,13 +247,4 @@ impl Words for Unit {
 
 impl Words for Reason {
     const WORDS: &'static [(&'static str, Self)] = &Self::NAMES;
-}
-
-impl Words for Scope {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("account", Self::Account),
-        ("route", Self::Route),
-        ("method_route", Self::MethodRoute),
-        ("request", Self::Request),
-    ];
 }

@@ -4,7 +4,7 @@ mod place;
 mod service;
 
 pub(super) use place::PlaceSpec;
-pub(super) use service::{OverridesSpec, ServiceSpec};
+pub(super) use service::ServiceSpec;
 
 use super::block::{Node, Path};
 use super::budget::{Budget, budget};
@@ -15,7 +15,7 @@ use super::gating::{Gating, gate};
 use super::given::Given;
 use super::matching::Matches;
 use super::problems::Problems;
-use super::retry::{RetryBlock, retry};
+use super::retry::{Retry, RetryBlock, retry};
 use super::schema::{Defs, with};
 use super::shown;
 use super::types::name_schema;
@@ -95,7 +95,10 @@ impl Spec {
         block.end();
         // It is 1, or a problem.
         let _ = root.version;
-        let place = root.take_place().with_gate(root.gate);
+        let place = root.take_place().with(&Retry {
+            gate: root.gate,
+            ..Retry::default()
+        });
         let spec = Self {
             fleet: root.fleet,
             budgets: root.budgets.unwrap_or_default(),
@@ -136,7 +139,7 @@ fn version() -> Type<()> {
 fn named<T>(node: &Node<'_>, of: &Type<T>) -> BTreeMap<String, T> {
     let read = |(name, node): (&str, Node<'_>)| match shown::not_a_name(name) {
         Some(cause) => {
-            node.problems.add(&node.path, &"", cause);
+            node.wrong_unseen(cause);
             None
         }
         None => Some((name.to_owned(), (of.read)(&node)?)),

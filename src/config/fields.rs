@@ -8,7 +8,7 @@
 //! 1. Add a row to the block's table (`grep -rnE "^(table|place_keys|meaning_keys)!" -A4 src/config` lists them):
 //!    `document.rs` (the document), `document/service.rs` (service, route), `document/place.rs` (what these three have in
 //!    common), `gating.rs` (gate), `budget.rs`, `retry.rs` (RETRY) and `retry/` (the maps in it), `rule.rs` (rule, wait),
-//!    `rule/set.rs` (set), `when.rs`, `matching.rs`.
+//!    `headers.rs` (set), `when.rs`, `matching.rs`.
 //!
 //!    ```text
 //!    /// What it means, as the JSON Schema describes it.
@@ -81,8 +81,8 @@ impl<T> Reads for Told<T> {
         let given = Given::at(node, (self.0.read)(node)?);
         Some(match self.1 {
             Some(words) => {
-                let text = words(&given.value).into();
-                Given { text, ..given }
+                let text = words(&given.value);
+                given.in_words(text)
             }
             None => given,
         })
@@ -112,14 +112,21 @@ pub(super) trait Fields: Sized {
 /// A block that is right whenever its keys are.
 pub(super) fn block<B: Fields>() -> Type<B> {
     Type {
-        read: |node| {
-            let mut block = node.clone().block()?;
-            let read = B::take(&mut block);
-            block.end();
-            Some(read)
-        },
+        read: |node| checked(node, |_: &B, _| None),
         schema: object::<B>,
     }
+}
+
+/// Reads a block, and says what is wrong with it as a whole, unless something in it is.
+pub(super) fn checked<B: Fields>(
+    node: &Node<'_>,
+    wrong: impl FnOnce(&B, &Block<'_>) -> Option<&'static str>,
+) -> Option<B> {
+    let mut block = node.block()?;
+    let read = B::take(&mut block);
+    let wrong = wrong(&read, &block);
+    block.end_or(wrong);
+    Some(read)
 }
 
 impl Block<'_> {

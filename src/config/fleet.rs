@@ -13,7 +13,7 @@ mod tests;
 pub(super) use joined::Joined;
 
 use super::block::Node;
-use super::fields::{Fields, Type, object, table};
+use super::fields::{Type, checked, object, table};
 use super::schema::{exactly_one, only_with, text_like, with};
 use super::types::{duration, name};
 use super::words::words;
@@ -67,23 +67,22 @@ pub(super) fn fleet() -> Type<FleetMap> {
 }
 
 fn read(node: &Node<'_>) -> Option<FleetMap> {
-    let mut block = node.clone().block()?;
-    let fleet = FleetMap::take(&mut block);
-    let ways = WAYS.into_iter().filter(|way| block.has(way)).count();
-    let needless = ["prefix", "wait"].into_iter().find(|key| block.has(key));
-    if let Some(key) = needless.filter(|_| block.has("use")) {
-        let cause = "has no effect with use: the program sets it";
-        block.wrong_at(key, &"", cause);
-    }
-    block.end_or(match ways {
-        0 => Some("names no store: write redis: URL, redis_env: VARIABLE or use: NAME"),
-        1 => None,
-        _ => Some("names several stores: give one of redis, redis_env and use"),
-    });
+    let fleet = checked(node, |_: &FleetMap, block| {
+        let needless = ["prefix", "wait"].into_iter().find(|key| block.has(key));
+        if let Some(key) = needless.filter(|_| block.has("use")) {
+            let cause = "has no effect with use: the program sets it";
+            block.wrong_at(key, &"", cause);
+        }
+        match WAYS.iter().filter(|way| block.has(way)).count() {
+            0 => Some("names no store: write redis: URL, redis_env: VARIABLE or use: NAME"),
+            1 => None,
+            _ => Some("names several stores: give one of redis, redis_env and use"),
+        }
+    })?;
     if cfg!(not(feature = "redis")) {
         let cause =
             "needs the feature redis of the crate http-retry, which this program was built without";
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
     }
     Some(fleet)
 }
@@ -96,7 +95,7 @@ fn url() -> Type<Arc<str>> {
             let is_public = !url.contains(['@', '?']);
             if !is_public {
                 let cause = "holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE";
-                node.problems.add(&node.path, &"", cause);
+                node.wrong_unseen(cause);
             }
             is_public.then(|| url.into())
         },

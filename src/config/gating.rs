@@ -1,6 +1,6 @@
 //! What is said of the gate.
 
-use super::fields::{Fields, Type, table, word_or_map};
+use super::fields::{Type, checked, table, word_or_map};
 use super::given::Given;
 use super::types::{duration, duration_text, read_above_zero};
 use super::value::Value;
@@ -40,13 +40,11 @@ pub(super) fn gate() -> Type<Given<Gating>> {
         read: |node| {
             let wait = match node.value {
                 Value::Map(_) => {
-                    let mut block = node.clone().block()?;
-                    let wait = GateMap::take(&mut block).max_wait;
-                    block.end_or(
-                        wait.is_none()
-                            .then_some("says nothing: write {max_wait: 5m}"),
-                    );
-                    Some(wait?)
+                    let nothing = "says nothing: write {max_wait: 5m}";
+                    let gate = checked(node, |gate: &GateMap, _| {
+                        gate.max_wait.is_none().then_some(nothing)
+                    });
+                    Some(gate?.max_wait?)
                 }
                 _ => node.word::<GateWord>()?.0,
             };

@@ -1,10 +1,10 @@
-//! Headers of a document: maps of values, names, and tests of them.
+//! Headers of a document: maps of values, and names.
 
 use super::block::Node;
-use super::fields::Type;
-use super::schema::{Defs, forms, list, one_or_more, text_like, with};
+use super::fields::{Type, checked, object, table};
+use super::schema::{Defs, one_or_more, text_like};
 use super::shown::is_short;
-use super::types::TOKEN;
+use super::types::{TOKEN, few, few_schema};
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value as Json, json};
@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 /// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
 const MOST: usize = 100;
-const MOST_NAMES: usize = 100;
 
 /// A map of names and values; a list gives a name several.
 pub(super) fn headers() -> Type<Arc<HeaderMap>> {
@@ -28,6 +27,32 @@ pub(super) fn headers() -> Type<Arc<HeaderMap>> {
     }
 }
 
+table! {
+    /// What changes in the request from the next attempt on.
+    Change("set", "What changes before the next attempt") {
+        /// Request headers, which take the place of those of the same name.
+        headers: Arc<HeaderMap> = headers(), required();
+    }
+}
+
+/// What changes in the request: its headers.
+pub(super) fn set() -> Type<Arc<HeaderMap>> {
+    Type {
+        read: |node| {
+            if !is_map(node) {
+                return None;
+            }
+            let change = checked(node, |change: &Change, _| {
+                let headers = change.headers.as_ref();
+                let is_nothing = headers.is_none_or(|headers| headers.is_empty());
+                is_nothing.then_some("sets nothing: write {headers: {NAME: VALUE}}")
+            });
+            change?.headers
+        },
+        schema: object::<Change>,
+    }
+}
+
 pub(super) fn map_of(values: &Json) -> Json {
     json!({"type": "object", "propertyNames": {"pattern": TOKEN}, "additionalProperties": values})
 }
@@ -35,12 +60,8 @@ pub(super) fn map_of(values: &Json) -> Json {
 /// The name of a header, or a list of names.
 pub(super) fn header_names() -> Type<Arc<[HeaderName]>> {
     Type {
-        read: read_names,
-        schema: |defs| {
-            let name = name_schema(defs);
-            let names = with(list(&name), json!({"maxItems": MOST_NAMES}));
-            forms([("the name of a header", name), ("a list of names", names)])
-        },
+        read: |node| few(node, header_name().read),
+        schema: |defs| few_schema("the name of a header", name_schema(defs)),
     }
 }
 
@@ -57,19 +78,6 @@ pub(super) fn header_name() -> Type<HeaderName> {
     }
 }
 
-fn read_names(node: &Node<'_>) -> Option<Arc<[HeaderName]>> {
-    let items = node.one_or_more();
-    if items.len() > MOST_NAMES {
-        let cause = format!("has more than {MOST_NAMES} names");
-        node.problems.add(&node.path, &items.len(), cause);
-        return None;
-    }
-    let names = items.iter().map(|node| name_of(node.text()?, node));
-    // Every name that is none is a problem of its own.
-    let names: Vec<Option<HeaderName>> = names.collect();
-    names.into_iter().collect()
-}
-
 fn read_headers(node: &Node<'_>) -> Option<HeaderMap> {
     if !is_map(node) {
         return None;
@@ -81,7 +89,7 @@ fn read_headers(node: &Node<'_>) -> Option<HeaderMap> {
     });
     if several.fold(0, usize::saturating_add) > MOST {
         let cause = format!("holds more than {MOST} headers");
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
         return None;
     }
     let mut headers = HeaderMap::new();
@@ -95,7 +103,7 @@ fn read_headers(node: &Node<'_>) -> Option<HeaderMap> {
                     headers.append(&name, value);
                 }
                 // What it holds may be a secret.
-                Err(cause) => node.problems.add(&node.path, &"", cause),
+                Err(cause) => node.wrong_unseen(cause),
             }
         }
     }
@@ -107,7 +115,7 @@ pub(super) fn is_map(node: &Node<'_>) -> bool {
     let is_map = matches!(node.value, Value::Map(_));
     if !is_map {
         let cause = format!("{} is not a map", node.value.kind());
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
     }
     is_map
 }
@@ -134,7 +142,7 @@ pub(super) fn name_of(name: &str, place: &Node<'_>) -> Option<HeaderName> {
             true => "holds a header name with a colon: write the value as the value of the key",
             false => "holds what is no header name: write letters, digits and hyphens",
         };
-        place.problems.add(&place.path, &"", cause);
+        place.wrong_unseen(cause);
     }
     parsed
 }

@@ -12,7 +12,7 @@ use super::problems::Problems;
 use super::resolve::Resolver;
 use super::value::Value;
 use crate::budget::{RetryBudget, ServiceBudgets};
-use crate::route::{Choose, Head, Route, Services};
+use crate::route::Services;
 use builder::Builder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: Services,
     budgets: LiveBudgets,
-    /// As it is written.
-    fleet: Option<FleetMap>,
+    /// The block of its fleet, as it is written.
+    pub(super) names_fleet: Option<FleetMap>,
 }
 
 /// The buckets, by their names in the document.
@@ -59,22 +59,17 @@ impl Live {
         }
         .build();
         problems.into_errors()?;
-        let fleet = spec.fleet;
         let (services, rest, budgets) = built;
         Ok(Self {
             document,
             services: Services::new(services, rest),
             budgets,
-            fleet,
+            names_fleet: spec.fleet,
         })
     }
 
-    pub(super) fn names_a_fleet(&self) -> bool {
-        self.fleet.is_some()
-    }
-
     #[cfg(feature = "redis")]
-    pub(super) fn fleet(&self) -> Option<&crate::fleet::Fleet> {
+    pub(super) fn fleet(&self) -> Option<crate::fleet::Fleet> {
         self.budgets.joined.fleet()
     }
 }
@@ -82,19 +77,13 @@ impl Live {
 /// The fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
 fn joined(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems) -> Joined {
     match before {
-        Some(before) if before.fleet == spec.fleet => before.budgets.joined.clone(),
+        Some(before) if before.names_fleet == spec.fleet => before.budgets.joined.clone(),
         Some(_) => {
             let cause = "cannot change while the program runs: restart it";
             problems.add(&Path::default().key("fleet"), &"", cause);
             Joined::default()
         }
         None => Joined::of(spec.fleet.as_ref(), names, problems),
-    }
-}
-
-impl Choose for Live {
-    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
-        self.services.choose(head, service)
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn of_route() -> Type<Matching> {
 }
 
 fn read<B: Fields + Into<Matching>>(node: &Node<'_>) -> Option<Matching> {
-    let mut block = node.clone().block()?;
+    let mut block = node.block()?;
     let matching: Matching = B::take(&mut block).into();
     let keys = block.keys().join(", ");
     let cause = format!("matches nothing in particular: give at least one of {keys}");
@@ -103,7 +103,12 @@ fn paths() -> Type<Vec<String>> {
     }
 }
 
-fn patterns(node: &Node<'_>, kept: fn(&str) -> Option<String>, wanted: &str) -> Vec<String> {
+/// Patterns that match requests.
+pub(super) fn patterns(
+    node: &Node<'_>,
+    kept: fn(&str) -> Option<String>,
+    wanted: &str,
+) -> Vec<String> {
     let read = |node: &Node<'_>| {
         let pattern = kept(node.text()?);
         if pattern.is_none() {

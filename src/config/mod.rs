@@ -201,14 +201,14 @@ impl RetryConfig {
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.shared.live.load().fleet().cloned()
+        self.shared.live.load().fleet()
     }
 
     /// Every place that a request can match, with its policy and rules.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         let live = self.shared.live.load();
-        services::routes(&live.services, live.names_a_fleet())
+        services::routes(&live.services, live.names_fleet.is_some())
     }
 
     fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {
@@ -251,12 +251,12 @@ impl<'de> Deserialize<'de> for RetryConfig {
 
 impl Choose for Shared {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
-        self.live.load().choose(head, service)
+        self.live.load().services.choose(head, service)
     }
 
     #[cfg(feature = "redis")]
     fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.live.load().fleet().cloned()
+        self.live.load().fleet()
     }
 }
 

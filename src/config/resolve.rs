@@ -3,21 +3,22 @@
 mod backoff;
 mod checks;
 mod dialect;
-mod place;
 mod rules;
 mod taught;
-
-pub(super) use place::{Found, Place, PlaceNames};
 
 use super::document::{PlaceSpec, Spec};
 use super::given::Given;
 use super::names::Names;
 use super::problems::{Problems, Unknown};
 use super::retry::{Limit, Retry};
+use crate::budget::RetryBudget;
 use crate::dialect::Row;
 use crate::policy::{Methods, Preset, RetryPolicy, Rule, Rules};
-use place::Inside;
+use crate::report::DeadLetters;
+use crate::route::Destination;
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,38 @@ pub(super) struct Resolver<'a> {
     pub(super) spec: &'a Spec,
     pub(super) names: &'a Names,
     pub(super) problems: &'a Problems,
+}
+
+/// A place of the document that requests can come to: the document itself, a service or a route.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) policy: RetryPolicy,
+    pub(super) retry: Arc<Retry>,
+    pub(super) names: Rc<PlaceNames>,
+}
+
+/// Where a place leads to.
+#[derive(Default)]
+pub(super) struct PlaceNames {
+    /// The services that it fails over to, and where it says so.
+    pub(super) failovers: Vec<(Arc<str>, Arc<str>)>,
+    /// What the names in its policy and its rules stand for, once that is known.
+    pub(super) found: OnceCell<Found>,
+}
+
+/// What a place names, for its route.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
+    pub(super) destinations: Arc<BTreeMap<Arc<str>, Destination>>,
+    pub(super) dead_letters: Arc<BTreeMap<Arc<str>, Arc<dyn DeadLetters>>>,
+}
+
+/// What is found out on the way through a place.
+struct Inside<'a> {
+    /// The budget of the place itself.
+    budget: Option<Arc<str>>,
+    names: &'a mut PlaceNames,
 }
 
 /// The longest chain of policies and of dialects that use each other.

@@ -5,7 +5,7 @@ mod exhausted;
 mod llm;
 mod presets;
 
-pub(super) use delays::{Growth, Over};
+pub(super) use delays::Growth;
 pub(super) use exhausted::Exhausted;
 #[cfg(feature = "llm")]
 pub(super) use llm::Kept;
@@ -79,7 +79,7 @@ table! { layered
         stop_on: Given<Arc<[Condition]>> = told(conditions());
         /// What is made of a server's wish (Retry-After and its kin): respect (default; never earlier than asked), ignore,
         /// or {max, over}.
-        retry_after: delays::ServerDelays = delays::retry_after(), default(&"respect");
+        retry_after: delays::RetryAfter = delays::retry_after(), default(&"respect");
         /// Which methods may be sent again after the server may have processed the request: idempotent (default; GET,
         /// HEAD, OPTIONS, TRACE, PUT, DELETE, QUERY, or an Idempotency-Key) or all.
         methods: Given<Methods> = told(word::<Methods>()), default(&"idempotent");
@@ -146,7 +146,7 @@ fn read(node: &Node<'_>) -> RetryBlock {
             ..Retry::default()
         }));
     }
-    let mut block = node.clone().block()?;
+    let mut block = node.block()?;
     let mut read = Retry::take(&mut block);
     read.one_limit(&block);
     block.end();
@@ -197,7 +197,7 @@ impl Retry {
         self.on_exhausted.as_ref()?.end.as_ref()
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.given().is_empty()
     }
 

@@ -1,14 +1,13 @@
 //! RULE: what follows when a condition holds, and what does where no rule has a word.
 
 mod otherwise;
-mod set;
 
 pub(super) use otherwise::otherwise;
-pub(super) use set::set;
 
 use super::block::{Block, Node, Path};
 use super::dialect::meaning_keys;
 use super::fields::{Fields, Type, block, object, table};
+use super::headers::set;
 use super::retry::{RetryBlock, retry};
 use super::schema::{exactly_one, list, only_if, only_with, with};
 use super::types::{count, duration, name, read_above_zero, truth, word};
@@ -32,7 +31,7 @@ meaning_keys! {
         when: Condition = when();
         /// accept (alias continue: the caller gets the outcome as it is), fail (the caller gets an error, where the stack
         /// can report one), stop (aliases break, prune: no more attempts), retry (by the policy of this place).
-        verb as "do": Verb = word::<Verb>();
+        verb as "do": ActionSpec = word::<ActionSpec>();
         /// Another attempt, by this block above the policy of this place, or by a policy's name; whatever the outcome's
         /// class.
         retry: RetryBlock = retry();
@@ -72,19 +71,12 @@ table! {
     }
 }
 
-/// A verdict that is one word.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Verb {
-    Accept,
-    Fail,
-    Stop,
-    Retry,
-}
-
-words! { Verb:
-    "accept" => Verb::Accept, "fail" => Verb::Fail, "stop" => Verb::Stop, "retry" => Verb::Retry,
+words! { ActionSpec:
+    "accept" => Self::Known(Action::Accept), "fail" => Self::Known(Action::Fail),
+    "stop" => Self::Known(Action::Stop), "retry" => Self::Retry(None),
     // Other systems' words for the same.
-    "continue" => Verb::Accept, "break" => Verb::Stop, "prune" => Verb::Stop;
+    "continue" => Self::Known(Action::Accept), "break" => Self::Known(Action::Stop),
+    "prune" => Self::Known(Action::Stop);
     "wait" => "wait: {at_most: NUMBER}", "failover" => "failover: SERVICE",
     "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
 }
@@ -148,7 +140,7 @@ pub(super) fn rules() -> Type<Vec<RuleSpec>> {
 
 fn read_rules(node: &Node<'_>) -> Option<Vec<RuleSpec>> {
     let items = node.items();
-    let read: Vec<RuleSpec> = items.into_iter().filter_map(rule).collect();
+    let read: Vec<RuleSpec> = items.iter().filter_map(rule).collect();
     let judges = |rule: &&RuleSpec| matches!(rule.action, ActionSpec::Judge(_));
     let decide = read.iter().filter(|rule| !judges(rule));
     let mut after = decide.skip_while(|rule| !rule.when.is_always());
@@ -160,7 +152,7 @@ fn read_rules(node: &Node<'_>) -> Option<Vec<RuleSpec>> {
     Some(read)
 }
 
-fn rule(node: Node<'_>) -> Option<RuleSpec> {
+fn rule(node: &Node<'_>) -> Option<RuleSpec> {
     let path = node.path.clone();
     let mut block = node.block()?;
     let mut rule = Rule::take(&mut block);
@@ -198,8 +190,8 @@ fn rule(node: Node<'_>) -> Option<RuleSpec> {
     })
 }
 
-/// The action, and the key that says it.
-fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static str)> {
+/// The one key that says an action.
+fn said(block: &Block<'_>) -> Option<&'static str> {
     let said = [
         block.has("do").then_some("do"),
         block.has("as").then_some("as"),
@@ -215,16 +207,34 @@ fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static st
         );
         return None;
     };
+    Some(key)
+}
+
+/// The action, and the key that says it.
+fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static str)> {
+    let key = said(block)?;
     let wait = rule.wait.take().or(rule.requeue.take());
     let service = rule.failover.take().or(rule.jump.take());
     let action = match key {
-        "do" => rule.verb?.into(),
+        "do" => rule.verb.take()?,
         "as" => {
             let when = rule.when.clone().unwrap_or_default();
             ActionSpec::Judge(Box::new(Row::on(when).is(rule.meaning()?)))
         }
         "retry" => ActionSpec::Retry(rule.retry.take().flatten()),
-        "wait" | "requeue" => Action::Wait(wait?.into()).into(),
+        "wait" | "requeue" => {
+            let Wait {
+                delay,
+                at_most,
+                max,
+            } = wait?;
+            Action::Wait(crate::policy::Wait {
+                delay,
+                at_most,
+                max,
+            })
+            .into()
+        }
         _ => {
             let to = Failover {
                 service: service?,
@@ -234,27 +244,6 @@ fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static st
         }
     };
     Some((action, key))
-}
-
-impl From<Verb> for ActionSpec {
-    fn from(verb: Verb) -> Self {
-        match verb {
-            Verb::Accept => Action::Accept.into(),
-            Verb::Fail => Action::Fail.into(),
-            Verb::Stop => Action::Stop.into(),
-            Verb::Retry => Self::Retry(None),
-        }
-    }
-}
-
-impl From<Wait> for crate::policy::Wait {
-    fn from(wait: Wait) -> Self {
-        Self {
-            delay: wait.delay,
-            at_most: wait.at_most,
-            max: wait.max,
-        }
-    }
 }
 
 impl From<Action> for ActionSpec {

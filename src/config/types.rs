@@ -71,21 +71,25 @@ const MOST_NAMES: usize = 100;
 /// A name, or a list of names.
 pub(super) fn names() -> Type<Arc<[Arc<str>]>> {
     Type {
-        read: |node| {
-            let names = node.one_or_more();
-            if names.len() > MOST_NAMES {
-                let cause = format!("has more than {MOST_NAMES} names");
-                node.problems.add(&node.path, &names.len(), cause);
-                return None;
-            }
-            Some(names.iter().filter_map(name().read).collect())
-        },
-        schema: |defs| {
-            let name = name_schema(defs);
-            let names = with(list(&name), json!({"maxItems": MOST_NAMES}));
-            forms([("a name", name), ("a list of names", names)])
-        },
+        read: |node| few(node, name().read),
+        schema: |defs| few_schema("a name", name_schema(defs)),
     }
+}
+
+/// A name of some kind, or a list of up to 100.
+pub(super) fn few<T>(node: &Node<'_>, read: fn(&Node<'_>) -> Option<T>) -> Option<Arc<[T]>> {
+    let names = node.one_or_more();
+    if names.len() > MOST_NAMES {
+        let cause = format!("has more than {MOST_NAMES} names");
+        node.problems.add(&node.path, &names.len(), cause);
+        return None;
+    }
+    Some(names.iter().filter_map(read).collect())
+}
+
+pub(super) fn few_schema(title: &str, name: Json) -> Json {
+    let names = with(list(&name), json!({"maxItems": MOST_NAMES}));
+    forms([(title, name), ("a list of names", names)])
 }
 
 pub(super) fn name_schema(defs: &mut Defs) -> Json {

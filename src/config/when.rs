@@ -176,7 +176,7 @@ fn read(node: &Node<'_>) -> Option<Condition> {
         Value::List(_) => node.not("a condition: write {any: [...]}"),
         _ => node.not("a condition: write {status: 429}, 429 or \"5xx\""),
     }
-    let mut block = node.clone().map()?;
+    let mut block = node.map()?;
     let tests = tests(When::take(&mut block));
     let empty = "is empty: give at least one condition, such as {status: 429}";
     block.end_or(tests.is_empty().then_some(empty));

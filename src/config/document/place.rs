@@ -1,9 +1,7 @@
 //! What the document, a service and a route have in common.
 
-use crate::config::dialect::Speaks;
-use crate::config::gating::Gating;
-use crate::config::given::Given;
-use crate::config::retry::RetryBlock;
+use crate::config::fields::Layer;
+use crate::config::retry::{Retry, RetryBlock};
 use crate::config::rule::{ActionSpec, RuleSpec};
 
 /// The table of a block with the keys of every place, between those that it has before and after them.
@@ -43,11 +41,12 @@ macro_rules! place_keys {
                     rules: self.rules.take().unwrap_or_default(),
                     otherwise: self.otherwise.take(),
                 }
-                .with_dialect(
-                    self.dialect.take(),
-                    self.header_rules.take(),
-                    self.inspect_success.take(),
-                )
+                .with(&crate::config::retry::Retry {
+                    dialect: self.dialect.take(),
+                    header_rules: self.header_rules.take(),
+                    inspect_success: self.inspect_success.take(),
+                    ..crate::config::retry::Retry::default()
+                })
             }
         }
     };
@@ -69,24 +68,10 @@ impl PlaceSpec {
         self.retry.is_none() && self.rules.is_empty() && self.otherwise.is_none()
     }
 
-    pub(super) fn with_gate(mut self, gate: Option<Given<Gating>>) -> Self {
-        if gate.is_some() {
-            self.retry.get_or_insert_default().gate = gate;
-        }
-        self
-    }
-
-    pub(super) fn with_dialect(
-        mut self,
-        dialect: Option<Given<Speaks>>,
-        header_rules: Option<Given<bool>>,
-        inspect_success: Option<Given<bool>>,
-    ) -> Self {
-        if dialect.is_some() || header_rules.is_some() || inspect_success.is_some() {
-            let retry = self.retry.get_or_insert_default();
-            retry.dialect = dialect;
-            retry.header_rules = header_rules;
-            retry.inspect_success = inspect_success;
+    /// With these fields of RETRY, which no RETRY block can hold.
+    pub(super) fn with(mut self, fields: &Retry) -> Self {
+        if !fields.is_empty() {
+            self.retry.get_or_insert_default().lay_on(fields);
         }
         self
     }

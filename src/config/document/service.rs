@@ -7,10 +7,12 @@ use crate::config::fleet::Membership;
 use crate::config::gating::{Gating, gate};
 use crate::config::given::Given;
 use crate::config::matching::{Matches, of_route, of_service};
+use crate::config::retry::Retry;
 use crate::config::schema::{list, text_like};
 use crate::config::types::{name, word};
 use crate::config::words::words;
 use crate::route::matching::{self, Matching};
+use crate::services::RequestOverrides;
 use http::Uri;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +35,7 @@ place_keys! {
         base_url: Uri = base_url();
         /// What a request may set for itself (RetryOverride): allow (default), fill_only (what the document leaves open),
         /// deny (nothing but the service's name).
-        request_overrides: OverridesSpec = word::<OverridesSpec>(), default(&"allow");
+        request_overrides: RequestOverrides = word::<RequestOverrides>(), default(&"allow");
         /// Parts of the service with settings of their own; the first that matches wins.
         routes: Vec<RouteSpec> = Type { read: |node| Some(routes(node)), schema: |defs| list(&object::<Route>(defs)) };
     }
@@ -56,7 +58,7 @@ pub(in crate::config) struct ServiceSpec {
     pub(in crate::config) fleet: Membership,
     pub(in crate::config) matching: Option<Matching>,
     pub(in crate::config) base_url: Option<Uri>,
-    pub(in crate::config) overrides: OverridesSpec,
+    pub(in crate::config) overrides: RequestOverrides,
     pub(in crate::config) routes: Vec<RouteSpec>,
 }
 
@@ -67,22 +69,14 @@ pub(in crate::config) struct RouteSpec {
     pub(in crate::config) matching: Matching,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::config) enum OverridesSpec {
-    #[default]
-    Allow,
-    FillOnly,
-    Deny,
-}
-
-words! { OverridesSpec:
-    "allow" => OverridesSpec::Allow, "fill_only" => OverridesSpec::FillOnly, "deny" => OverridesSpec::Deny
+words! { RequestOverrides:
+    "allow" => Self::Allow, "fill_only" => Self::FillOnly, "deny" => Self::Deny
 }
 
 pub(super) fn service() -> Type<ServiceSpec> {
     Type {
         read: |node| {
-            let Some(mut block) = node.clone().block() else {
+            let Some(mut block) = node.block() else {
                 return Some(ServiceSpec::default());
             };
             let mut service = Service::take(&mut block);
@@ -97,7 +91,10 @@ pub(super) fn service() -> Type<ServiceSpec> {
             }
             block.end();
             Some(ServiceSpec {
-                place: place.with_gate(service.gate),
+                place: place.with(&Retry {
+                    gate: service.gate,
+                    ..Retry::default()
+                }),
                 fleet: service.fleet.unwrap_or_default(),
                 matching: service.matching,
                 base_url: service.base_url,
@@ -142,7 +139,7 @@ fn base_url() -> Type<Uri> {
             if base.is_none() {
                 let cause = format!("is no base URL: {}", matching::BASE_URL);
                 // It may hold a password.
-                node.problems.add(&node.path, &"", cause);
+                node.wrong_unseen(cause);
             }
             base
         },

@@ -6,7 +6,7 @@ use crate::config::block::Path;
 use crate::config::names::Names;
 use crate::config::problems::{Problems, Unknown};
 use crate::error::ConfigError;
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, FleetBuilder};
 use crate::route::Budgets;
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ impl Joined {
         })
     }
 
-    pub(in crate::config) fn fleet(&self) -> Option<&Fleet> {
-        self.0.as_ref()
+    pub(in crate::config) fn fleet(&self) -> Option<Fleet> {
+        self.0.clone()
     }
 
     /// A budget that has a name in the document. Its numbers are checked when they are read.
@@ -84,13 +84,9 @@ fn made(
     place: &Path,
     problems: &Problems,
 ) -> Option<Fleet> {
-    let mut fleet = Fleet::builder();
-    if let Some(prefix) = &block.prefix {
-        fleet = fleet.prefix(Arc::clone(prefix));
-    }
-    if let Some(wait) = block.wait {
-        fleet = fleet.wait(wait);
-    }
+    let prefix = block.prefix.iter().cloned();
+    let fleet = prefix.fold(Fleet::builder(), FleetBuilder::prefix);
+    let fleet = block.wait.into_iter().fold(fleet, FleetBuilder::wait);
     refused(fleet.redis(url), key, place, problems)
 }
 

@@ -2,11 +2,13 @@
 
 use super::LiveBudgets;
 use crate::config::block::Path;
-use crate::config::document::{OverridesSpec, ServiceSpec, Spec};
+use crate::config::document::{ServiceSpec, Spec};
 use crate::config::fleet::Membership;
 use crate::config::resolve::{Found, Place, PlaceNames, Resolver};
+use crate::policy::rules::NamesUsed;
 use crate::policy::{RetryPolicy, Source};
 use crate::route::{Broken, Budgets, Chains, Destination, Overrides, Route, Service};
+use crate::services::RequestOverrides;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -92,9 +94,7 @@ impl Builder<'_> {
             destinations,
             dead_letters,
         } = self.found(place, document, chains);
-        let keeps_head = place.names.responds
-            || !destinations.is_empty()
-            || !place.names.dead_letters.is_empty();
+        let leads_on = !destinations.is_empty() || !dead_letters.is_empty();
         Route {
             budget: self.budget(place, service.map(|(name, _)| &**name)),
             alone: service.is_some_and(|(_, spec)| spec.fleet == Membership::Alone),
@@ -104,21 +104,15 @@ impl Builder<'_> {
             budgets,
             dead_letters,
             base: service.and_then(|(_, spec)| spec.base_url.clone()),
+            keeps_head: leads_on || place.policy.may_respond(),
             policy: place.policy.clone(),
             destinations,
-            keeps_head,
         }
     }
 
     /// What a place names. Places with the same names share it, unless they lead back to themselves.
     fn found(&self, place: &Place, document: &Place, chains: &mut Chains) -> Found {
-        let PlaceNames {
-            budgets,
-            failovers,
-            dead_letters,
-            found,
-            ..
-        } = &*place.names;
+        let PlaceNames { failovers, found } = &*place.names;
         let leads_back = failovers.iter().any(|(name, _)| chains.come_through(name));
         if let Some(found) = found.get().filter(|_| !leads_back && !chains.are_full()) {
             return found.clone();
@@ -129,15 +123,17 @@ impl Builder<'_> {
                 destinations.insert(Arc::clone(name), destination);
             }
         }
+        let mut used = NamesUsed::default();
+        place.policy.rules().names(&mut used);
         let named = |name: &Arc<str>| Some((Arc::clone(name), self.budgets.named(name)?));
         let observer = |name: &Arc<str>| {
             let observer = self.resolver.names.dead_letters.get(name)?;
             Some((Arc::clone(name), Arc::clone(observer)))
         };
         let new = Found {
-            budgets: Arc::new(budgets.iter().filter_map(named).collect()),
+            budgets: Arc::new(used.budgets.into_iter().filter_map(named).collect()),
             destinations: Arc::new(destinations),
-            dead_letters: Arc::new(dead_letters.iter().filter_map(observer).collect()),
+            dead_letters: Arc::new(used.dead_letters.into_iter().filter_map(observer).collect()),
         };
         found.get_or_init(|| new).clone()
     }
@@ -200,11 +196,11 @@ fn rules_at_all_places(spec: &Spec) -> usize {
     own.fold(document, usize::saturating_add)
 }
 
-fn overrides(spec: Option<OverridesSpec>, place: &Place) -> Overrides {
+fn overrides(spec: Option<RequestOverrides>, place: &Place) -> Overrides {
     match spec.unwrap_or_default() {
-        OverridesSpec::Allow => Overrides::Allow,
-        OverridesSpec::Deny => Overrides::Deny,
-        OverridesSpec::FillOnly => Overrides::FillOnly {
+        RequestOverrides::Allow => Overrides::Allow,
+        RequestOverrides::Deny => Overrides::Deny,
+        RequestOverrides::FillOnly => Overrides::FillOnly {
             limit: place
                 .retry
                 .max_retries

@@ -3,7 +3,7 @@
 use super::{Inside, Resolver, deadline, no_deadline, of, value};
 use crate::config::block::Path;
 use crate::config::given::Given;
-use crate::config::retry::{Exhausted, Growth, Over, Retry};
+use crate::config::retry::{Exhausted, Growth, Retry};
 use crate::config::rule::{ActionSpec, RuleSpec};
 use crate::policy::{
     Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,
@@ -97,17 +97,15 @@ impl Resolver<'_> {
             self.check_budget(given);
         }
         self.check_error_types(retry);
-        inside.names.budgets.extend(budget.clone());
         let delays = &retry.retry_after;
         let ignores = of(delays, |delays| &delays.ignored).unwrap_or_default();
         Rules {
             retry_on: value(&retry.retry_on),
             stop_on: value(&retry.stop_on).unwrap_or_default(),
             counter: value(&retry.counter).unwrap_or_default(),
-            server_delays: match of(delays, |delays| &delays.over) {
-                _ if ignores => ServerDelays::Ignore,
-                Some(Over::Clamp) => ServerDelays::Clamp,
-                _ => ServerDelays::Respect,
+            server_delays: match ignores {
+                true => ServerDelays::Ignore,
+                false => of(delays, |delays| &delays.over).unwrap_or_default(),
             },
             budget,
             on_exhausted: self.on_exhausted(retry, inside),
@@ -133,18 +131,14 @@ impl Resolver<'_> {
             }
             Exhausted::DeadLetter(name) => {
                 self.check_dead_letter(given, name);
-                inside.names.dead_letters.insert(Arc::clone(name));
                 OnExhausted::DeadLetter {
                     name: Arc::clone(name),
                 }
             }
-            Exhausted::Respond => match self.canned_response(retry, given) {
-                Some(canned) => {
-                    inside.names.responds = true;
-                    OnExhausted::Respond(canned)
-                }
-                None => OnExhausted::Last,
-            },
+            Exhausted::Respond => {
+                let canned = self.canned_response(retry, given);
+                canned.map_or(OnExhausted::Last, OnExhausted::Respond)
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! What the word says is a row too, which no map can hold; an explanation calls it by the name of the whole field.
 
 use crate::config::block::Node;
-use crate::config::fields::{Fields, Layer, Type, block, object, table, told, word_or_map};
+use crate::config::fields::{Layer, Type, block, checked, object, table, told, word_or_map};
 use crate::config::given::Given;
 use crate::config::schema::{any_given, forms, list, text_like};
 use crate::config::types::{
@@ -11,7 +11,7 @@ use crate::config::types::{
 };
 use crate::config::value::Value;
 use crate::config::words::{words, words_of};
-use crate::policy::{Decimal, Origin};
+use crate::policy::{Decimal, Origin, ServerDelays};
 use serde_json::json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,13 +29,6 @@ pub(in crate::config) enum Growth {
     Exponential,
     Schedule(Arc<[Duration]>),
     Custom(Arc<str>),
-}
-
-/// What is made of a longer delay than the policy allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Over {
-    Stop,
-    Clamp,
 }
 
 /// A jitter that is a word.
@@ -74,7 +67,7 @@ table! { layered
 
 table! { layered
     /// How long a server may make the request wait.
-    ServerDelays("server_delays", "What a server may ask for") {
+    RetryAfter("server_delays", "What a server may ask for") {
         /// Whether the server is not heard.
         ignored as "": Given<bool> = told(truth()), unsaid();
         /// The longest wait that a server may ask for, or none for any. Default 15 min, or the preset's. The wait itself
@@ -82,7 +75,7 @@ table! { layered
         max: Given<Option<Duration>> = told(duration_or_none()), default(&"15m");
         /// What is done where it asks for more: stop (default: the caller gets the answer at once, since retrying earlier
         /// breaks the server's wish and waiting longer the caller's) or clamp (wait for max and try then).
-        over: Given<Over> = told(word::<Over>()), default(&"stop");
+        over: Given<ServerDelays> = told(word::<ServerDelays>()), default(&"stop");
     }
 }
 
@@ -125,16 +118,15 @@ fn read_backoff(node: &Node<'_>) -> Option<Backoff> {
 }
 
 fn read_custom(node: &Node<'_>) -> Option<Backoff> {
-    let mut block = node.clone().block()?;
-    let mut read = Backoff::take(&mut block);
-    let custom = read.custom.take();
-    let nothing = custom.is_none() && read.args.is_none();
-    read.growth = custom.map(|name| Given {
+    let mut read = checked(node, |read: &Backoff, _| {
+        let nothing = read.custom.is_none() && read.args.is_none();
+        nothing.then_some("names no custom backoff: write {custom: NAME}")
+    })?;
+    read.growth = read.custom.take().map(|name| Given {
         text: format!("custom {}", name.value).into(),
         value: Growth::Custom(name.value),
         from: name.from,
     });
-    block.end_or(nothing.then_some("names no custom backoff: write {custom: NAME}"));
     Some(read)
 }
 
@@ -161,7 +153,7 @@ impl Layer for Args {
 fn args(node: &Node<'_>) -> Option<Args> {
     if node.value.is_larger_than(MOST_ARGS, MOST_ARGS_TEXT) {
         let cause = format!("holds more than {MOST_ARGS} values or {MOST_ARGS_TEXT} bytes of text");
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
         return None;
     }
     Some(Args(Given::at(node, Arc::new(node.value.clone()))))
@@ -212,12 +204,9 @@ pub(super) fn jitter() -> Type<Jitter> {
 fn read_jitter(node: &Node<'_>) -> Option<Jitter> {
     let spread = match node.value {
         Value::Map(_) => {
-            let mut block = node.clone().block()?;
-            let read = Jitter::take(&mut block);
-            block.end();
             return Some(Jitter {
                 decorrelated: Some(Given::at(node, false).in_words("between min and max")),
-                ..read
+                ..(block::<Jitter>().read)(node)?
             });
         }
         Value::Text(text) if text.ends_with('%') => Spread::around(text).or_else(|| {
@@ -244,26 +233,27 @@ words! { Ignored:
     "clamp" => "{max: 30s, over: clamp}"
 }
 
-words! { Over:
-    "stop" => Over::Stop, "clamp" => Over::Clamp
+// What is done where it asks for more than max.
+words! { ServerDelays:
+    "stop" => ServerDelays::Respect, "clamp" => ServerDelays::Clamp
 }
 
-pub(super) fn retry_after() -> Type<ServerDelays> {
+pub(super) fn retry_after() -> Type<RetryAfter> {
     Type {
         read: |node| {
             let (ignored, read) = match node.value {
                 Value::Map(_) => {
-                    let read = (block::<ServerDelays>().read)(node)?;
+                    let read = (block::<RetryAfter>().read)(node)?;
                     (Given::at(node, false).in_words("respect"), read)
                 }
-                _ => (
-                    Given::at(node, node.word::<Ignored>()?.0),
-                    ServerDelays::default(),
-                ),
+                _ => {
+                    let Ignored(ignored) = node.word()?;
+                    (Given::at(node, ignored), RetryAfter::default())
+                }
             };
             let ignored = Some(ignored);
-            Some(ServerDelays { ignored, ..read })
+            Some(RetryAfter { ignored, ..read })
         },
-        schema: |defs| word_or_map::<Ignored, ServerDelays>("a limit: {max, over}", defs),
+        schema: |defs| word_or_map::<Ignored, RetryAfter>("a limit: {max, over}", defs),
     }
 }

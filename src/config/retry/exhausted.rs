@@ -1,10 +1,9 @@
 //! The field `on_exhausted` of RETRY: a word or a map.
 
 use crate::config::block::Node;
-use crate::config::fields::{Fields, Type, block, object, table, told, told_as, word_or_map};
+use crate::config::fields::{Type, block, checked, object, table, told, told_as, word_or_map};
 use crate::config::given::Given;
-use crate::config::headers::{headers, is_map};
-use crate::config::rule::set;
+use crate::config::headers::{headers, is_map, set};
 use crate::config::schema::{exactly_one, only_with, with};
 use crate::config::types::{name, truth, word};
 use crate::config::value::Value;
@@ -85,17 +84,16 @@ fn read_on_exhausted(node: &Node<'_>) -> Option<OnExhausted> {
             ..OnExhausted::default()
         });
     };
-    let mut block = node.clone().block()?;
-    let read = OnExhausted::take(&mut block);
-    for key in ["same_keys", "set"] {
-        if block.has(key) && !block.has("failover") {
-            let cause = format!("{key} has no effect without failover");
-            block.wrong_at(key, &"", cause);
+    let read = checked(node, |_: &OnExhausted, block| {
+        for key in ["same_keys", "set"] {
+            if block.has(key) && !block.has("failover") {
+                let cause = format!("{key} has no effect without failover");
+                block.wrong_at(key, &"", cause);
+            }
         }
-    }
-    let said = ENDS.iter().filter(|key| block.has(key)).count();
-    let one = "must hold exactly one of respond, failover and dead_letter";
-    block.end_or((said != 1).then_some(one));
+        let said = ENDS.iter().filter(|key| block.has(key)).count();
+        (said != 1).then_some("must hold exactly one of respond, failover and dead_letter")
+    })?;
     let respond = read.respond.clone();
     let end = end_of(read);
     Some(OnExhausted {
@@ -147,7 +145,7 @@ fn body() -> Type<Arc<str>> {
             Value::Text(text) => Some(text.as_str().into()),
             other => {
                 let cause = format!("{} is not a text", other.kind());
-                node.problems.add(&node.path, &"", cause);
+                node.wrong_unseen(cause);
                 None
             }
         },

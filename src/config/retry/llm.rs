@@ -102,7 +102,7 @@ pub(super) fn hold_streams() -> Type<Option<Hold>> {
 fn in_this_build<T>(node: &Node<'_>, wanted: Option<T>) -> Option<Option<T>> {
     if wanted.is_some() && cfg!(not(feature = "llm")) {
         let cause = "needs a program that is built with the feature llm of http-retry";
-        node.problems.add(&node.path, &"", cause);
+        node.wrong_unseen(cause);
         return None;
     }
     Some(wanted)

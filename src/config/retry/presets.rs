@@ -1,6 +1,6 @@
 //! Presets as layers.
 
-use super::delays::{Backoff, ServerDelays};
+use super::delays::{Backoff, RetryAfter};
 use super::{Growth, Limit, Retry};
 use crate::config::gating::Gating;
 use crate::config::given::Given;
@@ -48,9 +48,9 @@ impl Retry {
             }),
             base: Some(from.gives(preset.base, duration_text(preset.base))),
             max_delay: Some(from.gives(Some(longest), duration_text(longest))),
-            retry_after: Some(ServerDelays {
+            retry_after: Some(RetryAfter {
                 max: Some(from.gives(Some(asked), duration_text(asked))),
-                ..ServerDelays::default()
+                ..RetryAfter::default()
             }),
             methods: Some(from.gives(preset.methods, word_for(&preset.methods))),
             gate: Some(from.gives(gating, gate)),

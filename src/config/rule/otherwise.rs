@@ -1,7 +1,7 @@
 //! OTHERWISE: what decides where no rule holds.
 
 use super::ActionSpec;
-use crate::config::fields::{Fields, Type, table, word_or_map};
+use crate::config::fields::{Type, checked, table, word_or_map};
 use crate::config::retry::{RetryBlock, retry};
 use crate::config::value::Value;
 use crate::config::words::words;
@@ -20,11 +20,11 @@ pub(in crate::config) fn otherwise() -> Type<ActionSpec> {
     Type {
         read: |node| match node.value {
             Value::Map(_) => {
-                let mut block = node.clone().block()?;
-                let retry = OtherwiseRetry::take(&mut block).retry;
                 let nothing = "says nothing: write {retry: RETRY}";
-                block.end_or(retry.is_none().then_some(nothing));
-                retry.map(ActionSpec::Retry)
+                let map = checked(node, |map: &OtherwiseRetry, _| {
+                    map.retry.is_none().then_some(nothing)
+                });
+                map?.retry.map(ActionSpec::Retry)
             }
             _ => node.word::<Otherwise>().map(|word| word.0.into()),
         },
