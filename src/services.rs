@@ -59,6 +59,9 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Services, their routes and their budgets; clones share them.
+///
+/// `RetryLayer`, `RetryMiddleware` and [`Runner`](crate::run::Runner) take them with `for_services`. They do not change while
+/// the program runs; a [document](crate::docs::config) does.
 #[derive(Clone)]
 pub struct Services(Arc<route::Services>);
 
@@ -74,7 +77,21 @@ impl Services {
         }
     }
 
-    /// Every place that a request can match, with its policy and rules.
+    /// Every place that a request can match, with its policy and rules: for each service, in the order of the names, its routes
+    /// in their order and then the service itself; at last the place of requests of no service.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::services::{Service, Services};
+    ///
+    /// let orders = Service::new("orders", RetryPolicy::user_facing()).host("orders.example.com");
+    /// let services = Services::builder(RetryPolicy::background()).service(orders).build()?;
+    /// let routes = services.routes();
+    /// assert_eq!(routes[0].service.as_deref(), Some("orders"));
+    /// assert_eq!(routes[0].worst_case.attempts, Some(2));
+    /// assert_eq!(routes[1].service, None);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         routes(&self.0, false)
@@ -86,7 +103,7 @@ impl Services {
     }
 }
 
-/// Puts [`Services`] together.
+/// Puts [`Services`] together. No setter fails; [`build`](Self::build) says what is wrong.
 #[derive(Clone)]
 #[must_use]
 pub struct ServicesBuilder {
@@ -99,7 +116,8 @@ pub struct ServicesBuilder {
 }
 
 impl ServicesBuilder {
-    /// A service more.
+    /// A service more. Their order does not matter: the most specific match wins. Two of one name, or of one match, are an error
+    /// at [`build`](Self::build).
     pub fn service(mut self, service: Service) -> Self {
         let name = service.name().clone();
         if self.services.insert(name.clone(), service).is_some() {
@@ -109,13 +127,14 @@ impl ServicesBuilder {
     }
 
     /// Gives a name to a budget, for rules that pay from one of their own
-    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)).
+    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)). Given again, the name stands for the later budget.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.budgets.insert(name.into(), budget);
         self
     }
 
-    /// Gives a name to an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter).
+    /// Gives a name to an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter). Given again, the
+    /// name stands for the later observer.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
         self.dead_letters.insert(name.into(), Arc::new(to));
         self
@@ -126,7 +145,8 @@ impl ServicesBuilder {
     /// # Errors
     ///
     /// A [`ConfigError`] that names the first service at fault: a name or a match that is none or is there twice, a failover
-    /// to a service that is not there, has no base URL or leads back, or a budget or an observer without a name here.
+    /// to a service that is not there, has no base URL or leads back, a chain of more than 16 services, or a budget or an
+    /// observer without a name here.
     pub fn build(self) -> Result<Services, ConfigError> {
         build::services(&self).map(|services| Services(Arc::new(services)))
     }

@@ -157,7 +157,18 @@ impl RetryConfig {
         Self::builder().load(document)
     }
 
-    /// Replaces the document in force. Budgets keep their tokens unless their own numbers change.
+    /// Replaces the document in force. Budgets keep their tokens unless their own numbers change. Requests under way go on by the
+    /// document that they began with.
+    ///
+    /// ```
+    /// use http_retry::config::RetryConfig;
+    ///
+    /// let config: RetryConfig = serde_json::from_str(r#"{"version": 1, "retry": "background"}"#)?;
+    /// let of_a_layer = config.clone();
+    /// config.replace(&serde_json::from_str(r#"{"version": 1, "retry": "user_facing"}"#)?)?;
+    /// assert_eq!(of_a_layer.routes()[0].policy.max_retries(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -169,6 +180,15 @@ impl RetryConfig {
 
     /// Changes one service of the document in force, or adds one: merges maps, replaces lists and other values, and a
     /// null removes a key.
+    ///
+    /// ```
+    /// use http_retry::config::RetryConfig;
+    ///
+    /// let config: RetryConfig = serde_json::from_str(r#"{"version": 1}"#)?;
+    /// config.patch_service("orders", &serde_json::from_str(r#"{"retry": {"max_retries": 1}}"#)?)?;
+    /// assert_eq!(config.routes()[0].service.as_deref(), Some("orders"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -204,7 +224,8 @@ impl RetryConfig {
         self.shared.live.load().fleet()
     }
 
-    /// Every place that a request can match, with its policy and rules.
+    /// Every place that a request can match, with its policy and rules, by the document in force: for each service, in the order
+    /// of the names, its routes in their order and then the service itself; at last the place of requests of no service.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         let live = self.shared.live.load();

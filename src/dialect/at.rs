@@ -8,7 +8,20 @@ use crate::policy::{Outcome, Pointer, Scope, Unit};
 use crate::server_hints::{When, date_in_prose, delay_in_prose};
 use http::HeaderName;
 
-/// Where in an answer a delay stands, or the name of a limit.
+/// Where in an answer a delay stands, or the name of a limit: a header, a part of one, or a place of a JSON body.
+///
+/// A place that cannot be (no name of a header, no pointer) is refused by the `build` of the policy whose row names it. Of a
+/// header the first 8 lines count, each of at most 1,024 bytes; of a body its first 64 KiB.
+///
+/// ```
+/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::policy::Unit;
+///
+/// let in_the_head = Meaning::throttled().delay(At::head("x-reset-after"), Unit::S);
+/// let in_a_part = Meaning::throttled().delay(At::head_part("x-limit", "reset"), Unit::Min);
+/// let in_the_body = Meaning::throttled().delay(At::json("/error/wait_ms"), Unit::Ms);
+/// let named = Meaning::throttled().scope_from(At::head("x-limit-name"));
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct At(pub(super) Result<Place, ConfigError>);
@@ -27,17 +40,21 @@ pub(crate) enum Place {
 }
 
 impl At {
-    /// In this header.
+    /// In this header, by its name in any case. A token of RFC 9110, section 5.6.2, is a name.
     pub fn head(name: &str) -> Self {
         Self(header(name).map(Place::Head))
     }
 
-    /// In the part of this name of a header of several: `reset` of `used=3, reset=20`.
+    /// In the part of this name of a header of several: `reset` of `used=3, reset=20`. Commas, semicolons and `&` divide the
+    /// parts, `=` or `:` a name from its value; the name's case does not matter, and quotes around the value do not count.
     pub fn head_part(name: &str, part: &str) -> Self {
         Self(header(name).map(|name| Place::Part(name, part.into())))
     }
 
-    /// At this place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item.
+    /// At this place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
+    /// `/errors/*/retry_after`. It starts with a slash and has at most 32 parts; the empty text is the whole body.
+    ///
+    /// It reads nothing without the feature `dialects`, which `serde` and `llm` imply.
     pub fn json(pointer: &str) -> Self {
         Self(Pointer::parse(pointer).map(Place::Json))
     }

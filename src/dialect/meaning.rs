@@ -8,14 +8,27 @@ use crate::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict
 use crate::server_hints::When;
 use std::time::Duration;
 
-/// What an answer means: its class, how far the request got, and when to come back.
+/// What an answer means: its class, how far the request got, when to come back, and whom a limit stops.
+///
+/// It starts from a class ([`throttled`](Self::throttled), [`transient`](Self::transient), [`permanent`](Self::permanent) or
+/// [`success`](Self::success)); the rest is optional. It decides nothing by itself: limits, backoff, budget, deadline and
+/// gate act on it as on any answer.
 ///
 /// ```
-/// use http_retry::dialect::{At, Meaning};
-/// use http_retry::policy::Unit;
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use http_retry::dialect::{At, Dialect, Meaning, Row};
+/// use http_retry::policy::{ServerDelay, Unit};
+/// use http_retry::{Outcome, RetryPolicy};
 /// use std::time::Duration;
 ///
-/// let slow = Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms).at_least(Duration::from_secs(1));
+/// let slow = Meaning::throttled().delay(At::head("x-wait-ms"), Unit::Ms).at_least(Duration::from_secs(1));
+/// let shop = Dialect::named("shop").row(Row::when().status([503]).is(slow));
+/// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
+///
+/// let headers = HeaderMap::from_iter([("x-wait-ms".parse().unwrap(), HeaderValue::from_static("1500"))]);
+/// let judged = policy.classify(Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers));
+/// assert_eq!(judged.server_delay(Duration::ZERO), ServerDelay::Asked(Duration::from_millis(1500)));
+/// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -70,12 +83,12 @@ impl Meaning {
         Self::new(Class::Transient)
     }
 
-    /// Repeating the same request cannot help.
+    /// Repeating the same request cannot help: the caller gets the answer at once. The server may have done what was asked.
     pub fn permanent() -> Self {
         Self::new(Class::Permanent)
     }
 
-    /// The caller has what it asked for.
+    /// The caller has what it asked for, whatever the status says: it is handed over.
     pub fn success() -> Self {
         Self::new(Class::Success)
     }
@@ -89,7 +102,8 @@ impl Meaning {
         }
     }
 
-    /// The server may have done what was asked.
+    /// The server may have done what was asked: only a request that does no harm twice is sent again. The default of all
+    /// classes but `throttled`.
     pub fn answered(self) -> Self {
         Self {
             reach: Reach::Answered,
@@ -97,14 +111,17 @@ impl Meaning {
         }
     }
 
-    /// Where the answer says when to come back; of several places the latest time counts. `Retry-After` and its kin go
-    /// before it. A place in the head takes the place of the resets of quotas, so that a number is not read in two
-    /// units.
+    /// Where the answer says when to come back, and what a number there counts in; of several places the latest time counts.
+    /// What is not there, or cannot be read in this unit, says nothing. `Retry-After` and its kin go before it. A place in
+    /// the head takes the place of the resets of quotas, so that a number is not read in two units.
+    ///
+    /// A longer wait than the policy's [`max_server_delay`](crate::RetryPolicyBuilder::max_server_delay) is not made.
     pub fn delay(self, at: At, unit: Unit) -> Self {
         self.with(at, |meaning, place| meaning.delay.push((place, unit)))
     }
 
     /// The shortest wait, whatever the answer says; it doubles with each repetition, up to the policy's longest delay.
+    /// Default none.
     pub fn at_least(self, least: Duration) -> Self {
         Self {
             at_least: Some(least),
@@ -112,14 +129,15 @@ impl Meaning {
         }
     }
 
-    /// The shortest wait as the answer names it.
+    /// The shortest wait as the answer names it: the longest duration that stands at this place, such as the length of a
+    /// limit's window. A date there says nothing. With [`at_least`](Self::at_least) the longer of both counts.
     pub fn at_least_from(self, at: At, unit: Unit) -> Self {
         self.with(at, |meaning, place| {
             meaning.at_least_from = Some((place, unit));
         })
     }
 
-    /// Whom the limit stops. Default [`Scope::Account`].
+    /// Whom the limit stops, and so which calls wait at a gate. Default [`Scope::Account`]: all that share the gate.
     pub fn scope(self, scope: Scope) -> Self {
         Self {
             scope: Some(scope),
@@ -127,12 +145,13 @@ impl Meaning {
         }
     }
 
-    /// Where the answer names the limit: it stops those whose answers name the same one.
+    /// Where the answer names the limit, in 1 to 128 bytes: it stops those whose answers name the same one. An answer that does
+    /// not name it stops whom [`scope`](Self::scope) says.
     pub fn scope_from(self, at: At) -> Self {
         self.with(at, |meaning, place| meaning.scope_from = Some(place))
     }
 
-    /// Why, in terms that the caller can act on.
+    /// Why, in terms that the caller can act on: reports and events have it. Default none.
     pub fn because(self, reason: Reason) -> Self {
         Self {
             reason: Some(reason),

@@ -53,6 +53,28 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What a service means by its answers: rows, of which the first that holds speaks.
+///
+/// A policy takes one with [`RetryPolicyBuilder::dialect`](crate::RetryPolicyBuilder::dialect), whose `build` refuses a row
+/// that cannot work, more than 64 rows of the dialect's own, and more than 16 places of a JSON body that they look at (64 of
+/// all dialects that are joined). An answer that no row holds for is judged by the header rules and the status table, as
+/// without a dialect.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use http_retry::dialect::{Dialect, Meaning, Row};
+/// use http_retry::{Class, Outcome, RetryPolicy};
+///
+/// let calm_down = Row::when().status([420]).is(Meaning::throttled());
+/// let shop = Dialect::named("shop").row(calm_down);
+/// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
+///
+/// let headers = HeaderMap::new();
+/// let answer = Outcome::response(StatusCode::from_u16(420).unwrap(), &headers);
+/// let judged = policy.classify(answer);
+/// assert_eq!(judged.class(), Class::Throttled); // a permanent failure by the status table
+/// assert_eq!(policy.row_of(&judged).as_deref(), Some("shop[0]"));
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Clone)]
 #[must_use]
 pub struct Dialect {
@@ -79,7 +101,8 @@ struct NamedRow {
 }
 
 impl Dialect {
-    /// An empty dialect of this name, which reports call its rows by: `shop[0]`.
+    /// An empty dialect of this name, any text. Reports and events call its first row `shop[0]`, and the metric of attempts
+    /// has the name as a label: use few.
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self {
             name: name.into(),
@@ -90,12 +113,23 @@ impl Dialect {
         }
     }
 
-    /// The built-in dialect of this name; a hyphen counts as an underscore, and a family answers to its members:
+    /// The built-in dialect of this name, for names that come from settings; code calls the constructor, such as
+    /// [`Dialect::github`]. Case does not matter, a hyphen counts as an underscore, and a family answers to its members:
     /// `bigquery` is `google`.
+    ///
+    /// ```
+    /// use http_retry::dialect::Dialect;
+    ///
+    /// assert_eq!(Dialect::get("Docker-Hub")?.name(), "docker_hub");
+    /// assert_eq!(Dialect::get("bigquery")?.name(), "google");
+    /// let unknown = Dialect::get("github.com").unwrap_err();
+    /// assert!(unknown.to_string().ends_with("the nearest is github"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// A name that no built-in dialect has; it names the nearest.
+    /// A name that no built-in dialect has; the error names the nearest.
     pub fn get(name: &str) -> Result<Self, ConfigError> {
         let plain = name.replace('-', "_").to_ascii_lowercase();
         let plain = tables::MEMBERS
@@ -110,18 +144,29 @@ impl Dialect {
         })
     }
 
-    /// All built-in dialects.
+    /// All built-in dialects, in the order of their names: 39, and 38 without the feature `llm`.
     pub fn all() -> impl Iterator<Item = Self> {
         tables::ALL.iter().map(|(_, make)| make())
     }
 
-    /// One more row, after its own so far and before those of the dialects that it is made from.
+    /// One more row, after its own so far and before those of every dialect that [`Dialect::and`] has joined to it,
+    /// whichever came first. A row that stops belongs before rows that retry.
     pub fn row(mut self, row: Row) -> Self {
         self.own.push(row);
         self
     }
 
-    /// The rows of another dialect after all of these: the first that holds speaks.
+    /// The rows of another dialect after all of these: the first that holds speaks. What this one leaves open of the keys of
+    /// idempotency ([`Dialect::key_header`], [`Dialect::quoted_keys`]) is as the other one says. Its rows keep the name of the
+    /// dialect that they come from.
+    ///
+    /// ```
+    /// use http_retry::dialect::Dialect;
+    ///
+    /// let amazon = Dialect::s3().and(Dialect::aws());
+    /// assert_eq!(amazon.name(), "s3");
+    /// assert_eq!(amazon.len(), Dialect::s3().len() + Dialect::aws().len());
+    /// ```
     pub fn and(mut self, other: Self) -> Self {
         self.more.extend(other.all_rows());
         self.key = KeyForm {
@@ -149,13 +194,14 @@ impl Dialect {
         self
     }
 
-    /// Its name.
+    /// Its name: of joined dialects that of the first.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where its facts are from; empty for one of your own.
+    /// Where its facts are from: pages of the service's documentation, or the code of its own clients; empty for a dialect of
+    /// your own. Of joined dialects that of the first.
     #[must_use]
     pub fn source(&self) -> &'static str {
         self.source
@@ -173,13 +219,15 @@ impl Dialect {
         self.len() == 0
     }
 
-    /// Whether some row looks at the body of a failure.
+    /// Whether some row looks at the body of a failure. The layer then reads up to 64 KiB of it, for at most 2 s, where a row
+    /// could still hold.
     #[must_use]
     pub fn reads_bodies(&self) -> bool {
         self.all_rows().any(|named| named.row.reads_the_body())
     }
 
-    /// Whether some row looks at the body of an answer that is a success by its status.
+    /// Whether some row looks at the body of an answer that is a success by its status (100 to 399). The layer then reads such
+    /// an answer before the caller has it, if it is JSON or XML of at most 64 KiB.
     #[must_use]
     pub fn reads_successes(&self) -> bool {
         let of_success = |named: NamedRow| named.row.of_successes && named.row.reads_the_body();
@@ -193,7 +241,8 @@ impl Dialect {
             .any(|named| named.row.meaning.says_refused())
     }
 
-    /// The same dialect without one of its rows: for a test that wants each to be needed.
+    /// The same dialect without one of its own rows, the first being 0: for a test that each is needed. Without such a row it
+    /// stays as it is.
     pub fn without(mut self, place: usize) -> Self {
         if place < self.own.len() {
             self.own.remove(place);

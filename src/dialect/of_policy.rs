@@ -8,7 +8,27 @@ use std::sync::Arc;
 /// Dialects by host: `api.github.com` speaks `github`, and so on.
 ///
 /// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
-/// only if it says so.
+/// only if it says so. A host that is not among them speaks no dialect.
+///
+/// ```
+/// use http::{HeaderMap, Method, StatusCode};
+/// use http_retry::dialect::{Dialect, Dialects};
+/// use http_retry::policy::RequestLine;
+/// use http_retry::{Class, Outcome, RetryPolicy};
+///
+/// let dialects = Dialects::by_host().host("*.git.example", Dialect::github());
+/// let policy = RetryPolicy::background().to_builder().dialects(dialects).build()?;
+///
+/// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
+/// let judged = |host: &str| {
+///     let request = RequestLine::new(&Method::GET, host, "/user", &headers);
+///     let answer = Outcome::response(StatusCode::FORBIDDEN, &headers);
+///     policy.classify(answer.of_request(&request)).class()
+/// };
+/// assert_eq!(judged("api.git.example"), Class::Throttled);
+/// assert_eq!(judged("shop.example"), Class::Permanent);
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Dialects {
@@ -17,7 +37,8 @@ pub struct Dialects {
 }
 
 impl Dialects {
-    /// The built-in dialects, each for its hosts.
+    /// The built-in dialects, each for its public hosts, such as `api.github.com` and `*.amazonaws.com`: 46 hosts. A service
+    /// that everybody runs on a host of their own, such as Kubernetes, is not among them.
     pub fn by_host() -> Self {
         Self {
             hosts: hosts::all(),

@@ -10,17 +10,19 @@ use http::Method;
 /// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
 ///
 /// ```
-/// use http_retry::dialect::{At, Meaning, Row};
+/// use http_retry::dialect::{At, Dialect, Meaning, Row};
 /// use http_retry::policy::Unit;
 ///
 /// let slow = Row::when()
 ///     .status([403])
 ///     .json("/error/code", "SLOW")
 ///     .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms));
+/// let shop = Dialect::named("shop").row(slow);
+/// assert!(shop.reads_bodies() && !shop.reads_successes());
 /// ```
 ///
-/// A row that names no status is about failures. One that names a status from 200 to 299 and looks at the body makes
-/// the layer read the start of such an answer; the caller still gets every byte.
+/// A row that names no status is about failures. One that names a status from 100 to 399 is about successes too, and if it
+/// looks at the body, the layer reads the start of such an answer; the caller still gets every byte.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub(super) when: Condition,
@@ -30,7 +32,10 @@ pub struct Row {
     pub(super) refused: Option<ConfigError>,
 }
 
-/// A row whose meaning is still to be said.
+/// A row whose meaning is still to be said by [`RowBuilder::is`].
+///
+/// All of its conditions must hold. Those on the body come last: a body is read only if the others hold. What cannot be (a
+/// status out of bounds, no name of a header, no pointer) is refused by the `build` of the policy that gets the row.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct RowBuilder {
@@ -39,12 +44,14 @@ pub struct RowBuilder {
 }
 
 impl Row {
-    /// A row for the answers that what follows holds for, all of it.
+    /// A row for the answers that what follows holds for, all of it. If nothing follows, it holds for every failure.
     pub fn when() -> RowBuilder {
         RowBuilder::default()
     }
 
-    /// The condition as a value.
+    /// A row for the answers that this condition holds for, such as one that rules have too. A row looks at answers: the
+    /// policy's `build` refuses a condition on the number of an attempt, on an error without an answer, or on what the policy
+    /// makes of the outcome (success, retryable, idempotent).
     pub fn on(condition: Condition) -> RowBuilder {
         RowBuilder {
             when: condition,
@@ -73,45 +80,48 @@ impl Row {
 }
 
 impl RowBuilder {
-    /// One of these statuses, each 100 to 999.
+    /// The answer has one of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as `500..=599`.
     pub fn status(self, statuses: impl IntoIterator<Item = u16>) -> Self {
         self.with(Condition::status(statuses))
     }
 
-    /// This header has this value ([`Value`] says how they are compared): a text, a number that it begins with, or one of
-    /// a list.
+    /// This header has this value ([`Value`] says how they are compared): a text in any case, a number that it begins with, or
+    /// one of a list. Of the header the first 8 lines count, each of at most 1,024 bytes.
     pub fn head(self, name: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head(name, value)))
     }
 
-    /// This part of a header of several has this value: `left` of `used=3, left=2`.
+    /// This part of a header of several has this value: `left` of `used=3, left=2`. [`At::head_part`](super::At::head_part) says
+    /// what divides the parts.
     pub fn head_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head_part(name, part, value)))
     }
 
-    /// This header is there.
+    /// This header is there, whatever its value.
     pub fn has_head(self, name: &str) -> Self {
         self.head(name, Value::any())
     }
 
-    /// This place of a JSON body has this value.
+    /// This place of a JSON body has this value, a text written just so. [`At::json`](super::At::json) says what a place is;
+    /// where `*` stands for several, one that has the value is enough.
     pub fn json(self, pointer: &str, value: impl Into<Value>) -> Self {
         self.with(Condition::json(pointer, value))
     }
 
-    /// The first element of this name in an XML error holds one of these texts.
+    /// The first element of this name in the first 4 KiB of an XML error holds one of these texts, written just so. The root of
+    /// the body must be `Error`, `ErrorResponse` or `Response`, as Amazon's and Azure's are.
     pub fn xml<const N: usize>(self, tag: &str, texts: [&str; N]) -> Self {
         self.with(Condition::xml(tag, texts))
     }
 
-    /// The body holds this text; case does not matter.
+    /// The first 64 KiB of the body hold this text; case does not matter.
     pub fn text(self, part: &str) -> Self {
         self.with(Condition::message(part))
     }
 
-    /// The request goes to a path like this, in which `*` stands for anything.
+    /// The request goes to a path like this, in which `*` stands for anything: `*/graphql`, `/v1/*`. The query does not count.
     pub fn path(self, pattern: &str) -> Self {
         self.with(Condition::path(pattern))
     }
@@ -121,12 +131,13 @@ impl RowBuilder {
         self.with(Ok(Condition::method(method)))
     }
 
-    /// The request carries a key of idempotency.
+    /// The request carries a key of idempotency, in one of the usual headers or in that of the dialect
+    /// ([`Dialect::key_header`](super::Dialect::key_header)).
     pub fn keyed(self) -> Self {
         self.with(Ok(Condition::keyed()))
     }
 
-    /// What a condition says holds as well.
+    /// What a condition says holds as well; [`Row::on`] says which conditions fit.
     pub fn and(self, condition: Condition) -> Self {
         self.with(Ok(condition))
     }

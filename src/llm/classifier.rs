@@ -20,6 +20,25 @@ use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word, med
 ///
 /// What it knows are the rows of [`Dialect::llm`](crate::dialect::Dialect::llm), which a policy can have as any other
 /// dialect; this classifier goes before the policy's dialect, and can look into successes.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use http_retry::policy::{ErrorBody, Reason};
+/// use http_retry::{Class, Outcome, RetryPolicy};
+///
+/// let policy = RetryPolicy::llm();
+/// let headers = HeaderMap::new();
+/// let judged = |text: &str| {
+///     let body = ErrorBody::read(text.as_bytes());
+///     let answer = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+///     let judged = policy.classify(answer.with_body(&body));
+///     (judged.class(), judged.reason())
+/// };
+/// let slow = judged(r#"{"error": {"code": "rate_limit_exceeded"}}"#);
+/// assert_eq!(slow, (Class::Throttled, Some(Reason::RateLimited)));
+/// let unpaid = judged(r#"{"error": {"code": "insufficient_quota"}}"#);
+/// assert_eq!(unpaid, (Class::Permanent, Some(Reason::QuotaExhausted)));
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LlmClassifier {
     inspect_success: bool,
@@ -33,7 +52,17 @@ impl LlmClassifier {
     }
 
     /// Also reads the JSON bodies of successes, since some APIs answer 200 for a failure. Default off: it reads up to
-    /// 64 KiB of every such answer before the caller gets it.
+    /// 64 KiB of every such answer before the caller gets it. A body that is cut off, or that is no JSON, leaves a success a
+    /// success.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::llm::LlmClassifier;
+    ///
+    /// let looks = LlmClassifier::new().inspect_success(true);
+    /// let policy = RetryPolicy::llm().to_builder().classifier(looks).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
     pub fn inspect_success(self, inspect_success: bool) -> Self {
         Self { inspect_success }

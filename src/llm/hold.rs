@@ -19,6 +19,26 @@ use std::time::Duration;
 /// else the caller gets every byte of the stream and waits for the output itself, and the report says so.
 ///
 /// It does not read encoded streams (`content-encoding`).
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::llm::HoldStreams;
+/// use std::time::Duration;
+///
+/// // This model begins to answer at once, or not at all.
+/// let hold = HoldStreams::new().first_event_timeout(Duration::from_secs(20));
+/// let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build()?;
+///
+/// let never = HoldStreams::new().first_event_timeout(Duration::ZERO);
+/// let refused = RetryPolicy::llm().to_builder().hold_streams(never).build();
+/// assert_eq!(refused.unwrap_err().field(), "first_event_timeout");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// # Source
+///
+/// What counts as output: the documented streams of OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock,
+/// Cohere, Azure, Groq and OpenRouter. The format of events: HTML standard, section 9.2.6.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldStreams {
     first_event_timeout: Option<Duration>,

@@ -12,9 +12,6 @@ use scan::{Span, Text};
 pub(crate) use share::Share;
 
 /// What stays of a text that is cut.
-///
-/// Whatever is kept is the caller's own text and nothing else: no ellipsis and no note takes the place of what went,
-/// since a model would read such words as the caller's. Lengths are counted in characters (Unicode scalar values).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Keep {
     #[default]

@@ -11,6 +11,50 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// boundary, in place; every other byte of the JSON stays as it is. It never cuts system and developer texts, the
 /// arguments of tool calls, thinking, images, and the assistant's turn at the end. An idempotency key of the first body
 /// is not sent with a cut body: the request then no longer counts as idempotent, unless the layer makes keys.
+///
+/// What stays is the caller's own text and nothing else: no ellipsis and no note takes the place of what went, since a model
+/// would read such words as the caller's. Lengths are counted in characters (Unicode scalar values). A request that still does
+/// not fit is cut again, each time as one retry; one whose texts have fewer than two characters, or whose body is longer than
+/// 64 MiB, is not cut.
+///
+/// ```
+/// # #[cfg(all(feature = "tower", feature = "testing"))] {
+/// use http::{Request, Response, StatusCode};
+/// use http_retry::llm::Truncation;
+/// use http_retry::testing::ManualRuntime;
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::RetryPolicy;
+/// use std::convert::Infallible;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = RetryPolicy::llm().to_builder().truncate(Truncation::keep_tail()).build()?;
+/// // A model for which 500 bytes are too long.
+/// let model = service_fn(|request: Request<String>| async move {
+///     let error = r#"{"error": {"code": "context_length_exceeded"}}"#;
+///     let (status, answer) = match request.body().len() {
+///         ..500 => (StatusCode::OK, "{}"),
+///         _ => (StatusCode::BAD_REQUEST, error),
+///     };
+///     let mut response = Response::new(answer.to_owned());
+///     *response.status_mut() = status;
+///     Ok::<_, Infallible>(response)
+/// });
+/// let client = RetryLayer::new(policy).runtime(ManualRuntime::new()).layer(model);
+///
+/// let log = "a line of a log, ".repeat(30); // 510 characters, of which three quarters stay
+/// let body = format!(r#"{{"messages": [{{"role": "user", "content": "{log}"}}]}}"#);
+/// let response = client.oneshot(Request::post("http://model.example/v1/chat/completions").body(body)?).await?;
+/// assert_eq!(response.status(), StatusCode::OK);
+/// # Ok(()) }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(ask()).unwrap();
+/// # }
+/// ```
+///
+/// # Source
+///
+/// The forms of requests: the references of OpenAI (chat completions, responses), Anthropic (messages), Gemini
+/// (`generateContent`) and Bedrock (`Converse`).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Truncation {
     keep: Keep,
@@ -41,8 +85,11 @@ impl Truncation {
         Self { keep, share: None }
     }
 
-    /// Keeps this share of the text's characters, above 0 and below 1, whatever the error states; any other number
-    /// means three quarters.
+    /// Keeps this share of the text's characters, above 0 and below 1 with six decimal places, whatever the error states; any
+    /// other number means three quarters. At least one character stays, and at least one goes.
+    ///
+    /// Default: what fits by the counts that the error states, less a tenth, since tokens are not characters; without counts
+    /// three quarters, of which two cuts bring a text to 56 %: a smaller guess would lose text for nothing.
     #[must_use]
     pub fn share(self, share: impl Into<Decimal>) -> Self {
         let millionths = u32::try_from(share.into().micros()).unwrap_or_default();

@@ -9,9 +9,33 @@ use crate::route::matching::{self, Matching};
 use http::{Method, Uri};
 use std::sync::Arc;
 
-/// What is called, and how. Without a match, only requests that name it belong to it, and those that fail over to it.
+/// What is called, and how: a policy, which requests belong to it, and what pays for its retries.
+///
+/// Of [`host`](Self::host), [`scheme`](Self::scheme), [`path`](Self::path) and [`method`](Self::method) all that are given must
+/// hold. Without any, only requests that name the service belong to it
+/// ([`RetryOverride::service`](crate::RetryOverride::service)), and those that fail over to it.
 ///
 /// What a setter cannot take is what [`ServicesBuilder::build`](super::ServicesBuilder::build) tells.
+///
+/// ```
+/// use http::Method;
+/// use http_retry::services::{RequestOverrides, Route, Service, Services};
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let orders = Service::new("orders", RetryPolicy::background())
+///     .host("orders.example.com")
+///     .host("*.orders.example.com")
+///     .scheme("https")
+///     .budget(RetryBudget::builder().capacity(50).build()?)
+///     .request_overrides(RequestOverrides::FillOnly)
+///     .route(Route::new("place", RetryPolicy::never()).method(Method::POST).path("/v1/*"));
+/// let services = Services::builder(RetryPolicy::background()).service(orders).build()?;
+///
+/// let wrong = Service::new("orders", RetryPolicy::background()).host("https://orders.example.com");
+/// let refused = Services::builder(RetryPolicy::background()).service(wrong).build();
+/// assert_eq!(refused.unwrap_err().field(), "services.orders.host");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Service {
@@ -22,7 +46,19 @@ pub struct Service {
     pub(super) routes: Vec<Route>,
 }
 
-/// Requests of a service that have a policy of their own. The first route that matches wins.
+/// Requests of a service that have a policy of their own; the budget and the failover address stay those of the service. The
+/// first route that matches wins; a request that no route matches goes by the service's policy.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::services::{Route, Service, Services};
+///
+/// let search = Route::new("search", RetryPolicy::user_facing()).path("/search/*");
+/// let shop = Service::new("shop", RetryPolicy::background()).host("shop.example").route(search);
+/// let services = Services::builder(RetryPolicy::background()).service(shop).build()?;
+/// assert_eq!(services.routes()[0].route.as_deref(), Some("search"));
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Route {
@@ -54,7 +90,8 @@ pub(super) struct Place {
 }
 
 impl Service {
-    /// A service of this name, 1 to 128 bytes, by this policy.
+    /// A service of this name, 1 to 128 bytes without control characters, by this policy. Reports, events and metrics have the
+    /// name.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
             place: Place::new(name.into(), policy),
@@ -65,8 +102,8 @@ impl Service {
         }
     }
 
-    /// Takes requests to this host, `api.example.com`, or to the hosts below it, `*.example.com`; without a port, at any.
-    /// Called again, one of the hosts is enough.
+    /// Takes requests to this host, `api.example.com`, or to the hosts below it, `*.example.com`, which does not take
+    /// `example.com` itself; without a port, at any. Case does not matter. Called again, one of the hosts is enough.
     pub fn host(mut self, host: &str) -> Self {
         let host = self
             .place
@@ -84,8 +121,8 @@ impl Service {
         self
     }
 
-    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. Called again, one of the
-    /// paths is enough.
+    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. It starts with `/` or `*`, and
+    /// has no query. Called again, one of the paths is enough.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
@@ -98,7 +135,7 @@ impl Service {
     }
 
     /// Where the service is: `http` or `https`, a host and perhaps a path, without user info, query and fragment. A failover
-    /// goes there.
+    /// goes there; without it, none can. Default none.
     pub fn base_url(mut self, url: &str) -> Self {
         // It may hold a password.
         self.base_url = matching::base_url(url);
@@ -122,7 +159,8 @@ impl Service {
         Self { overrides, ..self }
     }
 
-    /// A part of the service with a policy of its own, after those that it has already.
+    /// A part of the service with a policy of its own, after those that it has already: the first that matches wins. Two of one
+    /// name, or of one match, are an error.
     pub fn route(mut self, route: Route) -> Self {
         self.routes.push(route);
         self
@@ -163,15 +201,16 @@ impl Service {
 }
 
 impl Route {
-    /// A route of this name, 1 to 128 bytes and once in its service, by this policy. Give it a path or a method.
+    /// A route of this name, 1 to 128 bytes and once in its service, by this policy. Give it a path or a method; both must
+    /// hold then. One without either is an error.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
             place: Place::new(name.into(), policy),
         }
     }
 
-    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. Called again, one of the
-    /// paths is enough.
+    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. It starts with `/` or `*`, and
+    /// has no query. Called again, one of the paths is enough.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self

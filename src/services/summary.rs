@@ -7,7 +7,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A place that a request can match, and its policy, rules and budget.
+/// A place that a request can match, and its policy, rules and budget: what a program prints, or checks before it starts.
+///
+/// [`Services::routes`](super::Services::routes) gives those of services in code, and `RetryConfig::routes` those of the document
+/// in force. It shows the moment at which it was made.
+///
+/// ```
+/// use http_retry::services::{Service, Services};
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let budget = RetryBudget::builder().capacity(50).build()?;
+/// let orders = Service::new("orders", RetryPolicy::background()).host("orders.example.com").budget(budget);
+/// let services = Services::builder(RetryPolicy::user_facing()).service(orders).build()?;
+/// for place in services.routes() {
+///     let name = place.service.as_deref().unwrap_or("any other host");
+///     println!("{name}: at most {:?} attempts\n{}", place.worst_case.attempts, place.policy.explain());
+/// }
+/// let orders = &services.routes()[0];
+/// assert_eq!(orders.worst_case.attempts, Some(5));
+/// assert_eq!(orders.tokens.unwrap().capacity.to_string(), "50");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RouteSummary {
@@ -15,19 +35,22 @@ pub struct RouteSummary {
     pub service: Option<String>,
     /// The route; `None` for requests of the service that no route matches.
     pub route: Option<String>,
-    /// The policy in force.
+    /// The policy in force; [`explain`](crate::RetryPolicy::explain) says it in words.
     pub policy: RetryPolicy,
-    /// The rules in their order, each with its action in words. The last one is `otherwise`, if it is set.
+    /// The rules in their order, each by its name or its place, with its action in words: `retry, at most 1 of its own, no
+    /// delay`. The last one is `otherwise`, if it is set.
     pub rules: Vec<(String, String)>,
-    /// The most that one request can cost, at this place and at the services that it fails over to.
+    /// The most that one request can cost, at this place and at the services that it fails over to, one after another: of
+    /// several that it may go to, the dearest counts.
     pub worst_case: WorstCase,
-    /// The name of the budget; `None` if the service or host has its own.
+    /// The name of the budget in the document; `None` if the service or host has its own, and for services in code.
     pub budget: Option<String>,
     /// Whether other processes spend the same budget: it is in the document's fleet.
     pub shared: bool,
     /// Whether the requests wait at one gate with those of other processes: it is in the document's fleet.
     pub shares_gate: bool,
-    /// What the budget holds now; `None` if each host has its own.
+    /// What the budget holds now, without the tokens that time alone has brought since its last use. `None` if each host has its
+    /// own, or if it is unlimited.
     pub tokens: Option<BudgetSnapshot>,
 }
 

@@ -11,7 +11,10 @@ use std::time::Duration;
 /// A [`Runtime`] for tests: waits take no real time, and randomness repeats.
 ///
 /// By default the first poll of a wait moves the clock by its length, so a test does not stop.
-/// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock.
+/// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock, the randomness and the record of
+/// waits: give one clone to the layer and keep another. It needs no executor's timer, and no real time passes.
+///
+/// Only waits take time: an attempt that makes none ends at the time at which it began.
 ///
 /// The keys of [`Runtime::key_entropy`] follow from the seed, the number of the runtime in the process and the number
 /// of the key: a test that runs alone gets the same keys each time, and no two requests share one.
@@ -26,6 +29,28 @@ use std::time::Duration;
 /// runtime.sleep(Duration::from_secs(3600)).await;
 /// # }).unwrap();
 /// assert_eq!(runtime.sleeps(), [Duration::from_secs(3600)]);
+/// ```
+///
+/// With a layer, the whole story of a request takes no time:
+///
+/// ```
+/// # #[cfg(feature = "tower")] {
+/// use http::Request;
+/// use http_retry::RetryPolicy;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use std::time::Duration;
+/// use tower::{Layer, ServiceExt};
+///
+/// # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+/// let runtime = ManualRuntime::new().with_random(u64::MAX); // the longest delays
+/// let server = Script::new().status(503).status(503).status(200);
+/// let layer = RetryLayer::new(RetryPolicy::background()).runtime(runtime.clone());
+/// layer.layer(server).oneshot(Request::get("http://a.example/").body(String::new())?).await?;
+/// assert_eq!(runtime.sleeps(), [Duration::from_secs(2), Duration::from_secs(4)]);
+/// # Ok(()) }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(get()).unwrap();
+/// # }
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ManualRuntime(Arc<Mutex<World>>);
@@ -68,13 +93,26 @@ impl Default for World {
 }
 
 impl ManualRuntime {
-    /// A clock at zero that waits move forward, the wall clock at 1970, and randomness from seed 0.
+    /// A clock at zero that waits move forward, the wall clock at 1970-01-01T00:00:00Z, and randomness from seed 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A clock that only [`ManualRuntime::advance`] moves.
+    /// A clock that only [`ManualRuntime::advance`] moves: a test stops at each wait, and looks around.
+    ///
+    /// ```
+    /// use futures_util::FutureExt;
+    /// use http_retry::runtime::Runtime;
+    /// use http_retry::testing::ManualRuntime;
+    /// use std::time::Duration;
+    ///
+    /// let runtime = ManualRuntime::paused();
+    /// let mut wait = runtime.sleep(Duration::from_secs(2));
+    /// assert!((&mut wait).now_or_never().is_none());
+    /// runtime.advance(Duration::from_secs(2));
+    /// assert!(wait.now_or_never().is_some());
+    /// ```
     #[must_use]
     pub fn paused() -> Self {
         let runtime = Self::new();
@@ -82,7 +120,7 @@ impl ManualRuntime {
         runtime
     }
 
-    /// The same runtime with randomness from another seed.
+    /// The same runtime with randomness from this seed, any number: two runtimes with one seed draw the same numbers. Default 0.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         let mut world = self.world();
@@ -91,21 +129,23 @@ impl ManualRuntime {
         self
     }
 
-    /// The same runtime with a constant random number: 0 gives the shortest delays, `u64::MAX` the longest.
+    /// The same runtime with a constant random number: with 0 a backoff's jitter gives the shortest delays, with `u64::MAX` the
+    /// longest. The spread beyond a wait that a server asks for is constant too, and somewhere between nothing and a fifth.
     #[must_use]
     pub fn with_random(self, random: u64) -> Self {
         self.world().random = Random::Fixed(random);
         self
     }
 
-    /// The same runtime with its wall clock at `wall` since 1970-01-01T00:00:00Z.
+    /// The same runtime with its wall clock at `wall` since 1970-01-01T00:00:00Z, for servers that name a date. It goes on with
+    /// the waits. Default 0.
     #[must_use]
     pub fn with_wall(self, wall: Duration) -> Self {
         self.world().wall = wall;
         self
     }
 
-    /// Moves the clock, and wakes every wait that is over.
+    /// Moves both clocks by this time, and wakes every wait. One that is not over yet goes on waiting. Times saturate.
     pub fn advance(&self, by: Duration) {
         let mut world = self.world();
         world.pass(by);
@@ -114,7 +154,7 @@ impl ManualRuntime {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// The waits that ended, in order.
+    /// The lengths of the waits that ended, in the order in which they did. One that was dropped before is not among them.
     #[must_use]
     pub fn sleeps(&self) -> Vec<Duration> {
         self.world().sleeps.clone()

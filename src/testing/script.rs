@@ -9,18 +9,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A client that gives the answers of a list in order, and then repeats the last one; without a list, 200.
 ///
 /// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
-/// `reqwest`), so tests need no network. Clones share the list and the record.
+/// `reqwest`), so tests need no network. Clones share the list and the record. It is always ready, answers at once, and does
+/// not read the bodies of requests.
 ///
 /// ```
-/// use http_retry::testing::Script;
+/// # #[cfg(feature = "tower")] {
+/// use http::Request;
+/// use http_retry::RetryPolicy;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use std::io::ErrorKind;
+/// use tower::{Layer, ServiceExt};
 ///
+/// # async fn get() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Script::new()
 ///     .status(503)
 ///     .header("retry-after", "2")
-///     .error(std::io::ErrorKind::ConnectionReset)
+///     .error(ErrorKind::ConnectionReset)
 ///     .status(200)
 ///     .body("done");
-/// assert!(client.calls().is_empty());
+/// let layer = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
+/// let request = Request::get("http://a.example/jobs").body(String::new())?;
+/// let response = layer.layer(client.clone()).oneshot(request).await?;
+/// assert_eq!(response.status(), 200);
+/// assert_eq!(client.calls().len(), 3);
+/// # Ok(()) }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(get()).unwrap();
+/// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct Script(Arc<Mutex<Tape>>);
@@ -38,20 +53,21 @@ enum Answer {
 }
 
 impl Script {
-    /// A client that answers 200.
+    /// A client that answers each request with 200, until an answer is added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Then answers with this status; an invalid one counts as 500.
+    /// Then answers with this status, 100 to 999, without headers and with an empty body; an invalid one counts as 500.
     #[must_use]
     pub fn status(self, status: u16) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         self.then(Answer::Response(status, HeaderMap::new(), String::new()))
     }
 
-    /// Adds a header to the last answer; an invalid one is left out.
+    /// Adds a header to the last answer, beside one of the same name. An invalid one is left out, and so is one where no answer
+    /// is there, or an error.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
         if let Some(Answer::Response(_, headers, _)) = self.tape().answers.back_mut() {
@@ -64,7 +80,7 @@ impl Script {
         self
     }
 
-    /// Gives the last answer a body.
+    /// Gives the last answer a body, in the place of an earlier one. Where no answer is there, or an error, it is left out.
     #[must_use]
     pub fn body(self, text: &str) -> Self {
         if let Some(Answer::Response(_, _, body)) = self.tape().answers.back_mut() {
@@ -73,13 +89,13 @@ impl Script {
         self
     }
 
-    /// Then fails with an I/O error of this kind.
+    /// Then fails with an I/O error of this kind: with tower as it is, with reqwest as an error of a middleware.
     #[must_use]
     pub fn error(self, kind: io::ErrorKind) -> Self {
         self.then(Answer::Error(kind))
     }
 
-    /// The received requests, in order.
+    /// The received requests, in order: the method and the whole URI of each, its query and its user info too.
     #[must_use]
     pub fn calls(&self) -> Vec<(Method, Uri)> {
         self.tape().calls.clone()
