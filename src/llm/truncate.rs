@@ -27,15 +27,9 @@ pub(crate) enum Keep {
 pub(crate) struct Cut {
     /// The whole body, ready to send.
     pub(crate) body: Vec<u8>,
-    /// Where the text is, as a JSON pointer (RFC 6901).
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "only tests ask where; a report tells how much")
-    )]
-    pub(crate) pointer: String,
-    /// Characters of that text before the cut.
+    /// Characters of the text before the cut.
     pub(crate) chars_before: usize,
-    /// Characters of that text after the cut: at least 1, and fewer than before.
+    /// Characters of the text after the cut: at least 1, and fewer than before.
     pub(crate) chars_after: usize,
 }
 
@@ -63,7 +57,6 @@ pub(crate) fn cut(body: &[u8], keep: Keep, share: Share) -> Option<Cut> {
     shorter.extend_from_slice(body.get(end..)?);
     Some(Cut {
         body: shorter,
-        pointer: longest.pointer,
         chars_before: longest.chars,
         chars_after,
     })

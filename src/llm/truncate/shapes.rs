@@ -4,29 +4,16 @@
 
 mod walk;
 
-use super::scan::{Span, Text};
-use walk::{Step, Walk};
+pub(super) use walk::Longest;
 
-/// The longest text that may be cut.
-pub(super) struct Longest<'a> {
-    pub(super) text: Text<'a>,
-    pub(super) chars: usize,
-    pub(super) pointer: String,
-}
+use super::scan::Span;
+use walk::Walk;
 
-/// Finds it; `None` where there is none, or where an object says something twice.
+/// Finds the longest text that may be cut; `None` where there is none, or where an object says something twice.
 pub(super) fn longest(root: Span<'_>) -> Option<Longest<'_>> {
-    let mut walk = Walk {
-        path: Vec::new(),
-        best: None,
-    };
+    let mut walk = Walk::default();
     walk.request(root)?;
-    let best = walk.best?;
-    Some(Longest {
-        text: best.text,
-        chars: best.chars,
-        pointer: best.path.iter().map(Step::token).collect(),
-    })
+    walk.best
 }
 
 /// Who says something. `Other` is never cut: system, developer, and every role that is not known.
@@ -70,17 +57,13 @@ impl<'a> Walk<'a> {
     fn request(&mut self, root: Span<'a>) -> Option<()> {
         let [messages, input, contents, prompt] =
             root.members(["messages", "input", "contents", "prompt"])?;
-        self.member("messages", messages, |walk, turns| {
-            walk.turns(turns, Self::message)
-        })?;
-        self.member("contents", contents, |walk, turns| {
-            walk.turns(turns, Self::gemini_turn)
-        })?;
-        self.member("input", input, |walk, input| {
+        self.member(messages, |walk, turns| walk.turns(turns, Self::message))?;
+        self.member(contents, |walk, turns| walk.turns(turns, Self::gemini_turn))?;
+        self.member(input, |walk, input| {
             walk.texts(input)?;
             walk.turns(input, Self::item)
         })?;
-        self.member("prompt", prompt, Self::texts)
+        self.member(prompt, Self::texts)
     }
 
     /// A string, or the strings of an array.
@@ -100,7 +83,7 @@ impl<'a> Walk<'a> {
     ) -> Option<()> {
         let mut before = None;
         self.elements(turns, |walk, value| {
-            let earlier = walk.best.clone();
+            let earlier = walk.best;
             match turn(walk, value)? {
                 Speaker::Assistant => before = before.take().or(Some(earlier)),
                 _ => before = None,
@@ -118,7 +101,7 @@ impl<'a> Walk<'a> {
         let [role, content] = turn.members(["role", "content"])?;
         let speaker = Speaker::of(role);
         if matches!(speaker, Speaker::Asker | Speaker::Assistant) {
-            self.member("content", content, Self::content)?;
+            self.member(content, Self::content)?;
         }
         Some(speaker)
     }
@@ -127,7 +110,7 @@ impl<'a> Walk<'a> {
     fn item(&mut self, item: Span<'a>) -> Option<Speaker> {
         let [kind, output] = item.members(["type", "output"])?;
         if is_one_of(kind, &CALL_OUTPUTS) {
-            self.member("output", output, Self::content)?;
+            self.member(output, Self::content)?;
             return Some(Speaker::Asker);
         }
         match kind {
@@ -140,9 +123,7 @@ impl<'a> Walk<'a> {
         let [role, parts] = turn.members(["role", "parts"])?;
         let speaker = Speaker::of(role);
         if speaker != Speaker::Other {
-            self.member("parts", parts, |walk, parts| {
-                walk.elements(parts, Self::part)
-            })?;
+            self.member(parts, |walk, parts| walk.elements(parts, Self::part))?;
         }
         Some(speaker)
     }
@@ -166,11 +147,11 @@ impl<'a> Walk<'a> {
             return self.untyped_block(block, depth);
         }
         if is_one_of(kind, &TEXT_BLOCKS) {
-            self.member("text", text, Self::leaf)
+            self.member(text, Self::leaf)
         } else if is_one_of(kind, &HOLDERS) {
-            self.member("content", content, |walk, inner| walk.blocks(inner, depth))
+            self.member(content, |walk, inner| walk.blocks(inner, depth))
         } else if is_one_of(kind, &["document"]) {
-            self.member("source", source, |walk, source| walk.source(source, depth))
+            self.member(source, |walk, source| walk.source(source, depth))
         } else {
             Some(())
         }
@@ -179,14 +160,14 @@ impl<'a> Walk<'a> {
     /// Bedrock's converse names the kind of a block by its only member.
     fn untyped_block(&mut self, block: Span<'a>, depth: usize) -> Option<()> {
         let [text, result, document] = block.members(["text", "toolResult", "document"])?;
-        self.member("text", text, Self::leaf)?;
-        self.member("toolResult", result, |walk, result| {
+        self.member(text, Self::leaf)?;
+        self.member(result, |walk, result| {
             let [content] = result.members(["content"])?;
-            walk.member("content", content, |walk, inner| walk.blocks(inner, depth))
+            walk.member(content, |walk, inner| walk.blocks(inner, depth))
         })?;
-        self.member("document", document, |walk, document| {
+        self.member(document, |walk, document| {
             let [source] = document.members(["source"])?;
-            walk.member("source", source, |walk, source| walk.source(source, depth))
+            walk.member(source, |walk, source| walk.source(source, depth))
         })
     }
 
@@ -194,13 +175,13 @@ impl<'a> Walk<'a> {
     fn source(&mut self, source: Span<'a>, depth: usize) -> Option<()> {
         let [kind, data, text, content] = source.members(["type", "data", "text", "content"])?;
         if is_one_of(kind, &["text"]) {
-            return self.member("data", data, Self::leaf);
+            return self.member(data, Self::leaf);
         }
         if kind.is_none() {
-            self.member("text", text, Self::leaf)?;
+            self.member(text, Self::leaf)?;
         }
         if kind.is_none() || is_one_of(kind, &["content"]) {
-            self.member("content", content, |walk, inner| walk.blocks(inner, depth))?;
+            self.member(content, |walk, inner| walk.blocks(inner, depth))?;
         }
         Some(())
     }
@@ -213,18 +194,18 @@ impl<'a> Walk<'a> {
         if protected.into_iter().flatten().any(Span::is_set) {
             return Some(());
         }
-        self.member("text", text, Self::leaf)?;
-        self.member("functionResponse", response, Self::function_response)?;
-        self.member("function_response", snake_response, Self::function_response)
+        self.member(text, Self::leaf)?;
+        self.member(response, Self::function_response)?;
+        self.member(snake_response, Self::function_response)
     }
 
     /// What a tool gave is an object here; these are the members that are documented to hold its text.
     fn function_response(&mut self, value: Span<'a>) -> Option<()> {
         let [response] = value.members(["response"])?;
-        self.member("response", response, |walk, response| {
+        self.member(response, |walk, response| {
             let [output, result] = response.members(["output", "result"])?;
-            walk.member("output", output, Self::leaf)?;
-            walk.member("result", result, Self::leaf)
+            walk.member(output, Self::leaf)?;
+            walk.member(result, Self::leaf)
         })
     }
 }

@@ -1,3 +1,4 @@
+mod place;
 mod properties;
 mod protected;
 
@@ -10,11 +11,13 @@ fn cut_of(body: &str) -> Option<Cut> {
 
 /// Where the cut was made, and how many characters were there before and after.
 fn place(body: &str) -> Option<(String, usize, usize)> {
-    cut_of(body).map(|cut| (cut.pointer, cut.chars_before, cut.chars_after))
+    let cut = cut_of(body)?;
+    let pointer = place::pointer(body.as_bytes(), &cut);
+    Some((pointer, cut.chars_before, cut.chars_after))
 }
 
 fn place_in(body: &Value) -> Option<String> {
-    cut_of(&body.to_string()).map(|cut| cut.pointer)
+    place(&body.to_string()).map(|(pointer, ..)| pointer)
 }
 
 fn a_user_says(raw: &str) -> String {

@@ -1,33 +1,17 @@
-//! A walk through a request that remembers the way to its longest text.
+//! A walk through a request that remembers its longest text.
 
 use crate::llm::truncate::scan::{Span, Text};
 
+#[derive(Default)]
 pub(super) struct Walk<'a> {
-    pub(super) path: Vec<Step>,
-    pub(super) best: Option<Found<'a>>,
+    pub(super) best: Option<Longest<'a>>,
 }
 
-#[derive(Clone)]
-pub(super) struct Found<'a> {
-    pub(super) text: Text<'a>,
-    pub(super) chars: usize,
-    pub(super) path: Vec<Step>,
-}
-
+/// The longest text that may be cut.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
-    Member(&'static str),
-    Element(usize),
-}
-
-impl Step {
-    /// The step in a JSON pointer; no member named here needs an escape.
-    pub(super) fn token(&self) -> String {
-        match self {
-            Self::Member(name) => format!("/{name}"),
-            Self::Element(index) => format!("/{index}"),
-        }
-    }
+pub(in crate::llm::truncate) struct Longest<'a> {
+    pub(in crate::llm::truncate) text: Text<'a>,
+    pub(in crate::llm::truncate) chars: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -44,32 +28,26 @@ impl<'a> Walk<'a> {
         let Some(chars) = text.count().filter(|chars| *chars > 1) else {
             return;
         };
-        let wins = self.best.as_ref().is_none_or(|best| {
+        let wins = self.best.is_none_or(|best| {
             chars > best.chars || chars == best.chars && text.start() < best.text.start()
         });
         if wins && !text.is_data_url() {
-            let path = self.path.clone();
-            self.best = Some(Found { text, chars, path });
+            self.best = Some(Longest { text, chars });
         }
     }
 
     fn may_win(&self, text: Text<'_>) -> bool {
-        let least = self.best.as_ref().map_or(2, |best| best.chars);
+        let least = self.best.map_or(2, |best| best.chars);
         text.bytes() >= least
     }
 
+    /// Goes into a member, if it is there.
     pub(super) fn member(
         &mut self,
-        name: &'static str,
         value: Option<Span<'a>>,
         go: impl FnOnce(&mut Self, Span<'a>) -> Option<()>,
     ) -> Option<()> {
-        value.map_or(Some(()), |value| {
-            self.path.push(Step::Member(name));
-            go(self, value)?;
-            self.path.pop();
-            Some(())
-        })
+        value.map_or(Some(()), |value| go(self, value))
     }
 
     pub(super) fn elements(
@@ -77,11 +55,6 @@ impl<'a> Walk<'a> {
         array: Span<'a>,
         mut go: impl FnMut(&mut Self, Span<'a>) -> Option<()>,
     ) -> Option<()> {
-        for (index, element) in array.elements().enumerate() {
-            self.path.push(Step::Element(index));
-            go(self, element)?;
-            self.path.pop();
-        }
-        Some(())
+        array.elements().try_for_each(|element| go(self, element))
     }
 }

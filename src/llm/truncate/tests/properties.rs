@@ -115,12 +115,13 @@ proptest! {
         let keep = KEEPS[mode];
         if let Some(cut) = cut(request.as_bytes(), keep, Share::millionths(share)) {
             let (mut old, new) = (parse(request.as_bytes()), parse(&cut.body));
-            let (before, after) = (as_text(&old, &cut.pointer), as_text(&new, &cut.pointer));
+            let pointer = place::pointer(request.as_bytes(), &cut);
+            let (before, after) = (as_text(&old, &pointer), as_text(&new, &pointer));
             prop_assert_eq!(before.chars().count(), cut.chars_before);
             prop_assert_eq!(after.chars().count(), cut.chars_after);
             prop_assert!(0 < cut.chars_after && cut.chars_after < cut.chars_before);
             prop_assert!(is_kept(keep, before, after));
-            *old.pointer_mut(&cut.pointer).unwrap() = after.into();
+            *old.pointer_mut(&pointer).unwrap() = after.into();
             prop_assert_eq!(old, new);
             let gone = request.len() - cut.body.len();
             let start = request.bytes().zip(&cut.body).take_while(|(a, b)| a == *b).count();
@@ -153,7 +154,7 @@ proptest! {
             .iter()
             .position(|text| chars(text) == most && most > 1)
             .map(|oldest| (format!("/messages/{oldest}/content"), most));
-        let found = cut_of(&body).map(|cut| (cut.pointer, cut.chars_before));
+        let found = place(&body).map(|(pointer, before, _)| (pointer, before));
         prop_assert_eq!(found, wanted);
     }
 

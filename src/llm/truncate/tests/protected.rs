@@ -3,7 +3,7 @@ use super::*;
 /// The pointer of the cut, where the long text stands in for what must stay.
 fn beside(protected: &str) -> Option<String> {
     let long = "x".repeat(50);
-    cut_of(&protected.replace("LONG", &long)).map(|cut| cut.pointer)
+    place(&protected.replace("LONG", &long)).map(|(pointer, ..)| pointer)
 }
 
 #[test]
