@@ -132,10 +132,10 @@ impl Dialect {
     /// A name that no built-in dialect has; the error names the nearest.
     pub fn get(name: &str) -> Result<Self, ConfigError> {
         let plain = name.replace('-', "_").to_ascii_lowercase();
-        let plain = tables::MEMBERS
-            .iter()
-            .find(|(member, _)| *member == plain)
-            .map_or(plain.as_str(), |(_, family)| family);
+        let is_in = |members: &str| members.split_ascii_whitespace().any(|one| one == plain);
+        let families = tables::FAMILIES.iter();
+        let family = families.copied().find(|(_, members)| is_in(members));
+        let plain = family.map_or(plain.as_str(), |(family, _)| family);
         let found = tables::ALL.iter().find(|(known, _)| *known == plain);
         found.map(|(_, make)| make()).ok_or_else(|| {
             let near = nearest(plain);
