@@ -1,6 +1,8 @@
 //! What code gives names to, for documents that use them.
 
-use super::names::Names;
+use super::names::{Ceiling, Names};
+use super::shown;
+use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig};
 use crate::budget::RetryBudget;
 use crate::policy::{ByFunction, Classify, IntoVerdict, Outcome, OwnError, Verdict};
@@ -56,7 +58,15 @@ impl RetryConfigBuilder {
         A: DeserializeOwned,
         F: Fn(u32) -> Duration + Send + Sync + 'static,
     {
-        self.names.add_backoff(name.into(), make);
+        let make = move |args: &Value| {
+            let read = serde_json::from_value(args.to_json());
+            let args = read.map_err(|error| match args.is_public() {
+                true => shown::sentence(&error.to_string()),
+                false => "are not what this backoff takes".to_owned(),
+            })?;
+            Ok(Arc::new(make(args)) as Ceiling)
+        };
+        self.names.backoffs.insert(name.into(), Arc::new(make));
         self
     }
 

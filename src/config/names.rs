@@ -1,16 +1,15 @@
 //! What code teaches a document: names of observers, schedules and error types, and what outcomes mean.
 
-use super::shown;
 use super::value::Value;
 use crate::budget::RetryBudget;
 use crate::policy::{Classify, Outcome, OwnError, Verdict};
 use crate::report::DeadLetters;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
+/// The ceiling before retry n = 1, 2, and so on.
+pub(super) type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
 type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
 
 /// What code has given names to.
@@ -37,26 +36,5 @@ impl Classify for InTurn {
 
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         self.0.iter().any(|one| one.reads_body(outcome))
-    }
-}
-
-impl Names {
-    pub(super) fn add_backoff<A, F>(
-        &mut self,
-        name: Arc<str>,
-        make: impl Fn(A) -> F + Send + Sync + 'static,
-    ) where
-        A: DeserializeOwned,
-        F: Fn(u32) -> Duration + Send + Sync + 'static,
-    {
-        let make = move |args: &Value| {
-            let read = serde_json::from_value(args.to_json());
-            let args = read.map_err(|error| match args.is_public() {
-                true => shown::sentence(&error.to_string()),
-                false => "are not what this backoff takes".to_owned(),
-            })?;
-            Ok(Arc::new(make(args)) as Ceiling)
-        };
-        self.backoffs.insert(name, Arc::new(make));
     }
 }
