@@ -114,7 +114,7 @@ fn tokens(config: &RetryConfig) -> anyhow::Result<f64> {
         .find(|route| route.service.as_deref() == Some("api"));
     let held = api.and_then(|route| route.tokens);
     let held = held.context("the document has no budget")?;
-    Ok(held.tokens.to_string().parse()?)
+    Ok(held.to_string().parse()?)
 }
 
 /// Puts the document into force whenever its file has changed, and tells what came of it.

@@ -92,9 +92,9 @@ pub(super) fn budget(route: &RouteSummary) -> String {
         (None, None) => "one per host",
     };
     let shared = if route.shared { "\nof the fleet" } else { "" };
-    match route.tokens {
-        Some(held) => format!("{name}\n{} of {}{shared}", held.tokens, held.capacity),
-        None => format!("{name}{shared}"),
+    match (route.tokens, route.capacity) {
+        (Some(tokens), Some(capacity)) => format!("{name}\n{tokens} of {capacity}{shared}"),
+        _ => format!("{name}{shared}"),
     }
 }
 

@@ -90,8 +90,8 @@ async fn tell(tally: &Tally, budget: &RetryBudget, fleet: Option<&Fleet>) -> any
     let mut ticks = interval(BETWEEN_WORDS);
     loop {
         ticks.tick().await;
-        let held = budget.snapshot(TokioRuntime.now());
-        let tokens = held.context("the budget is unlimited")?.tokens;
+        let tokens = budget.tokens(TokioRuntime.now());
+        let tokens = tokens.context("the budget is unlimited")?;
         let standing = fleet.map(Fleet::status);
         let standing = match standing {
             None => "none".to_owned(),

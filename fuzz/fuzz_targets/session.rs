@@ -408,7 +408,7 @@ impl<'a> Run<'a> {
             (plan.retry(), self.session.retries()),
             (self.sent + 1, self.applied)
         );
-        let before = self.budget.snapshot(moment.now);
+        let before = self.budget.tokens(moment.now);
         let paid = self.budget.withdraw(plan, moment.now);
         if let Ok(paid) = &paid {
             self.session.apply(paid);
@@ -457,29 +457,29 @@ impl<'a> Run<'a> {
         &self,
         paid: Result<PaidRetry, StopReason>,
         committed: bool,
-        before: Option<http_retry::budget::BudgetSnapshot>,
+        before: Option<http_retry::policy::Decimal>,
         outcome: &Outcome<'_>,
         moment: Moment,
     ) -> Decided {
-        let snapshot = || self.budget.snapshot(moment.now);
+        let tokens = || self.budget.tokens(moment.now);
         let paid = match paid {
             Ok(paid) => paid,
             Err(why) => {
-                assert_eq!((why, snapshot()), (StopReason::BudgetExhausted, before));
+                assert_eq!((why, tokens()), (StopReason::BudgetExhausted, before));
                 return Err(why);
             }
         };
         self.check_delay(&paid, outcome, moment);
         let (delay, is_free) = (paid.delay(), is_gated(&paid));
-        assert_eq!(snapshot() == before, is_free, "what it costs");
+        assert_eq!(tokens() == before, is_free, "what it costs");
         match committed {
             true => {
                 paid.commit();
-                assert_eq!(snapshot() == before, is_free, "what it costs in the end");
+                assert_eq!(tokens() == before, is_free, "what it costs in the end");
             }
             false => {
                 drop(paid);
-                assert_eq!(snapshot(), before, "a token is lost");
+                assert_eq!(tokens(), before, "a token is lost");
             }
         }
         Ok(delay)

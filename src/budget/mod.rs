@@ -136,16 +136,18 @@ impl RetryBudget {
         }
     }
 
-    /// What the budget holds at `now`; `None` for an unlimited one.
+    /// The tokens in the budget at `now`; `None` for an unlimited one.
     #[must_use]
-    pub fn snapshot(&self, now: Duration) -> Option<BudgetSnapshot> {
-        self.0.as_ref().map(|shared| {
-            let account = shared.settle(now);
-            BudgetSnapshot {
-                tokens: Decimal::from_micros(account.tokens()),
-                capacity: Decimal::from_micros(account.capacity()),
-            }
-        })
+    pub fn tokens(&self, now: Duration) -> Option<Decimal> {
+        let shared = self.0.as_ref()?;
+        Some(Decimal::from_micros(shared.settle(now).tokens()))
+    }
+
+    /// The most tokens that the budget can hold at `now`; `None` for an unlimited one.
+    #[must_use]
+    pub fn capacity(&self, now: Duration) -> Option<Decimal> {
+        let shared = self.0.as_ref()?;
+        Some(Decimal::from_micros(shared.settle(now).capacity()))
     }
 
     /// How many retries the budget would grant at `now`; `u64::MAX` for an unlimited one.
@@ -210,16 +212,6 @@ impl Shared {
         let successes = self.successes.0.load(Ordering::Relaxed);
         account.settle(&self.terms, successes, now);
     }
-}
-
-/// What a budget holds at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BudgetSnapshot {
-    /// The tokens in the budget.
-    pub tokens: Decimal,
-    /// The most tokens that it can hold.
-    pub capacity: Decimal,
 }
 
 #[cfg(test)]

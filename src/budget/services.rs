@@ -196,8 +196,7 @@ mod tests {
     use super::*;
 
     fn capacity(budget: &RetryBudget) -> String {
-        let snapshot = budget.snapshot(Duration::ZERO).unwrap();
-        snapshot.capacity.to_string()
+        budget.capacity(Duration::ZERO).unwrap().to_string()
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl Progress {
     /// The end: the report, if it belongs into the response, and what the caller gets.
     pub(super) fn stop(self, stop: Stop) -> (Option<RetryReport>, LastWord) {
         let now = self.engine.runtime.now();
-        let tokens_left = self.budget.snapshot(now).map(|budget| budget.tokens);
+        let tokens_left = self.budget.tokens(now);
         let on_exhausted = match stop.why {
             StopReason::Failed => OnExhausted::Fail,
             _ => self.session.on_exhausted(stop).clone(),

@@ -1,7 +1,6 @@
 //! The policy, rules and costs at each place that a request can match.
 
-use crate::budget::BudgetSnapshot;
-use crate::policy::{Action, RetryPolicy, WorstCase};
+use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route, Service, Services};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,9 +48,11 @@ pub struct RouteSummary {
     pub shared: bool,
     /// Whether the requests wait at one gate with those of other processes: it is in the document's fleet.
     pub shares_gate: bool,
-    /// What the budget holds now, without the tokens that time alone has brought since its last use. `None` if each host has its
+    /// The tokens in the budget now, without those that time alone has brought since its last use. `None` if each host has its
     /// own, or if it is unlimited.
-    pub tokens: Option<BudgetSnapshot>,
+    pub tokens: Option<Decimal>,
+    /// The most tokens that the budget can hold now. `None` if each host has its own, or if it is unlimited.
+    pub capacity: Option<Decimal>,
 }
 
 /// The places of services, which may share what they can with other processes.
@@ -81,22 +82,24 @@ fn summary<'a>(
     costs: &mut Costs<'a>,
 ) -> RouteSummary {
     let origins = &route.policy.rules().origins;
-    let budget = origins.iter().find(|origin| origin.field == "budget");
+    let name_of_budget = origins.iter().find(|origin| origin.field == "budget");
+    let budget = match &route.budget {
+        Budgets::One(budget) => Some(budget),
+        Budgets::PerService(_) => None,
+        #[cfg(feature = "redis")]
+        Budgets::InFleet(_) => None,
+    };
     RouteSummary {
         service: service.map(str::to_owned),
         route: name.map(ToString::to_string),
         policy: route.policy.clone(),
         rules: rules(&route.policy),
         worst_case: costs.of_route(route),
-        budget: budget.map(|origin| origin.value.to_string()),
+        budget: name_of_budget.map(|origin| origin.value.to_string()),
         shared: route.budget.is_shared(),
         shares_gate: !route.alone && route.policy.max_gate_wait().is_some(),
-        tokens: match &route.budget {
-            Budgets::One(budget) => budget.snapshot(Duration::ZERO),
-            Budgets::PerService(_) => None,
-            #[cfg(feature = "redis")]
-            Budgets::InFleet(_) => None,
-        },
+        tokens: budget.and_then(|budget| budget.tokens(Duration::ZERO)),
+        capacity: budget.and_then(|budget| budget.capacity(Duration::ZERO)),
     }
 }
 

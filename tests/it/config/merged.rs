@@ -369,6 +369,6 @@ services: {a: {match: {host: api.example}, budget: narrow}}
         .map(|place| place.budget)
         .collect();
     assert_eq!(budgets, [Some("narrow".into()), Some("wide".into())]);
-    let tokens = |at: usize| config.routes()[at].tokens.unwrap().tokens.to_string();
+    let tokens = |at: usize| config.routes()[at].tokens.unwrap().to_string();
     assert_eq!((tokens(0), tokens(1)), ("0".into(), "5".into()));
 }

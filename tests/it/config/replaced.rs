@@ -132,14 +132,7 @@ retry: {backoff: none, max_retries: 2, budget: shared}
 ";
 
 fn tokens(config: &RetryConfig) -> String {
-    config
-        .routes()
-        .last()
-        .unwrap()
-        .tokens
-        .unwrap()
-        .tokens
-        .to_string()
+    config.routes().last().unwrap().tokens.unwrap().to_string()
 }
 
 /// A document whose budget has three tokens of five left.
@@ -209,7 +202,7 @@ retry: {backoff: none}
 services: {a: {match: {host: api.example}}}
 ";
     let config = config(text);
-    let left = || config.routes()[0].tokens.unwrap().tokens.to_string();
+    let left = || config.routes()[0].tokens.unwrap().to_string();
     assert_eq!((attempts(&config), left()), (5, "16".into()));
     patch(&config, "a", "retry: {max_retries: 1}");
     assert_eq!((attempts(&config), left()), (2, "15".into()));

@@ -40,7 +40,7 @@ fn budget(case: &Fields<'_>) -> Result<RetryBudget, String> {
         .build()
         .map_err(|error| error.to_string())?;
     // A case's clock starts with its bucket.
-    let _ = budget.snapshot(Duration::ZERO);
+    let _ = budget.tokens(Duration::ZERO);
     Ok(budget)
 }
 

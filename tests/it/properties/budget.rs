@@ -211,7 +211,7 @@ proptest! {
         for op in ops {
             used.turn_handles(op);
             model.settle(used.now);
-            let _ = used.handle().snapshot(used.now);
+            let _ = used.handle().tokens(used.now);
             match op {
                 Op::Succeed => {
                     used.handle().deposit(used.now);
@@ -230,7 +230,7 @@ proptest! {
             }
             let wanted = model.tokens / terms.price(false);
             prop_assert_eq!(used.handle().available(used.now), wanted);
-            let tokens = used.handle().snapshot(used.now).unwrap().tokens;
+            let tokens = used.handle().tokens(used.now).unwrap();
             prop_assert_eq!(tokens.to_string(), in_tokens(model.tokens));
         }
     }
@@ -273,7 +273,7 @@ proptest! {
         let budget = budget.build().unwrap();
         let successes = workers.iter().flatten().filter(|op| **op == 0).count() as u64;
         let sent = work_together(&budget, &workers);
-        let left = budget.snapshot(Duration::ZERO).unwrap().tokens;
+        let left = budget.tokens(Duration::ZERO).unwrap();
         let wanted = (u64::from(initial) * 2 + successes) * (MILLIONTHS / 2);
         prop_assert!(sent * MILLIONTHS <= wanted);
         prop_assert_eq!(left.to_string(), in_tokens(wanted - sent * MILLIONTHS));
@@ -287,7 +287,7 @@ proptest! {
         let budget = RetryBudget::default();
         for now in steps {
             (0..successes).for_each(|_| budget.deposit(now));
-            let capacity = budget.snapshot(now).unwrap().capacity.to_string();
+            let capacity = budget.capacity(now).unwrap().to_string();
             let most: f64 = capacity.parse().unwrap();
             prop_assert!(most >= 20.0);
             let granted = std::iter::from_fn(|| budget.withdraw(a_plan(false), now).ok());
@@ -320,7 +320,7 @@ fn work(budget: &RetryBudget, ops: &[u8]) -> u64 {
         match op {
             0 => budget.deposit(Duration::ZERO),
             1 => drop(withdraw()),
-            2 => drop(budget.snapshot(Duration::ZERO)),
+            2 => drop(budget.tokens(Duration::ZERO)),
             _ => sent += withdraw().map(PaidRetry::commit).map_or(0, |()| 1),
         }
     }

@@ -249,6 +249,6 @@ fn use_once(budget: &RetryBudget, now: Duration, success: bool) {
     if let Ok(plan) = session.plan(&seen.outcome(), Moment::new(now)) {
         drop(budget.withdraw(plan, now));
     }
-    let snapshot = budget.snapshot(now);
-    assert!(!format!("{snapshot:?}").is_empty());
+    let tokens = budget.tokens(now);
+    assert!(!format!("{tokens:?}").is_empty());
 }

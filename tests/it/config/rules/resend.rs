@@ -216,9 +216,9 @@ rules: [{when: {status: 409}, retry: {budget: few}}]
         (ended.attempts(), ended.stop()),
         (2, StopReason::BudgetExhausted)
     );
-    assert_eq!(config.routes()[0].tokens.unwrap().tokens, 10.into());
+    assert_eq!(config.routes()[0].tokens.unwrap(), 10.into());
     assert_eq!(on_tower(&config, statuses(&[503])).attempts(), 6);
-    assert_eq!(config.routes()[0].tokens.unwrap().tokens, 5.into());
+    assert_eq!(config.routes()[0].tokens.unwrap(), 5.into());
 }
 
 #[test]

@@ -21,7 +21,7 @@ rules: [{{name: poll, when: {{status: 202}}, wait: {wait}}}]
 }
 
 fn tokens(config: &RetryConfig) -> String {
-    config.routes()[0].tokens.unwrap().tokens.to_string()
+    config.routes()[0].tokens.unwrap().to_string()
 }
 
 #[test]
