@@ -19,13 +19,6 @@ pub(super) enum Account {
 }
 
 impl Account {
-    pub(super) fn new(terms: &Terms, initial: u64) -> Self {
-        Self::Local {
-            bucket: Bucket::new(terms, initial),
-            counted: 0,
-        }
-    }
-
     /// Counts the time until `now` and what is new of `successes`.
     pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Duration) {
         match self {
@@ -51,9 +44,18 @@ impl Account {
     /// Puts a price back.
     pub(super) fn refund(&mut self, price: u64) {
         match self {
-            Self::Local { bucket, .. } => bucket.refund(price),
+            Self::Local { bucket, .. } => bucket.add(price),
             #[cfg(feature = "redis")]
             Self::Shared(member) => member.refund(price),
+        }
+    }
+
+    /// The process's part in the budget, if that is a fleet's.
+    #[cfg(feature = "redis")]
+    pub(super) fn member(&mut self) -> Option<&mut Member> {
+        match self {
+            Self::Local { .. } => None,
+            Self::Shared(member) => Some(member),
         }
     }
 

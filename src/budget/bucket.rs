@@ -87,12 +87,8 @@ impl Bucket {
         left.is_some()
     }
 
-    /// Puts a price back, up to the capacity.
-    pub(super) fn refund(&mut self, price: u64) {
-        self.add(price);
-    }
-
-    fn add(&mut self, amount: u64) {
+    /// Adds what was earned, or a price that comes back, up to the capacity.
+    pub(super) fn add(&mut self, amount: u64) {
         self.tokens = self.tokens.saturating_add(amount).min(self.capacity);
     }
 
@@ -149,7 +145,7 @@ mod tests {
         assert!(bucket.withdraw(2 * TOKEN));
         assert!(!bucket.withdraw(1));
         assert_eq!(bucket.tokens(), 0);
-        bucket.refund(5 * TOKEN);
+        bucket.add(5 * TOKEN);
         assert_eq!(bucket.tokens(), 3 * TOKEN);
     }
 
@@ -248,7 +244,7 @@ mod tests {
                 let now = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into()));
                 bucket.settle(&terms, successes, now);
                 bucket.withdraw(price);
-                bucket.refund(price);
+                bucket.add(price);
                 prop_assert!(bucket.tokens() <= bucket.capacity());
             }
         }

@@ -48,57 +48,45 @@ impl RetryBudgetBuilder {
     /// capacity that you set stays fixed unless you also set `growth`.
     ///
     /// A budget allows at most this many retries in an outage.
-    pub fn capacity(self, capacity: impl Into<Decimal>) -> Self {
-        Self {
-            capacity: Some(capacity.into()),
-            ..self
-        }
+    pub fn capacity(mut self, capacity: impl Into<Decimal>) -> Self {
+        self.capacity = Some(capacity.into());
+        self
     }
 
     /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s. Default 250 ms, or no
     /// growth if `capacity` is set.
     ///
     /// So a busy client survives an outage of that length, and a hundred small ones do not overload a stalled server.
-    pub fn growth(self, growth: Duration) -> Self {
-        Self {
-            growth: Some(growth),
-            ..self
-        }
+    pub fn growth(mut self, growth: Duration) -> Self {
+        self.growth = Some(growth);
+        self
     }
 
     /// The tokens at the start: 0 up to the capacity. Default the capacity.
-    pub fn initial(self, initial: impl Into<Decimal>) -> Self {
-        Self {
-            initial: Some(initial.into()),
-            ..self
-        }
+    pub fn initial(mut self, initial: impl Into<Decimal>) -> Self {
+        self.initial = Some(initial.into());
+        self
     }
 
     /// The tokens that each second adds: 0 to 1,000,000. Default 0.
     ///
     /// With many clients, a refill by time keeps sending retries to a server that is down: a hundred of them at 10 a
     /// second send it a thousand retries a second.
-    pub fn per_second(self, per_second: impl Into<Decimal>) -> Self {
-        Self {
-            per_second: per_second.into(),
-            ..self
-        }
+    pub fn per_second(mut self, per_second: impl Into<Decimal>) -> Self {
+        self.per_second = per_second.into();
+        self
     }
 
     /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes.
-    pub fn per_success(self, per_success: impl Into<Decimal>) -> Self {
-        Self {
-            per_success: per_success.into(),
-            ..self
-        }
+    pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
+        self.per_success = per_success.into();
+        self
     }
 
     /// The price of a retry: above 0, at most the capacity. Default 1.
-    pub fn retry_cost(self, retry_cost: impl Into<Decimal>) -> Self {
-        Self {
-            retry_cost: retry_cost.into(),
-            ..self
-        }
+    pub fn retry_cost(mut self, retry_cost: impl Into<Decimal>) -> Self {
+        self.retry_cost = retry_cost.into();
+        self
     }
 
     /// The price of a retry after a timeout: above 0, at most the capacity. Default twice `retry_cost`, or the capacity
@@ -107,20 +95,16 @@ impl RetryBudgetBuilder {
     /// # Source
     ///
     /// The standard retry mode of the AWS SDKs charges timeouts double.
-    pub fn timeout_cost(self, timeout_cost: impl Into<Decimal>) -> Self {
-        Self {
-            timeout_cost: Some(timeout_cost.into()),
-            ..self
-        }
+    pub fn timeout_cost(mut self, timeout_cost: impl Into<Decimal>) -> Self {
+        self.timeout_cost = Some(timeout_cost.into());
+        self
     }
 
     /// The price of a retry after a 429 if its call waits at the gate: 0 to the capacity. Default 0, since the gate
     /// sends no more than the server has room for; every other throttle costs `retry_cost`.
-    pub fn gated_cost(self, gated_cost: impl Into<Decimal>) -> Self {
-        Self {
-            gated_cost: gated_cost.into(),
-            ..self
-        }
+    pub fn gated_cost(mut self, gated_cost: impl Into<Decimal>) -> Self {
+        self.gated_cost = gated_cost.into();
+        self
     }
 
     /// Builds the budget.

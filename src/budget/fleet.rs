@@ -20,7 +20,8 @@ mod words;
 pub(crate) use asking::Asking;
 pub(crate) use change::FleetChange;
 pub use change::LeaveReason;
-pub(crate) use link::{BudgetLink, Next};
+pub(crate) use link::BudgetLink;
+pub(crate) use member::Due;
 pub(super) use member::Member;
 pub(crate) use pace::{Backoff, flush};
 #[cfg(any(test, feature = "testing"))]

@@ -30,7 +30,7 @@ pub use services::ServiceBudgets;
 
 use crate::policy::{Decimal, RetryPlan, StopReason};
 use account::Account;
-use bucket::Terms;
+use bucket::{Bucket, Terms};
 use std::sync::PoisonError;
 use std::time::Duration;
 use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -98,7 +98,8 @@ impl RetryBudget {
     }
 
     fn new(terms: Terms, initial: u64) -> Self {
-        let account = Account::new(&terms, initial);
+        let bucket = Bucket::new(&terms, initial);
+        let account = Account::Local { bucket, counted: 0 };
         Self(Some(Arc::new(Shared::new(terms, account))))
     }
 

@@ -65,11 +65,9 @@ impl ServiceBudgets {
 
     /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
     #[must_use]
-    pub fn max_services(self, max_services: usize) -> Self {
-        Self {
-            max_services: max_services.max(1),
-            ..self
-        }
+    pub fn max_services(mut self, max_services: usize) -> Self {
+        self.max_services = max_services.max(1);
+        self
     }
 
     /// Sets the budget of one service or host, which is always kept. Call it before you clone the handle.

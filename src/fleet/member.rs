@@ -5,7 +5,7 @@ use super::names::BudgetKeys;
 use super::seat::Seat;
 use super::status::Standing;
 use super::task::Half;
-use crate::budget::fleet::{BudgetAnswer, BudgetLink, BudgetWords, LeaveReason, Next};
+use crate::budget::fleet::{BudgetAnswer, BudgetLink, BudgetWords, Due, LeaveReason};
 use crate::report::Step;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -62,9 +62,9 @@ impl Half for Member {
             let next =
                 poll_fn(|cx| Poll::Ready(self.link.next(self.seat.runtime.moment(), cx.waker())));
             match next.await {
-                Next::Command(words) => self.send(&words).await,
-                Next::Wait(until) => idle(&*self.seat.runtime, until).await,
-                Next::Gone => return,
+                Due::Command(words) => self.send(&words).await,
+                Due::Wait(until) => idle(&*self.seat.runtime, until).await,
+                Due::Gone => return,
             }
         }
     }

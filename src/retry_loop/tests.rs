@@ -1,7 +1,7 @@
 //! Retries that a fleet is asked for, as a caller sees them.
 
 use crate::budget::fleet::LeaveReason;
-use crate::budget::fleet::{BudgetAnswer, BudgetLink, BudgetWords, Flag, Next};
+use crate::budget::fleet::{BudgetAnswer, BudgetLink, BudgetWords, Due, Flag};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use crate::tower::RetryLayer;
@@ -97,7 +97,7 @@ impl Program {
 
     fn command(&self) -> BudgetWords {
         match self.link.next(self.runtime.moment(), Waker::noop()) {
-            Next::Command(words) => words,
+            Due::Command(words) => words,
             next => panic!("{next:?}"),
         }
     }

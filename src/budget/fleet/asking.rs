@@ -1,7 +1,6 @@
 //! A retry that waits for its fleet's word.
 
 use super::member::{Asked, Member};
-use crate::budget::account::Account;
 use crate::budget::{Ask, PaidRetry, RetryBudget};
 use crate::policy::RetryPlan;
 use std::future::Future;
@@ -66,11 +65,7 @@ impl RetryBudget {
     }
 
     fn of_member<R>(&self, look: impl FnOnce(&mut Member) -> R, now: Duration) -> Option<R> {
-        let mut account = self.0.as_ref()?.settle(now);
-        match &mut *account {
-            Account::Shared(member) => Some(look(member)),
-            Account::Local { .. } => None,
-        }
+        self.0.as_ref()?.settle(now).member().map(look)
     }
 }
 
@@ -90,10 +85,7 @@ impl Asking {
     }
 
     fn look<R>(&self, look: impl FnOnce(&mut Member) -> R) -> Option<R> {
-        match &mut *self.budget.0.as_ref()?.lock() {
-            Account::Shared(member) => Some(look(member)),
-            Account::Local { .. } => None,
-        }
+        self.budget.0.as_ref()?.lock().member().map(look)
     }
 }
 

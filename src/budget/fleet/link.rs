@@ -2,7 +2,7 @@
 
 use super::change::{FleetChange, LeaveReason};
 use super::member::{Due, Member};
-use super::words::{BudgetAnswer, BudgetWords, FleetTerms};
+use super::words::{BudgetAnswer, FleetTerms};
 use crate::budget::account::Account;
 use crate::budget::sync::{Arc, MutexGuard};
 use crate::budget::{RetryBudget, RetryBudgetBuilder, Shared};
@@ -15,17 +15,6 @@ use std::time::Duration;
 /// gone; dropped before, it leaves the budget alone for ever.
 #[derive(Debug)]
 pub(crate) struct BudgetLink(Arc<Shared>);
-
-/// What is to be done next for a shared budget.
-#[derive(Debug)]
-pub(crate) enum Next {
-    /// Send this, and give its answer to [`BudgetLink::answered`].
-    Command(BudgetWords),
-    /// Look again at this time of the runtime, or when woken. Nothing: when woken, or after the answer.
-    Wait(Option<Duration>),
-    /// Every handle of the budget is gone.
-    Gone,
-}
 
 impl RetryBudget {
     /// A budget of a fleet, known to the store by this ID; a retry waits for it for so long.
@@ -47,20 +36,15 @@ impl RetryBudget {
 impl BudgetLink {
     /// The next command, if one is due: at most one is in flight. `waker` is woken as soon as there is one for somebody who
     /// asks.
-    pub(crate) fn next(&self, at: Moment, waker: &Waker) -> Next {
+    pub(crate) fn next(&self, at: Moment, waker: &Waker) -> Due {
         if Arc::strong_count(&self.0) == 1 {
-            return Next::Gone;
+            return Due::Gone;
         }
-        let account = self.0.settle(at.now);
-        let due = change(account, |member| {
+        let next = change(self.0.settle(at.now), |member| {
             member.watch(waker);
             member.next(at)
         });
-        match due {
-            Some(Due::Command(words)) => Next::Command(words),
-            Some(Due::Wait(until)) => Next::Wait(until),
-            None => Next::Gone,
-        }
+        next.unwrap_or(Due::Gone)
     }
 
     /// Replaces the waker and begins nothing.
@@ -74,14 +58,12 @@ impl BudgetLink {
         at: Moment,
         answer: Result<BudgetAnswer, LeaveReason>,
     ) -> Option<FleetChange> {
-        let account = self.0.settle(at.now);
-        change(account, |member| member.answered(at, answer))?
+        change(self.0.settle(at.now), |member| member.answered(at, answer))?
     }
 
     /// The budget's `wait` has passed with a command in flight: who asks is served alone.
     pub(crate) fn timed_out(&self, at: Moment) -> Option<FleetChange> {
-        let account = self.0.settle(at.now);
-        change(account, |member| member.timed_out(at.now))?
+        change(self.0.settle(at.now), |member| member.timed_out(at.now))?
     }
 
     /// Makes a command due now if there is news, for programs that end; whether there is.
@@ -113,9 +95,7 @@ fn change<R>(
     mut account: MutexGuard<'_, Account>,
     change: impl FnOnce(&mut Member) -> R,
 ) -> Option<R> {
-    let Account::Shared(member) = &mut *account else {
-        return None;
-    };
+    let member = account.member()?;
     let result = change(member);
     let wakers = member.take_wakers();
     drop(account);

@@ -7,7 +7,7 @@ pub(in crate::budget) use asks::Asked;
 use super::change::{FleetChange, LeaveReason};
 use super::pace::Pace;
 use super::share::Share;
-use super::totals::{Said, Totals};
+use super::totals::Totals;
 use super::waiting::Waiting;
 use super::words::{BudgetAnswer, BudgetWords, Flag, FleetTerms, MOST};
 use crate::policy::Moment;
@@ -52,7 +52,7 @@ enum State {
 /// A command that has no answer yet.
 #[derive(Debug)]
 struct Flight {
-    said: Said,
+    words: BudgetWords,
     sent: Duration,
     /// Nobody waits for it any more.
     late: bool,
@@ -62,11 +62,15 @@ struct Flight {
     promised: i64,
 }
 
-/// What is to be done next.
+/// What is to be done next for a shared budget.
 #[derive(Debug)]
-pub(in crate::budget) enum Due {
+pub(crate) enum Due {
+    /// Send this, and give its answer to [`BudgetLink::answered`](super::BudgetLink::answered).
     Command(BudgetWords),
+    /// Look again at this time of the runtime, or when woken. Nothing: when woken, or after the answer.
     Wait(Option<Duration>),
+    /// Every handle of the budget is gone.
+    Gone,
 }
 
 impl Member {
@@ -82,7 +86,7 @@ impl Member {
             share: Share::unheard(&terms),
             flight: None,
             waiting: Waiting::default(),
-            pace: Pace::new(),
+            pace: Pace::default(),
             driver: None,
         }
     }
@@ -131,27 +135,21 @@ impl Member {
 
     fn command(&mut self, at: Moment) -> BudgetWords {
         self.pace.flushes(self.processes(), at);
-        let said = self.totals.say(self.successes);
         let wanted = self.waiting.price();
         let promised = wanted.min(self.stash);
+        let words = BudgetWords {
+            want: wanted.saturating_sub(promised).min(MOST),
+            known: self.heard.map(|heard| heard.tokens.max(0)),
+            ..self.totals.say(self.successes, self.terms)
+        };
         self.flight = Some(Flight {
-            said,
+            words,
             sent: at.now,
             late: false,
             included: self.waiting.end(),
             promised,
         });
-        BudgetWords {
-            process: self.totals.process,
-            terms: self.terms,
-            seq: self.totals.seq,
-            successes: said.successes,
-            successes_acked: said.successes_acked,
-            taken: said.taken,
-            taken_acked: said.taken_acked,
-            want: wanted.saturating_sub(promised).min(MOST),
-            known: self.heard.map(|heard| heard.tokens.max(0)),
-        }
+        words
     }
 
     /// Takes in what came of the command in flight, however late.
@@ -172,8 +170,8 @@ impl Member {
 
     fn hears(&mut self, at: Moment, flight: &Flight, answer: &BudgetAnswer) -> Option<FleetChange> {
         let asks_again = self.totals.asks_again(answer);
-        let spent = self.totals.hear(&flight.said, answer, at.random);
-        let counted = flight.said.counted;
+        let counted = self.totals.counted(&flight.words);
+        let spent = self.totals.hear(&flight.words, answer, at.random);
         self.share = Share::of(answer, &self.terms, (counted, spent), at.now);
         self.heard = Some(*answer);
         if answer.flag != Flag::Repeated {

@@ -12,7 +12,7 @@ const SHORTEST_HOLD: Duration = Duration::from_millis(100);
 const LONGEST_HOLD: Duration = Duration::from_secs(5);
 
 /// The times at which the next commands are due.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pace {
     /// Nothing before the first look.
     pub(super) flush: Option<Duration>,
@@ -43,15 +43,6 @@ impl Backoff {
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
-        Self {
-            flush: None,
-            probe: Duration::ZERO,
-            backoff: Backoff::default(),
-            hold: Duration::ZERO,
-        }
-    }
-
     /// Takes in the time: after a clock was set back, nothing is further off than it can have been planned.
     pub(super) fn settle(&mut self, now: Duration) {
         let latest = now.saturating_add(spread(LONGEST_FLUSH, u64::MAX));

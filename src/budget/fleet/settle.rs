@@ -4,7 +4,7 @@
 use super::words::{BudgetAnswer, BudgetWords, Flag, MOST};
 
 /// What the store keeps of a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StoredBucket {
     /// May be below 0.
     pub(crate) tokens: i64,
@@ -91,12 +91,8 @@ impl StoredBucket {
         let initial = words.terms.initial;
         Self {
             tokens: words.known.map_or(initial, |known| known.min(initial)),
-            rate: 0,
-            rest: 0,
             at: now,
-            window: 0,
-            current: 0,
-            before: 0,
+            ..Self::default()
         }
     }
 

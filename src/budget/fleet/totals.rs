@@ -1,13 +1,13 @@
 //! A process's running totals, and what of them the store is known to have.
 
-use super::words::{BudgetAnswer, Flag, MOST_AT_ONCE, bounded};
+use super::words::{BudgetAnswer, BudgetWords, Flag, FleetTerms, MOST_AT_ONCE, bounded};
 use crate::policy::splitmix64;
 
 /// What a process has earned and taken under its present ID.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Totals {
-    pub(super) process: u64,
-    pub(super) seq: i64,
+    process: u64,
+    seq: i64,
     /// The count of successes at which this ID's totals begin.
     base: u64,
     successes_acked: i64,
@@ -18,17 +18,6 @@ pub(super) struct Totals {
     repeated: u8,
 }
 
-/// What one command says of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
-    pub(super) successes: i64,
-    pub(super) successes_acked: i64,
-    pub(super) taken: i64,
-    pub(super) taken_acked: i64,
-    /// The count of successes that it tells of.
-    pub(super) counted: u64,
-}
-
 /// After so many the store must have something else under this ID, and another one is tried. If that is answered no better,
 /// something on the way repeats what is said.
 const MOST_REPEATED: u8 = 2;
@@ -37,12 +26,7 @@ impl Totals {
     pub(super) fn new(process: u64) -> Self {
         Self {
             process,
-            seq: 0,
-            base: 0,
-            successes_acked: 0,
-            taken: 0,
-            taken_acked: 0,
-            repeated: 0,
+            ..Self::default()
         }
     }
 
@@ -55,19 +39,27 @@ impl Totals {
         self.taken = self.taken.saturating_add(price);
     }
 
-    /// The next command's totals: all, or as much as one command settles.
-    pub(super) fn say(&mut self, successes: u64) -> Said {
+    /// The next command, which wants nothing: it tells all, or as much as one command settles.
+    pub(super) fn say(&mut self, successes: u64, terms: FleetTerms) -> BudgetWords {
         self.seq = self.seq.saturating_add(1);
         let part = |all: i64, acked: i64| all.min(acked.saturating_add(MOST_AT_ONCE));
-        let successes = part(self.successes(successes), self.successes_acked);
-        let told = u64::try_from(successes).unwrap_or(0);
-        Said {
-            successes,
+        BudgetWords {
+            process: self.process,
+            terms,
+            seq: self.seq,
+            successes: part(self.successes(successes), self.successes_acked),
             successes_acked: self.successes_acked,
             taken: part(self.taken, self.taken_acked),
             taken_acked: self.taken_acked,
-            counted: self.base.wrapping_add(told),
+            want: 0,
+            known: None,
         }
+    }
+
+    /// The count of successes that a command of this ID tells of.
+    pub(super) fn counted(&self, words: &BudgetWords) -> u64 {
+        let told = u64::try_from(words.successes).unwrap_or(0);
+        self.base.wrapping_add(told)
     }
 
     /// Whether who asked is asked for again: this answer says nothing of the command, and the next one may.
@@ -76,7 +68,7 @@ impl Totals {
     }
 
     /// Takes in what the store has settled. Gives what was taken since that was said.
-    pub(super) fn hear(&mut self, said: &Said, answer: &BudgetAnswer, random: u64) -> i64 {
+    pub(super) fn hear(&mut self, said: &BudgetWords, answer: &BudgetAnswer, random: u64) -> i64 {
         let since = self.taken.saturating_sub(said.taken);
         self.successes_acked = said.successes;
         if answer.flag == Flag::Repeated {

@@ -31,8 +31,8 @@ fn at(millis: u64) -> Moment {
 
 fn command(link: &BudgetLink, millis: u64) -> Option<BudgetWords> {
     match link.next(at(millis), Waker::noop()) {
-        Next::Command(words) => Some(words),
-        Next::Wait(_) | Next::Gone => None,
+        Due::Command(words) => Some(words),
+        Due::Wait(_) | Due::Gone => None,
     }
 }
 
