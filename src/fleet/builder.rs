@@ -37,11 +37,9 @@ impl FleetBuilder {
     ///
     /// Fleets with one prefix on one store are one fleet, so give programs that call the same services with other
     /// budgets another prefix.
-    pub fn prefix(self, prefix: impl Into<Arc<str>>) -> Self {
-        Self {
-            prefix: prefix.into(),
-            ..self
-        }
+    pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
+        self.prefix = prefix.into();
+        self
     }
 
     /// The longest that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
@@ -49,8 +47,9 @@ impl FleetBuilder {
     ///
     /// A first attempt waits for it only for its turn at the gate, after a pause or under a quota, and no call does once
     /// an answer took longer: until an answer comes in time again, the process has a share and a gate of its own.
-    pub fn wait(self, wait: Duration) -> Self {
-        Self { wait, ..self }
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
     }
 
     /// The fleet on the server at this URL; see [`Fleet::redis`].
@@ -74,7 +73,8 @@ impl FleetBuilder {
     }
 
     pub(super) fn on(self, store: RedisStore) -> Fleet {
-        Fleet::new(store, self.prefix, self.wait)
+        let shown = store.address();
+        Fleet::on(Box::new(store), (self.prefix, self.wait), shown)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

@@ -3,7 +3,6 @@
 use super::presence::Presence;
 use super::status::{FleetStatus, Standing};
 use super::store::Store;
-use crate::budget::fleet::FleetChange;
 use crate::report::FleetRecorder;
 use crate::runtime::{Runtime, TokioRuntime, within};
 use std::future::poll_fn;
@@ -14,13 +13,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub(super) struct Core {
-    store: Box<dyn Store>,
-    prefix: Arc<str>,
-    wait: Duration,
-    recorder: FleetRecorder,
+    pub(super) store: Box<dyn Store>,
+    pub(super) prefix: Arc<str>,
+    pub(super) wait: Duration,
+    pub(super) recorder: FleetRecorder,
     runtime: Mutex<Arc<dyn Runtime>>,
     parts: Mutex<Vec<Weak<dyn Part>>>,
-    presence: Presence,
+    pub(super) presence: Presence,
     /// How many processes there are, of the service that has the most.
     processes: AtomicI64,
     /// Called whenever a command has ended.
@@ -57,22 +56,6 @@ impl Core {
         }
     }
 
-    pub(super) fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    pub(super) fn prefix(&self) -> &str {
-        &self.prefix
-    }
-
-    pub(super) fn wait(&self) -> Duration {
-        self.wait
-    }
-
-    pub(super) fn recorder(&self) -> &FleetRecorder {
-        &self.recorder
-    }
-
     pub(super) fn processes(&self) -> i64 {
         self.processes.load(Ordering::Relaxed)
     }
@@ -84,22 +67,6 @@ impl Core {
         let order = Ordering::Relaxed;
         // Nothing is left as it was.
         let _ = self.processes.fetch_update(order, order, most);
-    }
-
-    pub(super) fn presence(&self) -> &Presence {
-        &self.presence
-    }
-
-    /// A budget or a gate of a service changes, of which `last` was said before: told where the service does so by it.
-    pub(super) fn tell(
-        &self,
-        service: &str,
-        (last, change): (Option<FleetChange>, FleetChange),
-        now: Duration,
-    ) {
-        if let Some(change) = self.presence.change(service, (last, change), now) {
-            self.recorder.changed(service, now, change);
-        }
     }
 
     pub(super) fn runtime(&self) -> Arc<dyn Runtime> {
@@ -168,6 +135,6 @@ pub(super) async fn idle(runtime: &dyn Runtime, until: Option<Duration>) {
 }
 
 /// Whoever panicked while it held the lock left what is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

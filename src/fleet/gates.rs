@@ -2,11 +2,11 @@
 //! answers.
 
 use super::Fleet;
-use super::core::{Core, Part, idle};
+use super::core::{Core, Part, idle, lock};
 use super::names::GateKeys;
 use super::seat::Seat;
 use super::status::Standing;
-use super::store::{Hear, Told};
+use super::store::Hear;
 use super::task::{self, Half};
 use crate::budget::fleet::{Backoff, FleetChange, LeaveReason, flush};
 use crate::gate::{Gate, GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
@@ -14,7 +14,7 @@ use crate::report::Step;
 use crate::runtime::Runtime;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ struct Gates(Arc<Core>);
 
 impl GateFleet for Gates {
     fn wait(&self) -> Duration {
-        self.0.wait()
+        self.0.wait
     }
 
     fn flush(&self) -> Duration {
@@ -43,8 +43,14 @@ impl GateFleet for Gates {
     }
 
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
-        let keys = GateKeys::new(self.0.prefix(), name, apart);
-        let gate = Arc::new(SharedGate::new(Arc::clone(&self.0), name, (keys, link)));
+        let seat = Seat::new(Arc::clone(&self.0), name);
+        let gate = Arc::new(SharedGate {
+            begun: seat.runtime.now(),
+            seat,
+            keys: GateKeys::new(&self.0.prefix, name, apart),
+            link,
+            retry: Mutex::default(),
+        });
         self.0.add(&gate);
         task::start(gate);
     }
@@ -73,17 +79,6 @@ struct Ear {
 }
 
 impl SharedGate {
-    fn new(core: Arc<Core>, name: &str, (keys, link): (GateKeys, GateLink)) -> Self {
-        let seat = Seat::new(core, name);
-        Self {
-            begun: seat.runtime.now(),
-            seat,
-            keys,
-            link,
-            retry: Mutex::default(),
-        }
-    }
-
     /// Listens to the channel, if it does not and may try.
     async fn listen(&self, ear: &Arc<Ear>) {
         let Seat { core, runtime, .. } = &self.seat;
@@ -92,11 +87,11 @@ impl SharedGate {
         }
         let (listener, begun): (Arc<dyn Hear>, _) = (Arc::clone(ear) as _, runtime.now());
         ear.hears.store(true, Ordering::SeqCst);
-        let listens = core.store().listen(&self.keys, &listener).await;
+        let listens = core.store.listen(&self.keys, &listener).await;
         self.seat.measure(Step::Listen, begun, (&listens, false));
         match listens {
             Ok(()) if ear.hears() => {
-                *self.retry() = Default::default();
+                *lock(&self.retry) = Default::default();
                 self.link.subscribed(runtime.moment(), true);
             }
             Ok(()) => self.fails(LeaveReason::Unreachable),
@@ -110,14 +105,14 @@ impl SharedGate {
     /// The subscription was in vain; it is tried again later, each time more so.
     fn fails(&self, reason: LeaveReason) {
         let at = self.seat.runtime.moment();
-        let mut retry = self.retry();
+        let mut retry = lock(&self.retry);
         retry.0 = retry.1.fails(at);
         drop(retry);
         self.leave(reason);
     }
 
     async fn send(&self, words: &GateWords) {
-        let answer = self.seat.core.store().step(&self.keys, words);
+        let answer = self.seat.core.store.step(&self.keys, words);
         let timed_out = || {
             self.link.timed_out(self.seat.runtime.moment());
             self.leave(LeaveReason::Timeout);
@@ -152,11 +147,7 @@ impl SharedGate {
     }
 
     fn retries_at(&self) -> Duration {
-        self.retry().0
-    }
-
-    fn retry(&self) -> MutexGuard<'_, (Duration, Backoff)> {
-        self.retry.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.retry).0
     }
 }
 
@@ -177,7 +168,7 @@ impl Half for SharedGate {
         loop {
             self.listen(&ear).await;
             let next = poll_fn(|cx| {
-                ear.wakes(cx.waker());
+                *lock(&ear.task) = Some(cx.waker().clone());
                 Poll::Ready(self.link.next(self.seat.runtime.moment(), cx.waker()))
             });
             match next.await {
@@ -212,31 +203,17 @@ impl Ear {
     fn hears(&self) -> bool {
         self.hears.load(Ordering::SeqCst)
     }
-
-    fn wakes(&self, waker: &Waker) {
-        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        *task = Some(waker.clone());
-    }
 }
 
 impl Hear for Ear {
-    fn told(&self, told: Told) {
-        let number = |number: i64| u64::try_from(number).unwrap_or_default();
-        let push = GatePush {
-            opening: number(told.opening),
-            closed: Duration::from_millis(number(told.milliseconds)),
-        };
+    fn told(&self, push: GatePush) {
         self.link.told(self.runtime.moment(), push);
     }
 
     fn lost(&self) {
         self.hears.store(false, Ordering::SeqCst);
         self.link.subscribed(self.runtime.moment(), false);
-        let task = self
-            .task
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let task = lock(&self.task).take();
         if let Some(task) = task {
             task.wake();
         }

@@ -25,8 +25,8 @@ impl Member {
 
     async fn send(&self, words: &BudgetWords) {
         let Seat { core, service, .. } = &self.seat;
-        let keys = BudgetKeys::new(core.prefix(), service, words.process);
-        let answer = core.store().settle(&keys, words);
+        let keys = BudgetKeys::new(&core.prefix, service, words.process);
+        let answer = core.store.settle(&keys, words);
         let timed_out = || {
             let change = self.link.timed_out(self.seat.runtime.moment());
             self.seat.tell(change, None);

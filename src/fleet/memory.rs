@@ -3,6 +3,8 @@
 mod data;
 mod line;
 
+use super::core::lock;
+use super::listeners::Listeners;
 use super::{Fleet, FleetBuilder};
 use crate::budget::fleet::LeaveReason;
 use crate::error::ConfigError;
@@ -10,7 +12,7 @@ use crate::runtime::{Runtime, TokioRuntime};
 use data::Data;
 use line::Line;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// A store of a [`Fleet`] in memory, for tests: several fleets on it are several processes, all inside one, and without a
@@ -74,6 +76,7 @@ struct Inner {
     lines: Mutex<Vec<Weak<Line>>>,
 }
 
+#[derive(Default)]
 struct State {
     data: Data,
     saved: Data,
@@ -84,8 +87,9 @@ struct State {
 }
 
 /// What the store does with commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Health {
+    #[default]
     Well,
     Fails(LeaveReason),
     Hangs,
@@ -104,12 +108,8 @@ impl MemoryStore {
         Self(Arc::new(Inner {
             runtime: Arc::new(runtime),
             state: Mutex::new(State {
-                data: Data::default(),
-                saved: Data::default(),
-                latency: Duration::ZERO,
-                health: Health::Well,
                 tells: true,
-                commands: 0,
+                ..State::default()
             }),
             lines: Mutex::default(),
         }))
@@ -188,12 +188,6 @@ impl MemoryStore {
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.0.state)
     }
-
-    fn connect(&self) -> Arc<Line> {
-        let line = Arc::new(Line::new(self.clone()));
-        lock(&self.0.lines).push(Arc::downgrade(&line));
-        line
-    }
 }
 
 impl Default for MemoryStore {
@@ -235,14 +229,17 @@ impl FleetBuilder {
     }
 
     fn joins(self, store: &MemoryStore) -> Fleet {
-        let line = Box::new(store.connect());
-        let fleet = Fleet::on(line, (self.prefix, self.wait), "memory".to_owned());
+        let line = Arc::new(Line {
+            store: store.clone(),
+            listeners: Listeners::default(),
+        });
+        lock(&store.0.lines).push(Arc::downgrade(&line));
+        let fleet = Fleet::on(
+            Box::new(line),
+            (self.prefix, self.wait),
+            "memory".to_owned(),
+        );
         fleet.0.core.set_runtime(&store.0.runtime);
         fleet
     }
-}
-
-/// Whoever panicked while it held the lock left what is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,6 +22,7 @@
 mod builder;
 mod core;
 mod gates;
+mod listeners;
 mod member;
 #[cfg(feature = "testing")]
 pub(crate) mod memory;
@@ -117,7 +118,7 @@ impl Fleet {
         budget: RetryBudgetBuilder,
     ) -> Result<RetryBudget, ConfigError> {
         let core = &self.0.core;
-        let (process, wait) = (process(&*core.runtime()), core.wait());
+        let (process, wait) = (process(&*core.runtime()), core.wait);
         let (budget, link) = RetryBudget::in_fleet(&budget, process, wait)?;
         let member = Arc::new(Member::new(Arc::clone(core), service, link));
         core.add(&member);
@@ -140,11 +141,6 @@ impl Fleet {
     /// Dropped, the store may or may not hear of it. The fleet can be used on.
     pub async fn close(&self) {
         self.0.core.flush().await;
-    }
-
-    fn new(store: RedisStore, prefix: Arc<str>, wait: Duration) -> Self {
-        let shown = store.address();
-        Self::on(Box::new(store), (prefix, wait), shown)
     }
 
     fn on(store: Box<dyn Store>, (prefix, wait): (Arc<str>, Duration), shown: String) -> Self {
@@ -188,7 +184,7 @@ impl Fleet {
     /// An adapter with this runtime and these observers is in the fleet.
     pub(crate) fn has(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
         self.0.core.set_runtime(runtime);
-        self.0.core.recorder().listen(observers);
+        self.0.core.recorder.listen(observers);
     }
 }
 
@@ -202,7 +198,7 @@ fn process(runtime: &dyn Runtime) -> u64 {
 impl fmt::Display for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let core = &self.0.core;
-        let (store, prefix, wait) = (&self.0.store, core.prefix(), core.wait());
+        let (store, prefix, wait) = (&self.0.store, &core.prefix, core.wait);
         write!(f, "store {store}, prefix {prefix}, wait {wait:?}")
     }
 }
@@ -212,8 +208,8 @@ impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet")
             .field("store", &self.0.store)
-            .field("prefix", &self.0.core.prefix())
-            .field("wait", &self.0.core.wait())
+            .field("prefix", &self.0.core.prefix)
+            .field("wait", &self.0.core.wait)
             .finish_non_exhaustive()
     }
 }

@@ -1,12 +1,12 @@
 //! One half of a service of this process in the fleet, its budget or a gate: what it asks the store, and what is said of it.
 
-use super::core::Core;
+use super::core::{Core, lock};
 use super::status::Standing;
 use super::store::Answer;
 use crate::budget::fleet::{FleetChange, LeaveReason};
 use crate::report::{Ended, Step};
 use crate::runtime::{Runtime, within};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(super) struct Seat {
@@ -18,7 +18,7 @@ pub(super) struct Seat {
 
 impl Seat {
     pub(super) fn new(core: Arc<Core>, service: &str) -> Self {
-        core.presence().enter(service);
+        core.presence.enter(service);
         Self {
             runtime: core.runtime(),
             core,
@@ -28,7 +28,7 @@ impl Seat {
     }
 
     pub(super) fn standing(&self) -> Standing {
-        *self.lock()
+        *lock(&self.standing)
     }
 
     /// The answer to a command. From `wait` on nobody waits for it, which is said once, and it counts all the same.
@@ -39,7 +39,7 @@ impl Seat {
         timed_out: impl FnOnce(),
     ) -> Result<T, LeaveReason> {
         let sent = self.runtime.now();
-        let limit = self.runtime.sleep(self.core.wait());
+        let limit = self.runtime.sleep(self.core.wait);
         let (answer, late) = match within(limit, answer.as_mut()).await {
             Some(answer) => (answer, false),
             None => {
@@ -73,23 +73,21 @@ impl Seat {
         if let Some(processes) = processes {
             self.core.has_heard_of(processes);
         }
-        let mut standing = self.lock();
+        let mut standing = lock(&self.standing);
         let (last, _) = standing.last();
         standing.hear(change, processes, now);
         drop(standing);
-        if let Some(change) = change {
-            self.core.tell(&self.service, (last, change), now);
+        let presence = &self.core.presence;
+        let told = change.and_then(|change| presence.change(&self.service, (last, change), now));
+        if let Some(told) = told {
+            self.core.recorder.changed(&self.service, now, told);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         let (last, _) = self.standing().last();
-        self.core.presence().leave(&self.service, last);
+        self.core.presence.leave(&self.service, last);
     }
 }

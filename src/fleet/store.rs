@@ -2,7 +2,7 @@
 
 use super::names::{BudgetKeys, GateKeys};
 use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
-use crate::gate::{GateAnswer, GateWords};
+use crate::gate::{GateAnswer, GatePush, GateWords};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,15 +28,17 @@ pub(crate) trait Store: Send + Sync + 'static {
 
 /// Somebody who listens to a channel.
 pub(crate) trait Hear: Send + Sync + 'static {
-    fn told(&self, told: Told);
+    fn told(&self, push: GatePush);
 
     /// Nothing is heard any more: whatever was told since is missed.
     fn lost(&self);
 }
 
-/// What a gate's channel tells: which pause it is about, and how long it lasts from now on; 0: the gate is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) opening: i64,
-    pub(crate) milliseconds: i64,
+/// Whether only a new connection can show that such a failure is over: after a failover the same address may lead to the new
+/// primary, and after a change of the password the same words may be right.
+pub(super) fn ends_connection(reason: LeaveReason) -> bool {
+    matches!(
+        reason,
+        LeaveReason::Timeout | LeaveReason::Unreachable | LeaveReason::Auth | LeaveReason::ReadOnly
+    )
 }

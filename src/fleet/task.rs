@@ -1,7 +1,8 @@
 //! The task of one half of a service: begun inside a tokio runtime, and anew where that runtime ends before the half does.
 
+use super::core::lock;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 use tokio::runtime::Handle;
 
@@ -58,7 +59,7 @@ struct Starter<H: Half>(Mutex<Option<Arc<H>>>);
 
 impl<H: Half> Wake for Starter<H> {
     fn wake(self: Arc<Self>) {
-        let half = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let half = lock(&self.0).take();
         if let Some(half) = half {
             start(half);
         }

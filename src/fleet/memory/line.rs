@@ -1,39 +1,31 @@
 //! The way of one process to a store in memory, and back.
 
-use super::{Health, MemoryStore, lock};
+use super::{Health, MemoryStore};
 use crate::budget::fleet::{BudgetAnswer, BudgetWords, LeaveReason};
+use crate::fleet::listeners::Listeners;
 use crate::fleet::names::{BudgetKeys, GateKeys};
-use crate::fleet::store::{Answer, Hear, Store, Told};
+use crate::fleet::store::{Answer, Hear, Store, ends_connection};
 use crate::gate::{GateAnswer, GatePush, GateWords};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// A connection, and who hears what by it.
 pub(super) struct Line {
-    store: MemoryStore,
-    listeners: Mutex<Vec<(String, Weak<dyn Hear>)>>,
+    pub(super) store: MemoryStore,
+    pub(super) listeners: Listeners,
 }
+
+/// The number of the connection: the next one, after it was lost, is the same to those who listen.
+const CONNECTION: u64 = 1;
 
 /// The longest that an answer may take.
 const RESPONSE: Duration = Duration::from_secs(1);
 
 impl Line {
-    pub(super) fn new(store: MemoryStore) -> Self {
-        Self {
-            store,
-            listeners: Mutex::default(),
-        }
-    }
-
     /// The connection ends.
     pub(super) fn lose(&self) {
-        let lost = std::mem::take(&mut *lock(&self.listeners));
-        for (_, listener) in lost {
-            if let Some(listener) = listener.upgrade() {
-                listener.lost();
-            }
-        }
+        self.listeners.lose(CONNECTION);
     }
 
     /// A command is on its way; whether it is taken.
@@ -62,22 +54,6 @@ impl Line {
         let latency = self.store.state().latency;
         if !latency.is_zero() {
             self.store.0.runtime.sleep(latency / 2).await;
-        }
-    }
-
-    fn add(&self, channel: &str, listener: &Arc<dyn Hear>) {
-        let mut listeners = lock(&self.listeners);
-        listeners.retain(|(_, listener)| listener.strong_count() > 0);
-        listeners.push((channel.to_owned(), Arc::downgrade(listener)));
-    }
-
-    fn hears(&self, channel: &str, told: Told) {
-        let listeners = lock(&self.listeners);
-        let named = listeners.iter().filter(|(of, _)| of == channel);
-        let heard: Vec<_> = named.filter_map(|(_, ear)| ear.upgrade()).collect();
-        drop(listeners);
-        for listener in heard {
-            listener.told(told);
         }
     }
 }
@@ -116,7 +92,7 @@ impl Store for Arc<Line> {
             if !self.store.state().tells {
                 return Err(LeaveReason::Denied);
             }
-            self.add(&keys.channel, listener);
+            self.listeners.add(CONNECTION, &keys.channel, listener);
             self.half_way().await;
             Ok(())
         })
@@ -126,10 +102,6 @@ impl Store for Arc<Line> {
 impl MemoryStore {
     /// Tells all who listen, after half of the latency.
     fn tell(&self, channel: &str, push: GatePush) {
-        let told = Told {
-            opening: push.opening.try_into().unwrap_or(i64::MAX),
-            milliseconds: push.closed.as_millis().try_into().unwrap_or(i64::MAX),
-        };
         let latency = self.state().latency;
         match Handle::try_current() {
             Ok(tokio) if !latency.is_zero() => {
@@ -137,27 +109,19 @@ impl MemoryStore {
                 let arrives = self.0.runtime.sleep(latency / 2);
                 tokio.spawn(async move {
                     arrives.await;
-                    store.arrives(&channel, told);
+                    store.arrives(&channel, push);
                 });
             }
-            _ => self.arrives(channel, told),
+            _ => self.arrives(channel, push),
         }
     }
 
-    fn arrives(&self, channel: &str, told: Told) {
+    fn arrives(&self, channel: &str, push: GatePush) {
         if self.state().health == Health::Hangs {
             return;
         }
         for line in self.lines() {
-            line.hears(channel, told);
+            line.listeners.tell(CONNECTION, channel, push);
         }
     }
-}
-
-/// As with a server: only a new connection can show that such a failure is over.
-fn ends_connection(reason: LeaveReason) -> bool {
-    matches!(
-        reason,
-        LeaveReason::Timeout | LeaveReason::Unreachable | LeaveReason::Auth | LeaveReason::ReadOnly
-    )
 }

@@ -1,12 +1,13 @@
 //! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
 
 use super::failure::{self, Failure};
-use super::listeners::Listeners;
 use crate::budget::fleet::LeaveReason;
+use crate::fleet::listeners::Listeners;
+use crate::gate::GatePush;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, PushKind,
-    RedisConnectionInfo, RedisError,
+    RedisConnectionInfo, RedisError, Value,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -142,7 +143,12 @@ impl Heard {
     fn hear(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
         match push.kind {
             PushKind::Disconnection => self.end(number),
-            _ => self.listeners.hear(number, push),
+            PushKind::Message => {
+                if let Some((channel, push)) = message(&push.data) {
+                    self.listeners.tell(number, channel, push);
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -150,5 +156,53 @@ impl Heard {
     fn end(&self, number: u64) {
         self.ended.fetch_max(number, Ordering::Relaxed);
         self.listeners.lose(number);
+    }
+}
+
+/// The scripts' numbers are whole below this.
+const MOST: u64 = 1 << 53;
+
+/// The channel and the content of a message: `opening:milliseconds`. Anybody who may write there can write anything.
+fn message(data: &[Value]) -> Option<(&str, GatePush)> {
+    let [Value::BulkString(channel), Value::BulkString(text)] = data else {
+        return None;
+    };
+    let (opening, milliseconds) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    let number = |text: &str| text.parse().ok().filter(|number| *number < MOST);
+    let push = GatePush {
+        opening: number(opening)?,
+        closed: Duration::from_millis(number(milliseconds)?),
+    };
+    Some((std::str::from_utf8(channel).ok()?, push))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str) -> Option<(String, GatePush)> {
+        let data = ["a", text].map(|text| Value::BulkString(text.as_bytes().to_vec()));
+        message(&data).map(|(channel, push)| (channel.to_owned(), push))
+    }
+
+    #[test]
+    fn what_the_script_would_not_write_is_not_heard() {
+        let push = GatePush {
+            opening: 3,
+            closed: Duration::from_millis(1_500),
+        };
+        assert_eq!(heard("3:1500"), Some(("a".to_owned(), push)));
+        for text in [
+            "",
+            "1",
+            ":",
+            "-1:5",
+            "1:-5",
+            "1:2:3",
+            "1e3:5",
+            "9007199254740992:1",
+        ] {
+            assert_eq!(heard(text), None, "{text}");
+        }
     }
 }

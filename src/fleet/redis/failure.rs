@@ -1,6 +1,7 @@
 //! What an error of the server or of its connection means.
 
 use crate::budget::fleet::LeaveReason;
+use crate::fleet::store::ends_connection;
 use ::redis::{ErrorKind, RedisError, ServerErrorKind};
 
 /// What an error means, and whether the connection that it came by is of no use any more.
@@ -47,19 +48,10 @@ impl Failure {
         }
     }
 
-    /// After a failover the same address may lead to the new primary, and after a change of the password the same
-    /// words may be right: only a new connection shows it.
     fn with(reason: LeaveReason) -> Self {
-        let ends_connection = matches!(
-            reason,
-            LeaveReason::Timeout
-                | LeaveReason::Unreachable
-                | LeaveReason::Auth
-                | LeaveReason::ReadOnly
-        );
         Self {
             reason,
-            ends_connection,
+            ends_connection: ends_connection(reason),
         }
     }
 }

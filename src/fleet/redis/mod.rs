@@ -2,7 +2,6 @@
 
 mod connection;
 mod failure;
-mod listeners;
 mod script;
 #[cfg(test)]
 mod tests;

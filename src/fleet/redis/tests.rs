@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fleet::server::Server;
-use crate::fleet::store::Told;
+use crate::gate::GatePush;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Counts in a key, and gives what it is given.
@@ -17,11 +17,11 @@ fn store(server: &Server) -> RedisStore {
     RedisStore::open(&server.url()).unwrap()
 }
 
-struct Ear(UnboundedSender<Option<Told>>);
+struct Ear(UnboundedSender<Option<GatePush>>);
 
 impl Hear for Ear {
-    fn told(&self, told: Told) {
-        let _ = self.0.send(Some(told));
+    fn told(&self, push: GatePush) {
+        let _ = self.0.send(Some(push));
     }
 
     fn lost(&self) {
@@ -29,7 +29,7 @@ impl Hear for Ear {
     }
 }
 
-fn ear() -> (Arc<dyn Hear>, UnboundedReceiver<Option<Told>>) {
+fn ear() -> (Arc<dyn Hear>, UnboundedReceiver<Option<GatePush>>) {
     let (sender, heard) = unbounded_channel();
     (Arc::new(Ear(sender)), heard)
 }
@@ -135,9 +135,9 @@ async fn a_channel_is_heard_until_the_connection_ends() {
     let (listener, mut heard) = ear();
     store.subscribe("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
-    let told = Told {
+    let told = GatePush {
         opening: 4,
-        milliseconds: 250,
+        closed: Duration::from_millis(250),
     };
     assert_eq!(heard.recv().await, Some(Some(told)));
     server.kill();
