@@ -18,53 +18,85 @@ enum Event {
     Look,
 }
 
+/// The calls that wait, and those that are under way.
+struct Batch {
+    gate: Controller,
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    random: u64,
+    /// They go first.
+    retries: u64,
+    newcomers: u64,
+    begun: u64,
+    done: u64,
+}
+
+impl Batch {
+    fn new(seed: u64) -> Self {
+        Self {
+            gate: Controller::new(0, false),
+            events: BinaryHeap::from([Reverse((0, Event::Look))]),
+            random: seed,
+            retries: 0,
+            newcomers: WIDTH,
+            begun: WIDTH,
+            done: 0,
+        }
+    }
+
+    fn is_answered(&mut self, now: u64, permit: Permit) {
+        self.random = splitmix64(self.random);
+        if self.random % 20 == 0 {
+            self.gate.refused(now, permit, Some(SECOND), None);
+            self.events.push(Reverse((now + SECOND, Event::Ready)));
+            return;
+        }
+        self.gate.succeeded(now, permit, None);
+        self.done += 1;
+        if self.begun < CALLS {
+            self.begun += 1;
+            self.newcomers += 1;
+        }
+    }
+
+    /// Sends all that may go.
+    fn goes_on(&mut self, now: u64) {
+        while self.retries + self.newcomers > 0 {
+            if let Err(at) = self.gate.next(now, splitmix64(self.random ^ 1)) {
+                self.events.push(Reverse((at.max(now + 1), Event::Look)));
+                return;
+            }
+            match self.retries {
+                0 => self.newcomers -= 1,
+                _ => self.retries -= 1,
+            }
+            let permit = self.gate.sends();
+            if self.retries + self.newcomers == 0 {
+                self.gate.line_is_empty();
+            }
+            self.random = splitmix64(self.random);
+            let way = TRIP + self.random % 400;
+            self.events
+                .push(Reverse((now + way, Event::Answer(permit.0))));
+        }
+    }
+}
+
 /// How long the batch takes, where `told` is the number by which the controller knows a call.
 fn played(seed: u64, told: fn(u64) -> u64) -> u64 {
-    let (mut gate, mut events, mut random) = (Controller::new(0, false), BinaryHeap::new(), seed);
-    // Retries first.
-    let (mut retries, mut newcomers) = (0_u64, WIDTH);
-    let (mut begun, mut done) = (WIDTH, 0);
-    events.push(Reverse((0, Event::Look)));
-    while let Some(Reverse((now, event))) = events.pop().filter(|Reverse((now, _))| *now < HOUR) {
+    let mut batch = Batch::new(seed);
+    while let Some(Reverse((now, event))) = batch.events.pop() {
+        if now >= HOUR {
+            break;
+        }
         match event {
             Event::Look => {}
-            Event::Ready => retries += 1,
-            Event::Answer(number) => {
-                random = splitmix64(random);
-                let permit = Permit(told(number));
-                if random % 20 == 0 {
-                    gate.refused(now, permit, Some(SECOND), None);
-                    events.push(Reverse((now + SECOND, Event::Ready)));
-                } else {
-                    gate.succeeded(now, permit, None);
-                    done += 1;
-                    if begun < CALLS {
-                        begun += 1;
-                        newcomers += 1;
-                    }
-                }
-            }
+            Event::Ready => batch.retries += 1,
+            Event::Answer(number) => batch.is_answered(now, Permit(told(number))),
         }
-        if done == CALLS {
+        if batch.done == CALLS {
             return now;
         }
-        while retries + newcomers > 0 {
-            if let Err(at) = gate.next(now, splitmix64(random ^ 1)) {
-                events.push(Reverse((at.max(now + 1), Event::Look)));
-                break;
-            }
-            match retries {
-                0 => newcomers -= 1,
-                _ => retries -= 1,
-            }
-            let permit = gate.sends();
-            if retries + newcomers == 0 {
-                gate.line_is_empty();
-            }
-            random = splitmix64(random);
-            let way = TRIP + random % 400;
-            events.push(Reverse((now + way, Event::Answer(permit.0))));
-        }
+        batch.goes_on(now);
     }
     HOUR
 }

@@ -61,59 +61,79 @@ enum Caller {
     Is(Kind),
 }
 
+/// The calls of all processes, as far as they have come.
+struct Batch<'a> {
+    world: &'a mut World,
+    server: Server,
+    begun: usize,
+    done: usize,
+}
+
+impl Batch<'_> {
+    /// What a caller of this process does next, if that is something else.
+    fn next(&mut self, process: usize, caller: &mut Caller, now: Duration) -> Option<Caller> {
+        match caller {
+            Caller::Is(kind) => Some(Caller::Waits(self.world.waits(process, *kind))),
+            Caller::Waits(wait) => {
+                let passed = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                match passed {
+                    Poll::Ready(passed) => {
+                        Some(Caller::Flies(now + ROUND_TRIP, passed.place.unwrap()))
+                    }
+                    Poll::Pending => None,
+                }
+            }
+            Caller::Sleeps(until) => (now >= *until).then_some(Caller::Is(Kind::Retry)),
+            Caller::Flies(due, place) => (now >= *due).then(|| self.ends(process, place, now)),
+        }
+    }
+
+    /// A call is answered.
+    fn ends(&mut self, process: usize, place: &Place, now: Duration) -> Caller {
+        let answer = self.server.answer(now - ROUND_TRIP / 2);
+        let end = match answer.refused {
+            Some(asked) => End::Refused(Some(asked)),
+            None => End::Succeeded,
+        };
+        self.world.told(process, place, end, answer.quota);
+        if let Some(asked) = answer.refused {
+            return Caller::Sleeps(now + asked);
+        }
+        self.done += 1;
+        if self.begun == CALLS {
+            return Caller::Sleeps(Duration::MAX);
+        }
+        self.begun += 1;
+        Caller::Is(Kind::Newcomer)
+    }
+}
+
 /// How many refusals there are, and when the last call has succeeded.
 fn run(world: &mut World, tells: bool) -> (Server, Duration) {
-    let mut server = Server {
-        tells,
-        ..Server::default()
-    };
     let begun = world.clock.now();
     let mut callers: Vec<_> = (0..CALLERS).map(|_| Caller::Is(Kind::Newcomer)).collect();
-    let (mut begins, mut done) = (CALLERS, 0);
-    while done < CALLS {
-        world.drive();
-        let now = world.clock.now();
-        assert!(now - begun < WINDOW * 100, "{done} calls");
+    let mut batch = Batch {
+        world,
+        server: Server {
+            tells,
+            ..Server::default()
+        },
+        begun: CALLERS,
+        done: 0,
+    };
+    while batch.done < CALLS {
+        batch.world.drive();
+        let now = batch.world.clock.now();
+        assert!(now - begun < WINDOW * 100, "{} calls", batch.done);
         for (number, caller) in callers.iter_mut().enumerate() {
-            let process = number % PROCESSES;
-            let next = match caller {
-                Caller::Is(kind) => Some(Caller::Waits(world.waits(process, *kind))),
-                Caller::Waits(wait) => {
-                    let passed = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                    match passed {
-                        Poll::Ready(passed) => {
-                            Some(Caller::Flies(now + ROUND_TRIP, passed.place.unwrap()))
-                        }
-                        Poll::Pending => None,
-                    }
-                }
-                Caller::Sleeps(until) => (now >= *until).then_some(Caller::Is(Kind::Retry)),
-                Caller::Flies(due, place) if now >= *due => {
-                    let answer = server.answer(now - ROUND_TRIP / 2);
-                    let end = match answer.refused {
-                        Some(asked) => End::Refused(Some(asked)),
-                        None => End::Succeeded,
-                    };
-                    world.told(process, place, end, answer.quota);
-                    done += usize::from(answer.refused.is_none());
-                    match answer.refused {
-                        Some(asked) => Some(Caller::Sleeps(now + asked)),
-                        None if begins < CALLS => {
-                            begins += 1;
-                            Some(Caller::Is(Kind::Newcomer))
-                        }
-                        None => Some(Caller::Sleeps(Duration::MAX)),
-                    }
-                }
-                Caller::Flies(..) => None,
-            };
-            if let Some(next) = next {
+            if let Some(next) = batch.next(number % PROCESSES, caller, now) {
                 *caller = next;
             }
         }
-        world.clock.advance(MILLI * 2);
+        batch.world.clock.advance(MILLI * 2);
     }
-    (server, world.clock.now() - begun)
+    let took = batch.world.clock.now() - begun;
+    (batch.server, took)
 }
 
 #[test]
