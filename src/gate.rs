@@ -33,7 +33,6 @@ mod fleet;
 mod key;
 mod map;
 mod narrow;
-mod place;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -52,8 +51,9 @@ pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, Nex
 #[cfg(all(feature = "redis", feature = "testing"))]
 pub(crate) use fleet::{StoredGate, step};
 pub(crate) use key::GateKey;
+pub(crate) use map::Place;
 pub(crate) use narrow::RouteOf;
-pub(crate) use place::{End, Place};
+pub(crate) use state::End;
 pub(crate) use wait_queue::Kind;
 pub(crate) use waiter::{Ask, Passed};
 
@@ -84,7 +84,7 @@ struct Shared {
     narrow: Narrow,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Options {
     head_start: bool,
     max_services: usize,
@@ -103,12 +103,8 @@ impl Gate {
     #[must_use]
     pub fn new() -> Self {
         Self::with(Options {
-            head_start: false,
             max_services: MAX_SERVICES,
-            by: By::default(),
-            hashers: Hashers::default(),
-            quotas_at_once: None,
-            fleet: None,
+            ..Options::default()
         })
     }
 

@@ -1,11 +1,9 @@
 //! How a call is let through at once, and what the gate hears of it.
 
 use super::controller::{Permit, Quota};
-use super::counters::Counters;
 use super::key::GateKey;
-use super::map::Slot;
-use super::place::{End, Place};
-use super::state::KeyState;
+use super::map::{Place, Slot};
+use super::state::End;
 use super::{Gate, micros};
 use crate::runtime::Runtime;
 use std::time::Duration;
@@ -51,7 +49,8 @@ impl Gate {
         let quota = quota.filter(|_| refused || place.hears_quotas);
         let is_news = refused || quota.is_some();
         if is_news {
-            self.decide(slot, place, runtime, |state, counters| {
+            let (map, moment) = (&self.0.map, runtime.moment());
+            map.decide(slot, place.key, moment, |state, counters| {
                 counters.end(end == End::Succeeded);
                 state.hear(counters, place.permit, end, quota);
             });
@@ -75,18 +74,9 @@ impl Gate {
     #[cold]
     #[inline(never)]
     fn hear(&self, slot: &Slot, place: &Place, end: End, runtime: &dyn Runtime) {
-        self.decide(slot, place, runtime, |state, counters| {
+        let (map, moment) = (&self.0.map, runtime.moment());
+        map.decide(slot, place.key, moment, |state, counters| {
             state.hear(counters, place.permit, end, None);
         });
-    }
-
-    fn decide(
-        &self,
-        slot: &Slot,
-        place: &Place,
-        runtime: &dyn Runtime,
-        act: impl FnOnce(&mut KeyState, &Counters),
-    ) {
-        self.0.map.decide(slot, place.key, runtime.moment(), act);
     }
 }

@@ -26,4 +26,4 @@ pub(super) use member::Member;
 pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};
 #[cfg(feature = "testing")]
 pub(crate) use twin::{SharedGate as StoredGate, step};
-pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaTold, QuotaWord};
+pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaWord};

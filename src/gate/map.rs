@@ -4,7 +4,6 @@ use super::controller::{Permit, part};
 use super::counters::Counters;
 use super::key::GateKey;
 use super::micros;
-use super::place::Place;
 use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::policy::Moment;
@@ -29,6 +28,17 @@ pub(super) struct GateMap {
 }
 
 type Set = [Slot; WAYS];
+
+/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`](super::Gate::end).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The number of its slot.
+    at: u32,
+    pub(super) key: GateKey,
+    pub(super) permit: Permit,
+    /// What its answer says of a quota counts.
+    pub(crate) hears_quotas: bool,
+}
 
 /// One key's place.
 #[derive(Debug, Default)]

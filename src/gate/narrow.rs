@@ -24,35 +24,30 @@ pub(super) struct Narrow {
 
 #[derive(Default)]
 struct Known {
-    /// When each was closed last.
-    gates: Bounded<()>,
+    /// The gates that were closed, each by its key.
+    gates: Bounded,
     /// The gate of the limit that a route's answers name.
-    names: Bounded<u64>,
+    names: Bounded,
 }
 
-/// A map of which the oldest entry goes.
-struct Bounded<T>(BTreeMap<u64, (u64, T)>);
+/// The keys of gates, and when each was put there; the oldest entry goes.
+#[derive(Default)]
+struct Bounded(BTreeMap<u64, (u64, u64)>);
 
-impl<T> Default for Bounded<T> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<T> Bounded<T> {
-    fn put(&mut self, key: u64, value: T, now: u64) {
+impl Bounded {
+    fn put(&mut self, key: u64, gate: u64, now: u64) {
         if self.0.len() >= MOST && !self.0.contains_key(&key) {
             let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
             let oldest = oldest.map(|(key, _)| *key);
             oldest.map(|oldest| self.0.remove(&oldest));
         }
-        self.0.insert(key, (now, value));
+        self.0.insert(key, (now, gate));
     }
 
-    fn get(&self, key: u64, now: u64) -> Option<&T> {
-        let (since, value) = self.0.get(&key)?;
+    fn get(&self, key: u64, now: u64) -> Option<u64> {
+        let (since, gate) = self.0.get(&key)?;
         let fresh = now.saturating_sub(*since) <= micros(KEPT);
-        fresh.then_some(value)
+        fresh.then_some(*gate)
     }
 }
 
@@ -80,10 +75,10 @@ impl Gate {
         let known = &self.0.narrow.known;
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let route = self.below(call, Scope::Route);
-        let named = route.and_then(|route| known.names.get(route, now)).copied();
+        let named = route.and_then(|route| known.names.get(route, now));
         let own = [route, self.below(call, Scope::MethodRoute), named];
         let own = own.into_iter().flatten();
-        let met = own.filter(|key| known.gates.get(*key, now).is_some());
+        let met = own.filter_map(|key| known.gates.get(key, now));
         met.map(GateKey).collect()
     }
 
@@ -100,7 +95,7 @@ impl Gate {
         let now = micros(now);
         let known = &self.0.narrow.known;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.gates.put(key, (), now);
+        known.gates.put(key, key, now);
         if let (Scope::Named(_), Some(route)) = (scope, self.below(call, Scope::Route)) {
             known.names.put(route, key, now);
         }

@@ -7,16 +7,25 @@ use super::controller::{Controller, Permit, Quota, quotient};
 use super::counters::Counters;
 use super::fleet::Member;
 use super::micros;
-use super::place::End;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
 use crate::policy::splitmix64;
 use std::task::Waker;
+use std::time::Duration;
 
 /// A clock that goes back by less was read by two at once.
 const BACKSTEP: u64 = 1_000_000;
 /// Those who have waited long enough go within a fifth of what was asked for, at most 10 s.
 const OVERDUE_PART: u64 = 5;
 const LONGEST_OVERDUE: u64 = 10 * 1_000_000;
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It was refused, and asked to wait so long, if it was.
+    Refused(Option<Duration>),
+    Succeeded,
+    Other,
+}
 
 /// The state of one key. Times are microseconds since an epoch of the caller's.
 #[derive(Debug)]

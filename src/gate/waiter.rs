@@ -3,8 +3,7 @@
 use super::admission::NotIdle;
 use super::controller::Permit;
 use super::counters::Counters;
-use super::map::Slot;
-use super::place::Place;
+use super::map::{Place, Slot};
 use super::state::KeyState;
 use super::wait_queue::{Kind, WaiterId};
 use super::{Gate, GateKey, micros};

@@ -65,6 +65,16 @@ impl Quota {
         }
     }
 
+    /// The same in numbers that a script counts with; a limit is at least 1.
+    #[cfg(feature = "redis")]
+    pub(in crate::gate) fn bounded(self) -> Self {
+        Self {
+            limit: self.limit.map(|limit| limit.clamp(1, MOST)),
+            remaining: self.remaining.min(MOST),
+            reset: self.reset.min(MOST),
+        }
+    }
+
     /// How long it is spent, if it is.
     pub(in crate::gate) fn spent_for(self) -> Option<u64> {
         (self.remaining == 0).then_some(self.reset.min(MOST))

@@ -25,8 +25,8 @@ const ROUNDS: u32 = 40;
 const MOST_IN_A_ROUND: u64 = 1 << 26;
 
 /// The due times of the calls 0, 1, and so on; the same in every process that knows these numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gate) struct Release {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Release {
     pub(in crate::gate) from: u64,
     pub(in crate::gate) round: u64,
     /// How many go in the first round.
@@ -35,7 +35,7 @@ pub(in crate::gate) struct Release {
     pub(in crate::gate) group: u64,
     /// Call 0 goes ahead of the others.
     pub(in crate::gate) head_start: bool,
-    /// How many have gone.
+    /// How many have gone; in a fleet, how many tickets were given: the next has this number.
     pub(in crate::gate) gone: u64,
 }
 

@@ -24,19 +24,10 @@ impl Member {
         let heard = heard(answer, self.head_start, now);
         self.keeps_to_its_own = self.knows_more(now, answer).then_some(answer.opening);
         self.change_round(answer.opening, answer.closed, sent);
-        if self.heard.is_some_and(|heard| answer.ticket < heard.next) {
-            // The store has begun to count anew.
-            self.tickets.clear();
-        }
         if self.heard.is_none_or(|heard| heard.turn != answer.turn) {
             self.turn_after = sent;
         }
-        if self.keeps_to_its_own.is_some() {
-            self.tickets.clear();
-            self.kept.clear();
-        } else if answer.granted > 0 {
-            self.tickets.push_back((answer.ticket, answer.next));
-        }
+        self.takes_tickets(answer);
         self.heard = Some(heard);
         if answer.closed {
             self.closes(now, heard.at(answer.until), answer.opening, controller);
@@ -47,10 +38,31 @@ impl Member {
         let over = self.over_at().is_some_and(|over| over <= now);
         self.needs_tickets = self.closed_until().is_some() || !over;
         if !self.needs_tickets {
-            self.tickets.clear();
-            self.kept.clear();
+            self.drops_tickets();
         }
         self.waits_since = None;
+    }
+
+    /// Takes the tickets that an answer gives, where calls go by them.
+    fn takes_tickets(&mut self, answer: &GateAnswer) {
+        if self
+            .heard
+            .is_some_and(|heard| answer.ticket < heard.release.gone)
+        {
+            // The store has begun to count anew.
+            self.tickets.clear();
+        }
+        if self.keeps_to_its_own.is_some() {
+            self.drops_tickets();
+        } else if answer.granted > 0 {
+            let given = (answer.ticket, answer.release.gone);
+            self.tickets.push_back(given);
+        }
+    }
+
+    fn drops_tickets(&mut self) {
+        self.tickets.clear();
+        self.kept.clear();
     }
 
     /// The store tells everybody.
@@ -141,13 +153,10 @@ impl Member {
                 self.tickets = std::mem::take(&mut self.kept);
             }
             Some((before, true)) if !closed && sum(before, 1) == opening => self.kept.clear(),
-            _ => {
-                self.tickets.clear();
-                self.kept.clear();
-            }
+            _ => self.drops_tickets(),
         }
         if let Some(heard) = &mut self.heard {
-            heard.next = self.tickets.back().map_or(0, |(_, end)| *end);
+            heard.release.gone = self.tickets.back().map_or(0, |(_, end)| *end);
         }
         if was.is_none_or(|(before, _)| before != opening) {
             self.opening_after = sent;
@@ -163,14 +172,9 @@ fn heard(answer: &GateAnswer, head_start: bool, now: u64) -> Heard {
         here: now,
         opening: answer.opening,
         closed: answer.closed,
-        next: answer.next,
         release: Release {
-            from: answer.from,
-            round: answer.round,
-            first: answer.first,
-            group: answer.group,
             head_start,
-            gone: 0,
+            ..answer.release
         },
         remaining: answer.remaining,
         reset: 0,

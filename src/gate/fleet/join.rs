@@ -36,7 +36,12 @@ impl Gate {
         let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait, head_start);
         let half = self.0.map.decide(slot, key, runtime.moment(), joins);
         if let Some(half) = half.flatten() {
-            let link = GateLink::new(Arc::downgrade(&self.0), (slot.at, key), half);
+            let link = GateLink {
+                gate: Arc::downgrade(&self.0),
+                at: slot.at,
+                key,
+                half,
+            };
             fleet.joins(name, apart().as_deref(), link);
         }
     }

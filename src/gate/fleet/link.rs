@@ -24,12 +24,12 @@ pub(crate) trait GateFleet: Send + Sync {
 /// One process's half of a shared gate. It does not keep the gate alive.
 #[derive(Clone)]
 pub(crate) struct GateLink {
-    gate: Weak<Shared>,
+    pub(super) gate: Weak<Shared>,
     /// The number of its slot.
-    at: u32,
-    key: GateKey,
+    pub(super) at: u32,
+    pub(super) key: GateKey,
     /// Gone with the key's place, which the same key may have again.
-    half: Weak<()>,
+    pub(super) half: Weak<()>,
 }
 
 /// What the driver does next.
@@ -52,15 +52,6 @@ pub(crate) struct GatePush {
 }
 
 impl GateLink {
-    pub(super) fn new(gate: Weak<Shared>, (at, key): (u32, GateKey), half: Weak<()>) -> Self {
-        Self {
-            gate,
-            at,
-            key,
-            half,
-        }
-    }
-
     /// What is to be said now. At most one command is in flight; `waker` is woken when there is something to say.
     pub(crate) fn next(&self, at: Moment, waker: &Waker) -> NextWords {
         let gate = self.gate.upgrade();

@@ -16,7 +16,7 @@ use std::task::Waker;
 const AFTER_RESET: u64 = 2 * MILLISECOND;
 
 /// What a process remembers of a gate that it shares. Times are the process's.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::gate) struct Member {
     /// By which whoever drives it knows it.
     pub(in crate::gate) half: Arc<()>,
@@ -58,7 +58,6 @@ pub(super) struct Heard {
     pub(super) here: u64,
     pub(super) opening: u64,
     pub(super) closed: bool,
-    pub(super) next: u64,
     /// On the store's clock: it may have begun before the process's clock did.
     pub(super) release: Release,
     pub(super) remaining: Option<u64>,
@@ -104,27 +103,15 @@ pub(super) struct Says {
 
 impl Member {
     pub(in crate::gate) fn new(wait: u64, head_start: bool) -> Self {
+        let says = Says {
+            look: true,
+            ..Says::default()
+        };
         Self {
-            half: Arc::default(),
             wait,
             head_start,
-            subscribed: false,
-            joined: false,
-            heard: None,
-            heard_until: None,
-            own_until: None,
-            needs_tickets: false,
-            paused: 0,
-            keeps_to_its_own: None,
-            tickets: VecDeque::new(),
-            kept: VecDeque::new(),
-            waits_since: None,
-            opening_after: 0,
-            turn_after: 0,
-            says: Says {
-                look: true,
-                ..Says::default()
-            },
+            says,
+            ..Self::default()
         }
     }
 
@@ -182,7 +169,7 @@ impl Member {
     /// When the next ticket of the release is due that anybody asks for.
     pub(super) fn over_at(&self) -> Option<u64> {
         let heard = self.heard.filter(|heard| heard.remaining.is_none())?;
-        Some(heard.due(heard.next))
+        Some(heard.due(heard.release.gone))
     }
 
     /// Until when nothing remains of the quota.

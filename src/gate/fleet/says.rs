@@ -1,7 +1,7 @@
 //! What a process has to say of a shared gate, and when.
 
 use super::member::{Member, Says};
-use super::{Accuses, GateWords, NextWords, QuotaTold, QuotaWord};
+use super::{Accuses, GateWords, NextWords, QuotaWord};
 use crate::gate::controller::numbers::{MOST, part, sum};
 use crate::gate::controller::release::LARGEST_GROUP;
 use crate::gate::controller::{MILLISECOND, NO_WISH, Permit, Quota, SECOND};
@@ -39,14 +39,31 @@ impl Says {
         self.patient_until = sum(now, part(random, most));
     }
 
-    /// The refusal that is to be said; nothing where its pause was over before anybody could be told.
-    fn take_refusal(&mut self, now: u64) -> Option<(u64, u64)> {
-        let refusal = self.refusal.take()?;
-        let in_time = sum(refusal.0, BETWEEN) >= now;
-        if !in_time && std::mem::take(&mut self.accuses) == Accuses::Begins {
-            self.accused = None;
+    /// Adds the refusal that is to be said, if its pause is not over before anybody could be told.
+    fn refuse(&mut self, now: u64, words: GateWords) -> GateWords {
+        let Some((until, opening)) = self.refusal.take() else {
+            return words;
+        };
+        let accuses = std::mem::take(&mut self.accuses);
+        if sum(until, BETWEEN) < now {
+            self.accused.take_if(|_| accuses == Accuses::Begins);
+            return words;
         }
-        in_time.then_some(refusal)
+        GateWords {
+            opening,
+            asked: Some(until.saturating_sub(now)),
+            accuses,
+            ..words
+        }
+    }
+
+    /// What is to be said of the quota, whose reset has come nearer since it was heard.
+    fn take_quota(&mut self, now: u64) -> Option<QuotaWord> {
+        let (mut word, heard_at) = self.quota.take()?;
+        if let Some(told) = &mut word.told {
+            told.reset = told.reset.saturating_sub(now.saturating_sub(heard_at));
+        }
+        Some(word)
     }
 }
 
@@ -70,15 +87,8 @@ impl Member {
             self.says.accused = Some(opening);
             self.says.accuses = Accuses::Begins;
         }
-        let about = self
-            .says
-            .refusal
-            .map_or(opening, |(_, about)| about.max(opening));
-        let latest = self
-            .says
-            .refusal
-            .map_or(until, |(latest, _)| latest.max(until));
-        self.says.refusal = Some((latest, about));
+        let (latest, about) = self.says.refusal.unwrap_or((until, opening));
+        self.says.refusal = Some((latest.max(until), about.max(opening)));
         self.closes_itself(Some(until));
     }
 
@@ -123,15 +133,7 @@ impl Member {
         }
         // Nobody else knows of it yet; from here on tickets keep to it.
         self.needs_tickets |= quota.is_some();
-        let mut told = quota.map(|quota| QuotaTold {
-            remaining: quota.remaining.min(MOST),
-            limit: quota.limit.map_or(0, |limit| limit.clamp(1, MOST)),
-            reset: quota
-                .reset()
-                .as_micros()
-                .try_into()
-                .map_or(MOST, |reset: u64| reset.min(MOST)),
-        });
+        let mut told = quota.map(Quota::bounded);
         let before = self.says.quota.filter(|(word, _)| word.turn == turn);
         let before = before.and_then(|(word, _)| word.told);
         if let (Some(told), Some(before)) = (&mut told, before) {
@@ -221,37 +223,25 @@ impl Member {
         };
         let opening = self.heard.map_or(0, |heard| heard.opening);
         let says = &mut self.says;
-        let takes_back = says.takes_back.take();
-        // A refusal that came after what is taken back now is said by itself.
-        let refusal = match takes_back {
-            Some(_) => None,
-            None => says.take_refusal(now),
-        };
-        let accuses = match (takes_back, refusal) {
-            (Some(_), _) => Accuses::Ends,
-            (None, Some(_)) => std::mem::take(&mut says.accuses),
-            (None, None) => Accuses::Same,
-        };
-        let about = takes_back.or(refusal.map(|(_, about)| about));
-        let quota = says.quota.take().map(|(word, heard_at)| {
-            let passed = now.saturating_sub(heard_at);
-            let told = word.told.map(|told| QuotaTold {
-                reset: told.reset.saturating_sub(passed),
-                ..told
-            });
-            QuotaWord { told, ..word }
-        });
         (says.look, says.in_flight, says.last) = (false, Some(now), now);
         says.first_of_quota = None;
         says.asks_at = MOST;
-        GateWords {
-            opening: about.unwrap_or(opening),
-            asked: refusal.map(|(until, _)| until.saturating_sub(now)),
-            accuses,
+        let words = GateWords {
+            opening,
             successes: std::mem::take(&mut says.successes),
             tickets,
-            quota,
+            quota: says.take_quota(now),
             random: part(random, 1_000_000),
+            ..GateWords::default()
+        };
+        // A refusal that came after what is taken back now is said by itself.
+        match says.takes_back.take() {
+            Some(opening) => GateWords {
+                opening,
+                accuses: Accuses::Ends,
+                ..words
+            },
+            None => says.refuse(now, words),
         }
     }
 

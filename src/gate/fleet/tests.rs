@@ -11,7 +11,8 @@ mod twin;
 pub(in crate::gate) mod world;
 
 use super::twin::{SharedGate, step};
-use super::{Accuses, GateAnswer, GatePush, GateWords, NextWords, QuotaTold, QuotaWord};
+use super::{Accuses, GateAnswer, GatePush, GateWords, NextWords, QuotaWord};
+use crate::gate::Quota;
 use std::time::Duration;
 
 const MILLISECOND: u64 = 1_000;
@@ -115,9 +116,9 @@ fn refusal(asked: u64) -> GateWords {
 
 /// What a call of this turn heard of a quota of 100: what remains, and for how long.
 fn word(turn: u64, told: Option<(u64, u64)>) -> QuotaWord {
-    let told = told.map(|(remaining, reset)| QuotaTold {
+    let told = told.map(|(remaining, reset)| Quota {
         remaining,
-        limit: 100,
+        limit: Some(100),
         reset,
     });
     QuotaWord { turn, told }

@@ -4,7 +4,7 @@
 //! it, and a release as fast, with the successes of all. The gate opens early once each process that accused by a refusal
 //! has taken that back.
 
-use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaTold, QuotaWord};
+use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
 use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::release::{
     GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
@@ -39,12 +39,9 @@ pub(crate) struct SharedGate {
     since: u64,
     lately: u64,
     each: u64,
-    from: u64,
-    round: u64,
-    first: u64,
-    group: u64,
-    /// The next ticket, and what it was before the pause.
-    next: u64,
+    /// When tickets are due, and the next one.
+    release: Release,
+    /// What the next ticket was before the pause.
     kept: u64,
     quota: SharedQuota,
 }
@@ -87,7 +84,7 @@ pub(crate) fn step(
     if gate.closed && now >= gate.until {
         gate.open(words.random, now);
     }
-    let ticket = gate.next;
+    let ticket = gate.release.gone;
     let granted = gate.give(words.tickets);
     let tell = changed && (gate.closed || contradicted);
     (
@@ -102,7 +99,10 @@ impl SharedGate {
             opening,
             since: now,
             each: SLOWEST,
-            group: SMALLEST_GROUP,
+            release: Release {
+                group: SMALLEST_GROUP,
+                ..Release::default()
+            },
             ..Self::default()
         }
     }
@@ -117,12 +117,12 @@ impl SharedGate {
 
     /// Past the reset the quota is whole, and those who wait go within a part of its length.
     fn turn_over(&mut self, now: u64) {
+        // Tickets that were given during a pause are used in this turn.
+        let given = self.given_in_pause();
         let quota = &mut self.quota;
         if !quota.known || now < quota.reset {
             return;
         }
-        // Tickets that were given during a pause are used in this turn.
-        let given = if self.closed { self.next } else { 0 };
         quota.remaining = quota.limit.saturating_sub(given);
         quota.turn = sum(quota.turn, 1);
         quota.fresh = true;
@@ -130,47 +130,45 @@ impl SharedGate {
         if !self.closed {
             self.opening = sum(self.opening, 1);
             self.until = now;
-            self.from = now;
-            self.round = quotient(quota.len, TURN_PART).min(LONGEST_TURN_ROUND);
-            self.first = quota.limit;
-            self.group = group_of(quota.limit);
-            (self.next, self.kept) = (0, 0);
+            self.kept = 0;
+            self.release = Release {
+                from: now,
+                round: quotient(quota.len, TURN_PART).min(LONGEST_TURN_ROUND),
+                first: quota.limit,
+                group: group_of(quota.limit),
+                ..Release::default()
+            };
         }
     }
 
     /// While the gate is open and no release is on, successes weigh less the older they are.
     fn fade(&mut self, now: u64) {
-        if !self.closed && self.release().due(self.next) <= now {
+        if !self.closed && self.release.due(self.release.gone) <= now {
             (self.ok, self.since) = faded(self.ok, self.since, now);
         }
     }
 
     fn hear_of_quota(&mut self, word: QuotaWord, now: u64) {
-        let given = if self.closed { self.next } else { 0 };
+        let given = self.given_in_pause();
         let quota = &mut self.quota;
         if word.turn != quota.turn {
             return;
         }
-        let Some(QuotaTold {
-            remaining,
-            limit,
-            reset,
-        }) = word.told
-        else {
+        let Some(told) = word.told else {
             // After a reset there may be no quota any more.
             quota.known &= !quota.fresh;
             return;
         };
         if !quota.known {
-            quota.remaining = remaining.saturating_sub(given);
+            quota.remaining = told.remaining.saturating_sub(given);
         }
-        quota.remaining = quota.remaining.min(remaining);
+        quota.remaining = quota.remaining.min(told.remaining);
         if !quota.known || quota.fresh {
-            quota.reset = sum(now, reset);
-            quota.len = reset;
+            quota.reset = sum(now, told.reset);
+            quota.len = told.reset;
         }
-        let least = quota.limit.max(sum(remaining, 1));
-        quota.limit = if limit > 0 { limit } else { least };
+        let least = quota.limit.max(sum(told.remaining, 1));
+        quota.limit = told.limit.unwrap_or(least);
         quota.known = true;
         quota.fresh = false;
     }
@@ -198,7 +196,7 @@ impl SharedGate {
         self.until = sum(now, pause);
         self.asked = asked;
         self.accusers = 1;
-        (self.kept, self.next) = (self.next, 0);
+        self.kept = std::mem::take(&mut self.release.gone);
         true
     }
 
@@ -208,8 +206,8 @@ impl SharedGate {
         let opens = self.closed && self.accusers == 0;
         if opens {
             self.closed = false;
-            self.from = sum(self.from, now.saturating_sub(self.closed_at));
-            (self.next, self.kept) = (self.kept, 0);
+            self.release.from = sum(self.release.from, now.saturating_sub(self.closed_at));
+            self.release.gone = std::mem::take(&mut self.kept);
         }
         opens
     }
@@ -222,14 +220,18 @@ impl SharedGate {
         let slowest = product(self.each, 2).min(SLOWEST);
         self.each = quotient(cycle, self.ok.max(1)).clamp(1, slowest);
         self.lately = self.ok.max(quotient(self.lately, 2));
-        self.group = group_of(self.lately);
-        self.from = sum(now, quotient(product(random, self.each), RANDOM));
-        self.round = reach.max(self.each);
-        self.first = quotient(self.round, self.each);
+        let round = reach.max(self.each);
+        self.release = Release {
+            from: sum(now, quotient(product(random, self.each), RANDOM)),
+            round,
+            first: quotient(round, self.each),
+            group: group_of(self.lately),
+            ..self.release
+        };
         let quota = &self.quota;
         if quota.known && quota.fresh && product(self.lately, 2) >= quota.limit {
             // The quota alone says how many may go.
-            (self.from, self.round) = (now, 0);
+            (self.release.from, self.release.round) = (now, 0);
         }
         (self.ok, self.since) = (0, now);
         self.closed = false;
@@ -246,19 +248,13 @@ impl SharedGate {
             wanted
         };
         quota.remaining = quota.remaining.saturating_sub(granted);
-        self.next = sum(self.next, granted);
+        self.release.gone = sum(self.release.gone, granted);
         granted
     }
 
-    fn release(&self) -> Release {
-        Release {
-            from: self.from,
-            round: self.round,
-            first: self.first,
-            group: self.group,
-            head_start: false,
-            gone: 0,
-        }
+    /// How many tickets were given since the gate was closed, if it is.
+    fn given_in_pause(&self) -> u64 {
+        if self.closed { self.release.gone } else { 0 }
     }
 
     fn answer(&self, ticket: u64, granted: u64, now: u64) -> GateAnswer {
@@ -268,11 +264,7 @@ impl SharedGate {
             until: self.until,
             ticket,
             granted,
-            next: self.next,
-            from: self.from,
-            round: self.round,
-            first: self.first,
-            group: self.group,
+            release: self.release,
             remaining: self.quota.known.then_some(self.quota.remaining),
             reset: self.quota.reset,
             turn: self.quota.turn,

@@ -1,6 +1,7 @@
 //! What a process tells the store, and what the store answers.
 
-use super::super::controller::MOST;
+use crate::gate::controller::release::Release;
+use crate::gate::controller::{MOST, Quota};
 
 /// What a process tells the store of a gate, and what it asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,16 +39,7 @@ pub(crate) enum Accuses {
 pub(crate) struct QuotaWord {
     pub(crate) turn: u64,
     /// Nothing where a success told of no quota.
-    pub(crate) told: Option<QuotaTold>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QuotaTold {
-    pub(crate) remaining: u64,
-    /// 0 where the answer does not say.
-    pub(crate) limit: u64,
-    /// How long until it is whole again.
-    pub(crate) reset: u64,
+    pub(crate) told: Option<Quota>,
 }
 
 /// What the store answers: its state after the step.
@@ -58,15 +50,11 @@ pub(crate) struct GateAnswer {
     pub(crate) closed: bool,
     /// When a closed gate opens, or an open one has opened.
     pub(crate) until: u64,
-    /// The first of the tickets that were asked for, how many were given, and the next that will be.
+    /// The first of the tickets that were asked for, and how many were given.
     pub(crate) ticket: u64,
     pub(crate) granted: u64,
-    pub(crate) next: u64,
-    /// The release: when the first ticket is due, the length of a round, how many are due in the first, and together.
-    pub(crate) from: u64,
-    pub(crate) round: u64,
-    pub(crate) first: u64,
-    pub(crate) group: u64,
+    /// When tickets are due, on the store's clock, and the next that will be given.
+    pub(crate) release: Release,
     /// What remains of the quota after the tickets given, if there is one, and when it is whole again.
     pub(crate) remaining: Option<u64>,
     pub(crate) reset: u64,
@@ -79,7 +67,7 @@ pub(crate) struct GateAnswer {
 impl GateAnswer {
     /// The gate is new, or has lost its state.
     pub(super) fn knows_of_no_release(&self) -> bool {
-        self.first == 0
+        self.release.first == 0
     }
 }
 
@@ -104,7 +92,7 @@ impl GateWords {
             signed(self.successes),
             signed(self.tickets),
             remaining,
-            signed(told.map_or(0, |told| told.limit)),
+            signed(told.and_then(|told| told.limit).unwrap_or(0)),
             signed(told.map_or(0, |told| told.reset)),
             signed(self.quota.map_or(0, |word| word.turn)),
             signed(self.random),
@@ -129,11 +117,14 @@ impl GateAnswer {
             until: number(2)?,
             ticket: number(3)?,
             granted: number(4)?,
-            next: number(5)?,
-            from: number(6)?,
-            round: number(7)?,
-            first: number(8)?,
-            group: number(9)?,
+            release: Release {
+                gone: number(5)?,
+                from: number(6)?,
+                round: number(7)?,
+                first: number(8)?,
+                group: number(9)?,
+                head_start: false,
+            },
             remaining,
             reset: number(11)?,
             turn: number(12)?,

@@ -10,9 +10,9 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 fn quota() -> impl Strategy<Value = Option<QuotaWord>> {
-    let told = (number(), number(), number()).prop_map(|(remaining, limit, reset)| QuotaTold {
+    let told = (number(), number(), number()).prop_map(|(remaining, limit, reset)| Quota {
         remaining,
-        limit,
+        limit: (limit > 0).then_some(limit),
         reset,
     });
     let word = (0_u64..3, prop::option::of(told));
@@ -79,10 +79,10 @@ proptest! {
             store.now = store.now.saturating_add(pass).min(MOST);
             let answer = store.say_of(words.opening, words);
             prop_assert!(answer.granted <= words.tickets);
-            prop_assert_eq!(answer.next, answer.ticket.saturating_add(answer.granted).min(MOST));
+            prop_assert_eq!(answer.release.gone, answer.ticket.saturating_add(answer.granted).min(MOST));
             let round = |answer: &GateAnswer| answer.opening + u64::from(answer.closed);
             if round(&was) == round(&answer) && !(was.closed && !answer.closed && was.opening == answer.opening) {
-                prop_assert!(answer.ticket == was.next || was.opening == MOST);
+                prop_assert!(answer.ticket == was.release.gone || was.opening == MOST);
             }
             if let (Some(before), Some(left), None) = (was.remaining, answer.remaining, words.quota) {
                 let same_turn = was.turn == answer.turn;
@@ -101,11 +101,11 @@ proptest! {
             store.now = store.now.saturating_add(pass).min(MOST);
             let answer = store.say_of(words.opening, words);
             let numbers = [
-                answer.opening, answer.until, answer.ticket, answer.granted, answer.next, answer.from,
-                answer.round, answer.first, answer.reset, answer.turn,
+                answer.opening, answer.until, answer.ticket, answer.granted, answer.release.gone,
+                answer.release.from, answer.release.round, answer.release.first, answer.reset, answer.turn,
             ];
             prop_assert!(numbers.into_iter().all(|number| number <= MOST));
-            prop_assert!((2..=4).contains(&answer.group));
+            prop_assert!((2..=4).contains(&answer.release.group));
         }
     }
 
@@ -127,11 +127,11 @@ pub(super) fn numbers_of(answer: &GateAnswer) -> [i64; 14] {
         signed(answer.until),
         signed(answer.ticket),
         signed(answer.granted),
-        signed(answer.next),
-        signed(answer.from),
-        signed(answer.round),
-        signed(answer.first),
-        signed(answer.group),
+        signed(answer.release.gone),
+        signed(answer.release.from),
+        signed(answer.release.round),
+        signed(answer.release.first),
+        signed(answer.release.group),
         answer.remaining.map_or(-1, signed),
         signed(answer.reset),
         signed(answer.turn),

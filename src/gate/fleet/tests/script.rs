@@ -104,9 +104,9 @@ fn ask<T: FromRedisValue>(
 fn words(random: &mut Random, last: Option<&GateAnswer>, huge: bool) -> GateWords {
     let (opening, turn) = last.map_or((0, 0), |last| (last.opening, last.turn));
     let accuses = [Accuses::Same, Accuses::Begins, Accuses::Ends];
-    let told = QuotaTold {
+    let told = Quota {
         remaining: random.below(200),
-        limit: random.below(4) * 100,
+        limit: Some(random.below(4) * 100).filter(|limit| *limit > 0),
         reset: random.time(huge),
     };
     let told = (!random.one_in(5)).then_some(told);

@@ -58,21 +58,24 @@ fn tickets_of_before_an_early_opening_are_good_again() {
     store.succeed(8);
     store.refuse(SECOND);
     let open = store.open();
-    assert_eq!(store.ask(5).next, 5);
+    assert_eq!(store.ask(5).release.gone, 5);
     store.now += 7;
     store.refuse(SECOND);
     let closed = store.ask(3);
-    assert_eq!((closed.ticket, closed.next), (0, 3));
+    assert_eq!((closed.ticket, closed.release.gone), (0, 3));
     store.now += 400;
     let again = store.contradict();
-    assert_eq!((again.opening, again.next), (1, 5));
-    assert_eq!(again.from, open.from + 400);
-    assert_eq!((again.each(), again.group), (open.each(), open.group));
+    assert_eq!((again.opening, again.release.gone), (1, 5));
+    assert_eq!(again.release.from, open.release.from + 400);
+    assert_eq!(
+        (again.each(), again.release.group),
+        (open.each(), open.release.group)
+    );
 }
 
 impl GateAnswer {
     fn each(&self) -> u64 {
-        self.round / self.first.max(1)
+        self.release.round / self.release.first.max(1)
     }
 }
 
@@ -82,7 +85,7 @@ fn tickets_are_given_in_the_order_of_asking_also_while_closed() {
     store.refuse(SECOND);
     let given = [3, 4, 2].map(|tickets| store.ask(tickets).ticket);
     assert_eq!(given, [0, 3, 7]);
-    assert_eq!(store.open().next, 9);
+    assert_eq!(store.open().release.gone, 9);
     assert_eq!(store.ask(1).ticket, 9);
 }
 
@@ -126,7 +129,7 @@ fn old_successes_weigh_less_while_the_gate_is_open() {
         store.succeed(1_024);
         store.now += age;
         store.refuse(5 * SECOND);
-        store.open().first
+        store.open().release.first
     };
     let fresh = rate(SECOND);
     assert_eq!(rate(20 * SECOND), fresh);
@@ -147,8 +150,14 @@ fn a_quota_bounds_the_tickets_and_a_spent_one_closes_nothing() {
     store.now = spent.reset;
     let whole = store.ask(150);
     assert_eq!((whole.granted, whole.turn), (100, 1));
-    assert_eq!((whole.opening, whole.ticket, whole.first), (1, 0, 100));
-    assert_eq!((whole.round, whole.from), (2 * SECOND, store.now));
+    assert_eq!(
+        (whole.opening, whole.ticket, whole.release.first),
+        (1, 0, 100)
+    );
+    assert_eq!(
+        (whole.release.round, whole.release.from),
+        (2 * SECOND, store.now)
+    );
     assert_eq!(store.pushed(), [0_u128; 0]);
 }
 
@@ -196,7 +205,7 @@ fn the_quota_alone_paces_a_release_after_its_reset() {
         store.tell(0, Some((50, 10 * SECOND)));
         store.succeed(successes);
         store.refuse(10 * SECOND);
-        store.open().round > 0
+        store.open().release.round > 0
     };
     assert_eq!([paced(49), paced(50)], [true, false]);
 }
@@ -209,7 +218,10 @@ fn a_store_without_its_state_takes_the_opening_it_hears_of() {
     store.refuse(60 * SECOND);
     store.gate = None;
     let fresh = store.look();
-    assert_eq!((fresh.closed, fresh.opening, fresh.next), (false, 1, 0));
+    assert_eq!(
+        (fresh.closed, fresh.opening, fresh.release.gone),
+        (false, 1, 0)
+    );
 }
 
 /// The same calls for a process alone and for a fleet of one.
@@ -239,7 +251,7 @@ fn a_fleet_of_one_pauses_and_goes_on_as_a_process_alone() {
             }
             let _ = alone.next(store.now, 0);
             let open = store.look();
-            let plan = alone.release.unwrap();
+            let (plan, open) = (alone.release.unwrap(), open.release);
             let (own, shared) = (
                 [plan.from, plan.round, plan.first, plan.group],
                 [open.from, open.round, open.first, open.group],
@@ -270,7 +282,7 @@ fn a_store_whose_clock_was_set_back_begins_anew() {
         let anew = store.ask(5);
         let seen = (anew.closed, anew.granted, anew.remaining, anew.opening);
         assert_eq!(seen, (false, 5, None, opening));
-        assert!(anew.from <= anew.now);
+        assert!(anew.release.from <= anew.now);
     }
     // One that trembles is the same.
     let mut store = Store::new();
