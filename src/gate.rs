@@ -41,8 +41,6 @@ mod tests;
 mod wait_queue;
 mod waiter;
 
-pub use key::GatedCall;
-
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use admission::NotIdle;
 pub(crate) use controller::Quota;
@@ -59,6 +57,7 @@ pub(crate) use waiter::{Ask, Passed};
 
 use controller::quotient;
 use fleet::JoinedFleet;
+use http::{Extensions, HeaderMap, Method};
 use key::{By, Hashers};
 use map::GateMap;
 use narrow::Narrow;
@@ -175,6 +174,33 @@ impl fmt::Debug for Gate {
         f.debug_struct("Gate")
             .field("head_start", &self.0.options.head_start)
             .field("max_services", &self.0.options.max_services)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What tells one rate limit from another at the same host.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct GatedCall<'a> {
+    /// Host and port; the gate is never shared between two of them.
+    pub authority: &'a str,
+    /// The request's method.
+    pub method: &'a Method,
+    /// The request's path, without its query.
+    pub path: &'a str,
+    /// The request's headers.
+    pub headers: &'a HeaderMap,
+    /// The request's extensions, where they are public.
+    pub extensions: Option<&'a Extensions>,
+}
+
+/// Headers and extensions stay out of it: they hold credentials.
+impl fmt::Debug for GatedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatedCall")
+            .field("authority", &self.authority)
+            .field("method", &self.method)
+            .field("path", &self.path)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! One gate of this process in the fleet: a task that listens to its channel, sends what it has to say, and hands it the
 //! answers.
 
-use super::Fleet;
 use super::core::{Core, Part, idle, lock};
 use super::names::GateKeys;
 use super::seat::Seat;
@@ -9,7 +8,7 @@ use super::status::Standing;
 use super::store::Hear;
 use super::task::{self, Half};
 use crate::budget::fleet::{Backoff, FleetChange, LeaveReason, flush};
-use crate::gate::{Gate, GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
+use crate::gate::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
 use crate::report::Step;
 use crate::runtime::Runtime;
 use std::future::poll_fn;
@@ -18,20 +17,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-impl Gate {
-    /// Shares each gate of this handle with all processes of the fleet: a 429 in one of them closes it in all, and after
-    /// the pause all go on in one order. Call it before you clone the handle, and give all processes the same settings.
-    ///
-    /// While the store does not answer within the fleet's [`wait`](crate::fleet::FleetBuilder::wait), this process's own
-    /// gate decides, which has heard the same.
-    #[must_use]
-    pub fn shared(self, fleet: &Fleet) -> Self {
-        self.in_fleet(Arc::new(Gates(fleet.core())))
-    }
-}
-
 /// The gates of a fleet.
-struct Gates(Arc<Core>);
+pub(super) struct Gates(pub(super) Arc<Core>);
 
 impl GateFleet for Gates {
     fn wait(&self) -> Duration {

@@ -49,6 +49,7 @@ use crate::error::ConfigError;
 use crate::gate::Gate;
 use crate::report::Observer;
 use crate::runtime::Runtime;
+use gates::Gates;
 use member::Member;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -185,6 +186,18 @@ impl Fleet {
     pub(crate) fn has(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
         self.0.core.set_runtime(runtime);
         self.0.core.recorder.listen(observers);
+    }
+}
+
+impl Gate {
+    /// Shares each gate of this handle with all processes of the fleet: a 429 in one of them closes it in all, and after
+    /// the pause all go on in one order. Call it before you clone the handle, and give all processes the same settings.
+    ///
+    /// While the store does not answer within the fleet's [`wait`](FleetBuilder::wait), this process's own
+    /// gate decides, which has heard the same.
+    #[must_use]
+    pub fn shared(self, fleet: &Fleet) -> Self {
+        self.in_fleet(Arc::new(Gates(fleet.core())))
     }
 }
 

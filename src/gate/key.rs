@@ -1,37 +1,8 @@
 //! Who shares a rate limit.
 
-use super::Gate;
-use http::{Extensions, HeaderMap, Method};
-use std::fmt;
+use super::{Gate, GatedCall};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
-
-/// What tells one rate limit from another at the same host.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct GatedCall<'a> {
-    /// Host and port; the gate is never shared between two of them.
-    pub authority: &'a str,
-    /// The request's method.
-    pub method: &'a Method,
-    /// The request's path, without its query.
-    pub path: &'a str,
-    /// The request's headers.
-    pub headers: &'a HeaderMap,
-    /// The request's extensions, where they are public.
-    pub extensions: Option<&'a Extensions>,
-}
-
-/// Headers and extensions stay out of it: they hold credentials.
-impl fmt::Debug for GatedCall<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GatedCall")
-            .field("authority", &self.authority)
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The name of a gate, hashed: what tells gates apart may be a secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,7 +118,7 @@ fn folded(one: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
+    use http::{Extensions, HeaderMap, HeaderValue, Method};
     use std::collections::BTreeSet;
 
     fn call(headers: &HeaderMap) -> GatedCall<'_> {

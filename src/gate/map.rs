@@ -153,9 +153,7 @@ impl GateMap {
             .min_by_key(|(since, _)| *since)?;
         slot.renew(key).then(|| self.taken(slot))
     }
-}
 
-impl GateMap {
     fn taken<'a>(&self, slot: &'a Slot) -> &'a Slot {
         if self.shared {
             slot.counters.take(0);
