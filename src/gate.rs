@@ -71,8 +71,23 @@ use std::time::Duration;
 /// as long as the answer says. Then the calls go on in order, as fast as they succeeded before, and faster with each
 /// round. Where answers say what is left of the quota, no more calls are in flight than that.
 ///
+/// Every layer, client and runner makes a gate of its own where none is given. Give clones of one handle to those that
+/// share a rate limit. It works for the policies that have a
+/// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), which bounds how long a call waits.
+///
 /// The handle keeps at most 1,000 services. A new one replaces the least recently used one that no call uses; if calls
-/// use all that it could replace, the new one has no gate.
+/// use all that it could replace, the new one has no gate, and a 429 delays only its own call.
+///
+/// ```
+/// use http_retry::gate::Gate;
+///
+/// let gate = Gate::new()
+///     .max_services(200)
+///     .key_by(|call| call.headers.get("x-model").map_or(String::new(), |model| format!("{model:?}")));
+/// let same = gate.clone();
+/// ```
+///
+/// The setters make all gates anew, open, so they come before the first clone.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
@@ -98,7 +113,7 @@ struct Options {
 const MAX_SERVICES: usize = 1_000;
 
 impl Gate {
-    /// Gates that are all open.
+    /// Gates that are all open, with the default settings: one for each host and port, at most 1,000, no head start.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Options {
@@ -107,14 +122,18 @@ impl Gate {
         })
     }
 
-    /// After each pause sends one call first, and the others 100 ms later if it was not refused. Default: off. Call it
-    /// before you clone the handle.
+    /// After each pause sends one call first, and the others 100 ms later if it was not refused. Default: off, since it adds
+    /// 100 ms to each pause; it saves refusals where a server names too short a one. Call it before you clone the handle.
     #[must_use]
     pub fn head_start(self, head_start: bool) -> Self {
         self.but(|options| options.head_start = head_start)
     }
 
-    /// The most services that the handle keeps; 0 counts as 1. Default 1,000. Call it before you clone the handle.
+    /// The most services that the handle keeps; 0 counts as 1. Default 1,000, which take at most 2 MB. Call it before you
+    /// clone the handle.
+    ///
+    /// A key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service of its own, and so does each route or
+    /// limit that a server has refused by itself.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
         self.but(|options| options.max_services = max_services)
@@ -129,16 +148,24 @@ impl Gate {
         self.but(|options| options.quotas_at_once = Some(at_once))
     }
 
-    /// One gate per credential at a host, for clients with several credentials. Keeps a hash of the headers
-    /// `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`. Default: one gate per host and port. Call it
-    /// before you clone the handle.
+    /// One gate per credential at a host, for clients with several credentials, which a server limits one by one. Keeps a
+    /// hash of the headers `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`, and no text of them. Default: one
+    /// gate per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
         self.but(|options| options.by = By::Credential)
     }
 
-    /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text.
-    /// Call it before you clone the handle.
+    /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text, so it
+    /// may be a secret. The function runs for each call, so it should be quick. It replaces an earlier
+    /// [`Gate::per_credential`]. Call it before you clone the handle.
+    ///
+    /// ```
+    /// use http_retry::gate::Gate;
+    ///
+    /// // The server limits each tenant, who stands first in the path.
+    /// let gate = Gate::new().key_by(|call| call.path.split('/').nth(1).unwrap_or("").to_owned());
+    /// ```
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
         self.but(|options| options.by = By::Text(Arc::new(key)))
@@ -178,11 +205,12 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// What tells one rate limit from another at the same host.
+/// A call that comes to a gate, as [`Gate::key_by`] sees it: what can tell one rate limit from another at the same host.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GatedCall<'a> {
-    /// Host and port; the gate is never shared between two of them.
+    /// Host and port, in lower case, without user info and without the port that goes without saying, such as
+    /// `api.example` or `api.example:8443`. The gate is never shared between two of them.
     pub authority: &'a str,
     /// The request's method.
     pub method: &'a Method,
@@ -190,7 +218,7 @@ pub struct GatedCall<'a> {
     pub path: &'a str,
     /// The request's headers.
     pub headers: &'a HeaderMap,
-    /// The request's extensions, where they are public.
+    /// The request's extensions; `None` where the client keeps them to itself, as `reqwest` does.
     pub extensions: Option<&'a Extensions>,
 }
 

@@ -8,6 +8,36 @@ use std::time::Duration;
 
 /// Builds a [`RetryBudget`]. Every amount is a decimal of up to six places, given as a whole number or as a float, and
 /// kept exactly.
+///
+/// | setting | default | range |
+/// |---|---|---|
+/// | [`capacity`](Self::capacity) | 20, growing | above 0, up to 1,000,000,000 |
+/// | [`growth`](Self::growth) | 250 ms; none if `capacity` is set | any duration |
+/// | [`initial`](Self::initial) | the capacity | 0 up to the capacity |
+/// | [`per_second`](Self::per_second) | 0 | 0 to 1,000,000 |
+/// | [`per_success`](Self::per_success) | 0.1 | 0 to 1,000 |
+/// | [`retry_cost`](Self::retry_cost) | 1 | above 0, up to the capacity |
+/// | [`timeout_cost`](Self::timeout_cost) | twice `retry_cost` | above 0, up to the capacity |
+/// | [`gated_cost`](Self::gated_cost) | 0 | 0 up to the capacity |
+///
+/// The setters take any value and in any order; [`build`](Self::build) refuses what cannot work.
+///
+/// ```
+/// use http_retry::RetryBudget;
+/// use std::time::Duration;
+///
+/// let budget = RetryBudget::builder().capacity(50).initial(5).per_success(0.2).build()?;
+/// assert_eq!(budget.available(Duration::ZERO), 5);
+///
+/// let error = RetryBudget::builder().capacity(5).initial(6).build().unwrap_err();
+/// assert_eq!(error.to_string(), "budget.initial: 6 is not allowed: must be 0 to 5");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// # Source
+///
+/// The storm lab (`examples/storm`) chose the defaults; [the design](crate::docs::design) shows what each of them is good
+/// for.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct RetryBudgetBuilder {
@@ -47,7 +77,7 @@ impl RetryBudgetBuilder {
     /// The most tokens that the budget holds: above 0, up to 1,000,000,000. Default 20, and more under traffic; a
     /// capacity that you set stays fixed unless you also set `growth`.
     ///
-    /// A budget allows at most this many retries in an outage.
+    /// A budget allows at most this many retries in an outage. At least `retry_cost`, or no retry could ever be paid for.
     pub fn capacity(mut self, capacity: impl Into<Decimal>) -> Self {
         self.capacity = Some(capacity.into());
         self
@@ -56,13 +86,15 @@ impl RetryBudgetBuilder {
     /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s. Default 250 ms, or no
     /// growth if `capacity` is set.
     ///
-    /// So a busy client survives an outage of that length, and a hundred small ones do not overload a stalled server.
+    /// So a busy client survives an outage of that length, and a hundred small ones do not overload a stalled server. The
+    /// capacity never falls below `capacity`; zero is no growth.
     pub fn growth(mut self, growth: Duration) -> Self {
         self.growth = Some(growth);
         self
     }
 
-    /// The tokens at the start: 0 up to the capacity. Default the capacity.
+    /// The tokens at the start: 0 up to the capacity. Default the capacity, so that a client that has just started can
+    /// retry. A program that runs often and shortly may set less: each of its processes starts with so many.
     pub fn initial(mut self, initial: impl Into<Decimal>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -71,19 +103,20 @@ impl RetryBudgetBuilder {
     /// The tokens that each second adds: 0 to 1,000,000. Default 0.
     ///
     /// With many clients, a refill by time keeps sending retries to a server that is down: a hundred of them at 10 a
-    /// second send it a thousand retries a second.
+    /// second send it a thousand retries a second. Time counts from the first use of the budget on.
     pub fn per_second(mut self, per_second: impl Into<Decimal>) -> Self {
         self.per_second = per_second.into();
         self
     }
 
-    /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes.
+    /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes, so that in the long run
+    /// retries are at most a tenth of the traffic.
     pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
         self.per_success = per_success.into();
         self
     }
 
-    /// The price of a retry: above 0, at most the capacity. Default 1.
+    /// The price of a retry: above 0, at most the capacity. Default 1. A free retry would be no budget, so 0 is refused.
     pub fn retry_cost(mut self, retry_cost: impl Into<Decimal>) -> Self {
         self.retry_cost = retry_cost.into();
         self
@@ -111,7 +144,8 @@ impl RetryBudgetBuilder {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field that cannot work.
+    /// A [`ConfigError`] that names the first field that cannot work, such as `budget.capacity`: it is out of its range, has
+    /// more than six decimal places, or is no finite number.
     pub fn build(self) -> Result<RetryBudget, ConfigError> {
         let (terms, initial) = self.terms()?;
         Ok(RetryBudget::new(terms, initial))

@@ -4,6 +4,10 @@
 //! Successes fill the bucket, retries empty it. While most requests succeed, there is a token for every retry. When
 //! everything fails, the bucket runs dry, and the server gets each request once instead of five times.
 //!
+//! [`RetryBudget`] is one bucket, [`ServiceBudgets`] one for each service or host. The layers and clients of this crate
+//! spend and fill their budget themselves; a program only makes it, shares it and looks at it. Time is always an argument,
+//! on the clock of [`Runtime::now`](crate::runtime::Runtime::now).
+//!
 //! # Source
 //!
 //! Token-bucket retry throttling as in gRPC (A6), the AWS SDKs' standard mode and Finagle's `RetryBudget`; the numbers
@@ -51,6 +55,32 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// adds 0.1, a retry costs 1, a retry after a timeout 2, and time alone adds nothing. A budget allows at most as many
 /// retries in an outage as it holds tokens, so it amplifies an outage of N requests by at most 1 + capacity / N. A
 /// client of few requests is bounded by its policy's attempts instead.
+///
+/// A program that runs sessions itself counts successes by [`RetryBudget::deposit`] and pays for each retry by
+/// [`RetryBudget::withdraw`]:
+///
+/// ```
+/// use http_retry::policy::{ErrorKind, Moment, Outcome, RequestFacts};
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let budget = RetryBudget::builder().capacity(10).initial(1).build().unwrap();
+/// let now = Moment::default();
+/// let request = RequestFacts::operation().idempotent(true);
+/// let mut session = RetryPolicy::background().session(request, now.now);
+///
+/// let plan = session.plan(&Outcome::error(ErrorKind::Reset), now)?;
+/// let paid = budget.withdraw(plan, now.now)?; // sleep for paid.delay(), then send
+/// session.apply(&paid);
+/// paid.commit();
+///
+/// let plan = session.plan(&Outcome::error(ErrorKind::Reset), now)?;
+/// assert!(budget.withdraw(plan, now.now).is_err(), "no token is left");
+/// for _ in 0..10 {
+///     budget.deposit(now.now);
+/// }
+/// assert_eq!(budget.available(now.now), 1);
+/// # Ok::<(), http_retry::StopReason>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RetryBudget(Option<Arc<Shared>>);
 
@@ -86,12 +116,13 @@ struct Successes(AtomicU64);
 const BATCH: u64 = 64;
 
 impl RetryBudget {
-    /// A builder that starts from the default numbers.
+    /// A builder that starts from the default numbers, which [`RetryBudgetBuilder`] lists.
     pub fn builder() -> RetryBudgetBuilder {
         RetryBudgetBuilder::default()
     }
 
-    /// No budget: grants every retry that the policy plans. In an outage this multiplies the load.
+    /// No budget: grants every retry that the policy plans. In an outage this multiplies the load: with four retries, a
+    /// server that is down gets each request five times.
     #[must_use]
     pub fn unlimited() -> Self {
         Self(None)
@@ -105,7 +136,10 @@ impl RetryBudget {
 
     /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).
     ///
-    /// One atomic addition, and once in 64 times a short lock if it is free.
+    /// The success adds the `per_success` of the builder, 0.1 by default, up to the capacity. Count each request that
+    /// succeeds once, retried or not. A clock that steps back counts as standing still.
+    ///
+    /// Costs one atomic addition, and once in 64 times a short lock if it is free.
     pub fn deposit(&self, now: Duration) {
         if let Some(shared) = &self.0 {
             let before = shared.successes.0.fetch_add(1, Ordering::Relaxed);
@@ -117,6 +151,9 @@ impl RetryBudget {
 
     /// Takes a planned retry's price and returns the paid retry with its delay; takes nothing if there are too few
     /// tokens.
+    ///
+    /// The price is the builder's `retry_cost`, `timeout_cost` after a timeout, or `gated_cost` after a 429 whose call
+    /// waits at the gate. `now` is on the clock of [`Moment::now`](crate::policy::Moment::now).
     ///
     /// A budget that is shared with a fleet asks nobody here: it pays from what this process has in hand, or from its
     /// part of what the fleet held when last heard of, and the fleet is charged with the next message. The clients of
@@ -137,7 +174,10 @@ impl RetryBudget {
         }
     }
 
-    /// The tokens in the budget at `now`; `None` for an unlimited one.
+    /// The tokens in the budget at `now`, from 0 on; `None` for an unlimited one.
+    ///
+    /// Of a budget that is shared with a fleet: what all processes had when this one heard of it last; while the store
+    /// does not answer, what this process may spend alone.
     #[must_use]
     pub fn tokens(&self, now: Duration) -> Option<Decimal> {
         let shared = self.0.as_ref()?;
@@ -145,13 +185,17 @@ impl RetryBudget {
     }
 
     /// The most tokens that the budget can hold at `now`; `None` for an unlimited one.
+    ///
+    /// Never less than the builder's `capacity`, and more while the successes of its `growth`, averaged over 10 s, are
+    /// more. Of a budget that is shared with a fleet: that of all processes; while the store does not answer, this
+    /// process's part of it.
     #[must_use]
     pub fn capacity(&self, now: Duration) -> Option<Decimal> {
         let shared = self.0.as_ref()?;
         Some(Decimal::from_micros(shared.settle(now).capacity()))
     }
 
-    /// How many retries the budget would grant at `now`; `u64::MAX` for an unlimited one.
+    /// How many retries at `retry_cost` the budget would grant at `now`, rounded down; `u64::MAX` for an unlimited one.
     #[must_use]
     pub fn available(&self, now: Duration) -> u64 {
         self.0.as_ref().map_or(u64::MAX, |shared| {

@@ -7,7 +7,10 @@ use std::time::Duration;
 /// A retry that a budget has granted: count it by [`RetrySession::apply`], wait for [`PaidRetry::delay`], then
 /// [`PaidRetry::commit`] and send.
 ///
-/// Dropping it without a commit puts its tokens back.
+/// Dropping it without a commit puts its tokens back, up to the capacity: a call that is cancelled while it waits costs
+/// nothing. In a fleet they stay with this process, for its next retry.
+///
+/// [`RetryBudget`] shows it in use.
 #[derive(Debug)]
 #[must_use]
 pub struct PaidRetry {
@@ -25,13 +28,13 @@ impl PaidRetry {
         }
     }
 
-    /// How long to wait before the retry.
+    /// How long to wait before the retry, from the moment that was given to [`RetrySession::plan`]; zero: send it now.
     #[must_use]
     pub fn delay(&self) -> Duration {
         self.plan.delay
     }
 
-    /// Which retry this is: 1, 2, and so on.
+    /// Which retry of its call this is: 1, 2, and so on. Those that were planned and never applied do not count.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.plan.retry()
@@ -42,13 +45,14 @@ impl PaidRetry {
         &self.plan
     }
 
-    /// Who set the delay.
+    /// Who set the delay: the policy's backoff, the server, a rule or the gate.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.plan.source
     }
 
-    /// Spends the tokens; call it right before the retry is sent.
+    /// Spends the tokens; call it right before the retry is sent. They do not come back by a success of the retry: that
+    /// counts like any other, by [`RetryBudget::deposit`].
     pub fn commit(mut self) {
         self.price = 0;
     }

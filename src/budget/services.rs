@@ -12,17 +12,34 @@ use std::time::Duration;
 /// One budget per service name or host, made on first use and shared by every clone of the handle.
 ///
 /// A request counts for the service that its [`RetryOverride`](crate::RetryOverride::service) names, else for its host
-/// and port. The handle keeps at most 1,000 of them; the least recently used one is dropped, and starts anew on its
-/// next use.
+/// and port, such as `api.example` or `api.example:8443`. The handle keeps at most 1,000 of them; the least recently used
+/// one is dropped, and starts anew with its `initial` tokens on its next use.
 ///
 /// ```
 /// use http_retry::{RetryBudget, ServiceBudgets};
+/// use std::time::Duration;
 ///
 /// let budgets = ServiceBudgets::new(RetryBudget::builder().capacity(50))?
 ///     .max_services(200)
 ///     .service("payments", RetryBudget::builder().capacity(5).build()?);
+/// assert_eq!(budgets.get("payments").available(Duration::ZERO), 5);
+/// assert_eq!(budgets.get("api.example:8443").available(Duration::ZERO), 50);
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
+///
+/// Give it to a layer, a client or a runner in place of one budget for all:
+///
+/// ```
+/// # #[cfg(feature = "tower")] {
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, ServiceBudgets};
+///
+/// let layer = RetryLayer::new(RetryPolicy::background()).budgets(ServiceBudgets::default());
+/// # }
+/// ```
+///
+/// The default makes default budgets. Who uses a budget that is there holds up nobody else who does: only the first use of
+/// a service takes the lock of all for itself.
 #[derive(Debug, Clone)]
 pub struct ServiceBudgets {
     each: RetryBudgetBuilder,
@@ -50,11 +67,11 @@ struct LastUsed {
 const MAX_SERVICES: usize = 1_000;
 
 impl ServiceBudgets {
-    /// Budgets that `each` builds.
+    /// Budgets that `each` builds, one for each service or host.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field of `each` that cannot work.
+    /// A [`ConfigError`] that names the first field of `each` that cannot work. So none of the budgets can fail later.
     pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
         each.terms()?;
         Ok(Self {
@@ -64,20 +81,25 @@ impl ServiceBudgets {
     }
 
     /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
+    /// Default 1,000, so that a client of any number of hosts takes a bounded memory. Call it before you clone the handle.
     #[must_use]
     pub fn max_services(mut self, max_services: usize) -> Self {
         self.max_services = max_services.max(1);
         self
     }
 
-    /// Sets the budget of one service or host, which is always kept. Call it before you clone the handle.
+    /// Sets the budget of one service or host, which is always kept: its tokens outlast any number of other services. The
+    /// last one of a name counts. Call it before you clone the handle.
     #[must_use]
     pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.named.insert(name.into(), budget);
         self
     }
 
-    /// The budget of a service or host, made now if this is its first use.
+    /// The budget of a service or host, made now if this is its first use: to look at, or to give to a client of its own.
+    ///
+    /// Where the handle keeps as many as it may, that drops the least recently used one. A handle of a dropped budget goes
+    /// on with its tokens, apart from those of the next use of the name.
     #[must_use]
     pub fn get(&self, service: &str) -> RetryBudget {
         self.with(service, built, RetryBudget::clone)

@@ -7,7 +7,7 @@ use crate::error::ConfigError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Builds a [`Fleet`]; the server comes last.
+/// Builds a [`Fleet`]; the server comes last, and checks the settings.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -36,7 +36,7 @@ impl FleetBuilder {
     /// `http-retry`.
     ///
     /// Fleets with one prefix on one store are one fleet, so give programs that call the same services with other
-    /// budgets another prefix.
+    /// budgets another prefix. The keys are `PREFIX:1:{SERVICE}:..`, which an access list can allow by `PREFIX:*`.
     pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
         self.prefix = prefix.into();
         self
@@ -46,7 +46,8 @@ impl FleetBuilder {
     /// the same data centre takes.
     ///
     /// A first attempt waits for it only for its turn at the gate, after a pause or under a quota, and no call does once
-    /// an answer took longer: until an answer comes in time again, the process has a share and a gate of its own.
+    /// an answer took longer: until an answer comes in time again, the process has a share and a gate of its own. So a
+    /// store that is always further away than this is never joined.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
@@ -56,7 +57,8 @@ impl FleetBuilder {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first setting that cannot work. It does not repeat the URL.
+    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix`, `fleet.wait` or `fleet.redis`. It
+    /// does not repeat the URL.
     pub fn redis(self, url: &str) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on(RedisStore::open(url)?))
@@ -66,7 +68,7 @@ impl FleetBuilder {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first setting that cannot work.
+    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix` or `fleet.wait`.
     pub fn redis_client(self, client: ::redis::Client) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on(RedisStore::of(client)))

@@ -96,7 +96,7 @@ enum Health {
 }
 
 impl MemoryStore {
-    /// An empty store on tokio's clock, that answers at once.
+    /// An empty store on tokio's clock, that answers at once. Its time goes on with `tokio::time::advance` too.
     #[must_use]
     pub fn new() -> Self {
         Self::on(TokioRuntime)
@@ -116,12 +116,14 @@ impl MemoryStore {
     }
 
     /// From now on an answer takes this long: one half before the step, and the other after it. What it tells of pauses
-    /// takes the second half.
+    /// takes the second half. Default zero; more than the fleet's [`wait`](FleetBuilder::wait) is a store that nobody waits
+    /// for.
     pub fn set_latency(&self, latency: Duration) {
         self.state().latency = latency;
     }
 
-    /// From now on every command fails for this reason. With [`LeaveReason::Unreachable`] the connections end at once.
+    /// From now on every command fails for this reason, after the latency. With [`LeaveReason::Unreachable`] the connections
+    /// end at once.
     pub fn fail(&self, reason: LeaveReason) {
         self.state().health = Health::Fails(reason);
         if reason == LeaveReason::Unreachable {
@@ -129,17 +131,19 @@ impl MemoryStore {
         }
     }
 
-    /// From now on nothing is answered, nor told. A process gives up its connection after a second without an answer.
+    /// From now on nothing is answered, nor told. A process waits for at most the fleet's [`wait`](FleetBuilder::wait), and
+    /// gives up its connection after a second without an answer.
     pub fn hang(&self) {
         self.state().health = Health::Hangs;
     }
 
-    /// From now on all is well, with what the store knew before.
+    /// From now on all is well, with what the store knew before and the latency that was set. Processes join again when they
+    /// ask next, at most 6.25 s later.
     pub fn recover(&self) {
         self.state().health = Health::Well;
     }
 
-    /// Forgets everything, as `FLUSHALL` or a restart without persistence.
+    /// Forgets everything, as `FLUSHALL` or a restart without persistence. What [`MemoryStore::save`] has kept stays.
     pub fn forget(&self) {
         self.state().data = Data::default();
     }
@@ -166,7 +170,7 @@ impl MemoryStore {
         }
     }
 
-    /// How many commands have been sent so far, those that failed included.
+    /// How many commands all processes have sent so far, subscriptions and those that failed included.
     #[must_use]
     pub fn commands(&self) -> u64 {
         self.state().commands

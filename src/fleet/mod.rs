@@ -62,6 +62,21 @@ use store::Store;
 /// Nothing of it can fail a request or hold it up for more than [`wait`](FleetBuilder::wait): a process that cannot reach
 /// the store goes on with a share of its own. A first attempt waits for the store only for its turn at the gate.
 ///
+/// Give it to `RetryLayer::fleet`, `RetryMiddleware::fleet` or `Runner::fleet`, which then take their budgets and their
+/// gate from it, where none is given by hand:
+///
+/// ```
+/// use http_retry::fleet::Fleet;
+/// # #[cfg(feature = "tower")]
+/// use http_retry::{RetryPolicy, tower::RetryLayer};
+///
+/// let fleet = Fleet::redis("redis://cache:6379")?; // connects in the background
+/// # #[cfg(feature = "tower")]
+/// let layer = RetryLayer::new(RetryPolicy::background()).fleet(&fleet);
+/// assert!(!fleet.status().joined, "the store has not answered yet");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
 /// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
 /// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
 #[derive(Clone)]
@@ -82,21 +97,26 @@ impl Fleet {
     /// A fleet on the server at this URL, such as `redis://cache:6379` or `redis://user:password@cache:6379/0`, with the
     /// default settings. For `rediss://` turn on a TLS feature of the crate `redis`.
     ///
+    /// It only reads the URL. The connection is made in the background, once a budget or a gate has something to say, and
+    /// again after each failure: after about 250 ms, then after twice as long each time, up to about 5 s.
+    ///
     /// # Errors
     ///
-    /// A [`ConfigError`] of the field `fleet.redis` if the URL is none of a server. It does not repeat the URL.
+    /// A [`ConfigError`] of the field `fleet.redis` if the URL is none of a server: it cannot be read, needs a TLS feature
+    /// that is off, or is that of sentinels or a cluster. It does not repeat the URL, which may hold a password.
     pub fn redis(url: &str) -> Result<Self, ConfigError> {
         Self::builder().redis(url)
     }
 
     /// A fleet on the server that this client connects to, for TLS, credentials or a Unix socket that are set up
-    /// already. The fleet makes a connection of its own.
+    /// already. The fleet makes a connection of its own, with the default settings: behind others' commands no bound on a
+    /// wait would hold. For other settings see [`FleetBuilder::redis_client`].
     #[must_use]
     pub fn redis_client(client: ::redis::Client) -> Self {
         Self::builder().on(RedisStore::of(client))
     }
 
-    /// A builder that starts from the default settings.
+    /// A builder that starts from the default settings: the prefix `http-retry`, and a wait of 50 ms.
     pub fn builder() -> FleetBuilder {
         FleetBuilder::default()
     }
@@ -104,7 +124,17 @@ impl Fleet {
     /// The fleet's budget of a service, with other numbers than the default; they mean the whole fleet. Give it to the
     /// adapters that call the service, and to all processes the same numbers.
     ///
-    /// Every call makes another handle that counts as a process of its own, so call it once for each service.
+    /// Every call makes another handle that counts as a process of its own, so call it once for each service. A budget is
+    /// known to the other processes by the service's name alone.
+    ///
+    /// ```
+    /// use http_retry::RetryBudget;
+    /// use http_retry::fleet::Fleet;
+    ///
+    /// let fleet = Fleet::redis("redis://cache:6379")?;
+    /// let orders = fleet.budget("orders", RetryBudget::builder().capacity(50))?; // 50 for all processes together
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -127,7 +157,11 @@ impl Fleet {
         Ok(budget)
     }
 
-    /// Whether this process shares its budgets and gates.
+    /// Whether this process shares its budgets and gates, for a health page. It asks nobody: it says what was heard last.
+    /// Each change is an event too, [`FleetLeft`] and [`FleetJoined`].
+    ///
+    /// [`FleetLeft`]: crate::report::RetryEventKind::FleetLeft
+    /// [`FleetJoined`]: crate::report::RetryEventKind::FleetJoined
     #[must_use]
     pub fn status(&self) -> FleetStatus {
         self.0.core.status()
@@ -193,8 +227,17 @@ impl Gate {
     /// Shares each gate of this handle with all processes of the fleet: a 429 in one of them closes it in all, and after
     /// the pause all go on in one order. Call it before you clone the handle, and give all processes the same settings.
     ///
-    /// While the store does not answer within the fleet's [`wait`](FleetBuilder::wait), this process's own
-    /// gate decides, which has heard the same.
+    /// While the store does not answer within the fleet's [`wait`](FleetBuilder::wait), this process's own gate decides,
+    /// which has heard the same. A text of [`Gate::key_by`] and a credential reach the store as a hash alone.
+    ///
+    /// ```
+    /// use http_retry::fleet::Fleet;
+    /// use http_retry::gate::Gate;
+    ///
+    /// let fleet = Fleet::redis("redis://cache:6379")?;
+    /// let gate = Gate::new().per_credential().shared(&fleet);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
     pub fn shared(self, fleet: &Fleet) -> Self {
         self.in_fleet(Arc::new(Gates(fleet.core())))

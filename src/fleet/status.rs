@@ -3,18 +3,31 @@
 use crate::budget::fleet::{FleetChange, LeaveReason};
 use std::time::Duration;
 
-/// How a fleet stands, as one of its processes sees it.
+/// How a fleet stands, as one of its processes sees it: over all services whose budget or gate this process has used.
+///
+/// ```
+/// use http_retry::fleet::Fleet;
+///
+/// let status = Fleet::redis("redis://cache:6379")?.status();
+/// match status.reason {
+///     None if status.joined => println!("shared by {} processes", status.processes),
+///     None => println!("not heard of the store yet"),
+///     Some(reason) => println!("on its own: {}", reason.explain()),
+/// }
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetStatus {
     /// Every service that was used is shared. False as long as none was, or the store has not answered yet.
     pub joined: bool,
-    /// How many processes the store has heard of lately, of the service that has the most; this one counts. 0 before the
-    /// first answer.
+    /// How many processes the store has heard of in the last 10 to 20 s, of the service that has the most; this one counts.
+    /// 0 before the first answer of a budget. While this process is on its own, the number that it heard last.
     pub processes: u64,
-    /// Why a service is not shared, if one is not.
+    /// Why a service is not shared, if one is not; of several, the one that has left last. `None` before the first answer.
     pub reason: Option<LeaveReason>,
-    /// When that changed last for one of the services, on the runtime's clock; zero before the first change.
+    /// When a service was joined or left last, on the clock of [`Runtime::now`](crate::runtime::Runtime::now); zero before
+    /// the first change.
     pub since: Duration,
 }
 

@@ -3,27 +3,31 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Why a process decides alone for a while instead of with its fleet.
+/// Why a process decides alone for a while instead of with its fleet. [The guide](crate::docs::fleet#when-the-store-is-down)
+/// says what happens meanwhile.
+///
+/// A reason is told once, when the process leaves; it joins again by itself with the first answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaveReason {
-    /// The store has not answered in time.
+    /// The store has not answered within [`FleetBuilder::wait`](crate::fleet::FleetBuilder::wait), or is busy with a script of
+    /// somebody's that does not end.
     Timeout,
-    /// There is no connection to the store.
+    /// There is no connection to the store: it refuses one, has closed it, or is still loading its data.
     Unreachable,
-    /// The store refuses the credentials.
+    /// The store refuses the user name or the password, or wants one.
     Auth,
-    /// The store forbids a command, a key or a channel.
+    /// The store's access list forbids a command, a key or a channel; [`fleet`](crate::fleet) lists the rights it takes.
     Denied,
-    /// The store is a replica that takes no writes.
+    /// The store takes no writes: it is a replica, has lost its primary or its replicas, or cannot save.
     ReadOnly,
-    /// The store has no memory left.
+    /// The store has no memory left within its `maxmemory`.
     NoMemory,
-    /// A key of the fleet holds something else.
+    /// A key of the fleet holds a value of another type: somebody else uses the prefix. It is never deleted.
     WrongType,
-    /// The store does not run the script, or its answer makes no sense.
+    /// The store does not run the script, or answers something that the script does not.
     Script,
-    /// The key is at another node of a cluster.
+    /// The store is a cluster, and the key is at another of its nodes, which is not asked.
     Moved,
     /// The store cannot tell all processes at once, as gates need it: it does not speak RESP3. Budgets are shared all the
     /// same.
@@ -49,7 +53,7 @@ impl LeaveReason {
         }
     }
 
-    /// The same as a sentence.
+    /// The same as a sentence, for people.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {
