@@ -45,10 +45,8 @@ impl Member {
 
     /// Takes the tickets that an answer gives, where calls go by them.
     fn takes_tickets(&mut self, answer: &GateAnswer) {
-        if self
-            .heard
-            .is_some_and(|heard| answer.ticket < heard.release.gone)
-        {
+        let next = self.heard.map_or(0, |heard| heard.release.gone);
+        if answer.ticket < next {
             // The store has begun to count anew.
             self.tickets.clear();
         }
