@@ -4,11 +4,12 @@ mod batch;
 mod behind;
 mod herds;
 mod join;
+pub(in crate::gate) mod joined;
 mod processes;
 mod properties;
 mod script;
 mod twin;
-pub(in crate::gate) mod world;
+mod world;
 
 use super::twin::{SharedGate, step};
 use super::{Accuses, GateAnswer, GatePush, GateWords, NextWords, QuotaWord};

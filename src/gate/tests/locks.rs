@@ -96,7 +96,7 @@ fn a_dropped_call_takes_no_lock() {
 #[cfg(feature = "redis")]
 #[test]
 fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
-    use crate::gate::fleet::tests::world::Joined;
+    use crate::gate::fleet::tests::joined::Joined;
     use crate::run::Runner;
     use std::{future::ready, io};
     let joined = Arc::new(Joined::default());

@@ -1,6 +1,9 @@
 //! Every row of what may be resumed, and of what an answer to the request for the rest is worth, as tables of text:
 //! headers end with `;`, `OLD` is a minute before `NOW` and `NEW` a second later, `MAX` the greatest number.
 
+mod what_is_asked;
+mod what_is_resumed;
+
 use super::*;
 
 const MAX: u64 = u64::MAX;
@@ -56,153 +59,6 @@ fn part() -> Mark {
     mark("range: bytes=500-3499", "206", told).unwrap()
 }
 
-#[test]
-fn an_answer_that_may_be_resumed() {
-    for [asked, status, told, wanted] in rows(
-        r#"
-                    | 200 | content-length: 10; etag: "a"                              | 0-9/10
-                    | 200 | content-length: 1; etag: ""                                | 0-0/1
-                    | 200 | content-length: 10; etag: "é ,W/"                          | 0-9/10
-                    | 200 | content-length: MAX; etag: "a"                             | 0-MAX-1/MAX
-                    | 200 | content-length: 10; last-modified: OLD; date: NOW          | 0-9/10
-                    | 200 | content-length: 10; etag: "a"; content-encoding: Identity  | 0-9/10
-    range: bytes=5- | 200 | content-length: 10; etag: "a"                              | 0-9/10
-    range: bytes=5- | 206 | content-length: 5; etag: "a"; content-range: bytes 5-9/10  | 5-9/10
-    range: bytes=-1 | 206 | content-length: 1; etag: "a"; content-range: Bytes MAX-1-MAX-1/MAX | MAX-1-MAX-1/MAX
-    "#,
-    ) {
-        let mark = mark(&asked, &status, &told).unwrap_or_else(|| panic!("{told}"));
-        let ContentRange { first, last, total } = mark.range;
-        assert_eq!(format!("{first}-{last}/{total}"), wanted, "{told}");
-        assert!(mark.is_proven(), "{told}");
-    }
-}
-
-#[test]
-fn an_answer_without_a_proof_can_only_begin_anew() {
-    for [told] in rows(
-        r#"
-        accept-ranges: bytes
-        etag: W/"a"
-        etag: a
-        etag: "a
-        etag: "
-        etag: "a"b"
-        etag: "a"; etag: "a"
-        etag: "a"; etag: "b"
-        etag: W/"a"; last-modified: OLD; date: NOW
-        last-modified: NEW; date: NOW
-        last-modified: OLD
-        last-modified: NOW; date: OLD
-        last-modified: OLD; last-modified: OLD; date: NOW
-        last-modified: OLD; date: NOW; date: NOW
-        last-modified: é; date: NOW
-    "#,
-    ) {
-        let mark = mark("", "200", &format!("content-length: 10; {told}")).unwrap();
-        assert_eq!((mark.length(), mark.is_proven()), (10, false), "{told}");
-    }
-}
-
-#[test]
-fn an_answer_that_is_never_resumed() {
-    for [asked, status, told] in rows(
-        r"
-                        | 200 | content-type: a/b
-                        | 200 | content-length: 0
-                        | 200 | content-length: -1
-                        | 200 | content-length: +1
-                        | 200 | content-length: 1, 1
-                        | 200 | content-length: ²
-                        | 200 | content-length: 18446744073709551616
-                        | 200 | content-length: 1; content-length: 1
-                        | 200 | content-length: 1; content-encoding: gzip
-                        | 200 | content-length: 1; content-encoding: identity; content-encoding: br
-                        | 200 | content-length: 1; content-encoding: é
-                        | 204 | content-length: 1
-                        | 404 | content-length: 1
-                        | 206 | content-length: 3; content-range: bytes 5-7/10
-    range: bytes=0-1,5- | 206 | content-length: 3; content-range: bytes 5-7/10
-    range: bytes=0-1,5- | 200 | content-length: 3
-    range: bytes=5-7; range: bytes=5-7 | 206 | content-length: 3; content-range: bytes 5-7/10
-    range: bytes=5-7    | 206 | content-length: 3
-    range: bytes=5-7    | 206 | content-length: 2; content-range: bytes 5-7/10
-    range: bytes=5-7    | 206 | content-range: bytes 5-7/10
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 5-7/10; content-range: bytes 5-7/10
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 5-7/*
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 5-7/7
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 7-5/10
-    range: bytes=5-7    | 206 | content-length: 3; content-range: items 5-7/10
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 5-7/¹
-    range: bytes=5-7    | 206 | content-length: 3; content-range: bytes 5-7/10; content-type: Multipart/ByteRanges
-    range: bytes=5-7    | 416 | content-length: 3; content-range: bytes */10
-    ",
-    ) {
-        let told = format!("{told}; etag: \"a\"");
-        assert_eq!(
-            mark(&asked, &status, &told),
-            None,
-            "{asked} {status} {told}"
-        );
-    }
-    let told = headers("content-length: 1; etag: \"a\"");
-    for method in [Method::HEAD, Method::POST, Method::PUT] {
-        let asked = HeaderMap::new();
-        assert_eq!(Mark::of((&method, &asked), (StatusCode::OK, &told)), None);
-    }
-}
-
-/// The range, `If-Range` and coding that a request asks for, and nothing that would bring a 304.
-fn asked(mark: &Mark, got: u64, own: &str) -> [String; 3] {
-    let mut headers = headers(own);
-    assert!(mark.ask(got, &mut headers));
-    assert!(!headers.contains_key(IF_NONE_MATCH) && !headers.contains_key(IF_MODIFIED_SINCE));
-    [RANGE, IF_RANGE, ACCEPT_ENCODING].map(|name| {
-        let value = headers.get(name).unwrap();
-        value.to_str().unwrap().to_owned()
-    })
-}
-
-const OWN: &str = "range: bytes=5-; if-range: x; accept-encoding: gzip; if-none-match: \"a\"; if-modified-since: x";
-
-#[test]
-fn the_rest_is_asked_for_from_a_kibibyte_before() {
-    for (mark, got, range) in [
-        (tagged(5000), 0, "bytes=0-4999"),
-        (tagged(5000), 1, "bytes=0-4999"),
-        (tagged(5000), 1024, "bytes=0-4999"),
-        (tagged(5000), 1025, "bytes=1-4999"),
-        (tagged(5000), 4999, "bytes=3975-4999"),
-        (tagged(MAX), MAX - 2, "bytes=MAX-1026-MAX-1"),
-        (part(), 2000, "bytes=1476-3499"),
-    ] {
-        let wanted = [&filled(range), "\"a\"", "identity"];
-        assert_eq!(asked(&mark, got, OWN), wanted);
-        assert_eq!(asked(&mark, got, ""), wanted);
-    }
-    let wanted = ["bytes=1024-4999", &filled("OLD"), "identity"];
-    assert_eq!(asked(&dated(5000), 2048, OWN), wanted);
-}
-
-#[test]
-fn without_a_proof_the_request_is_sent_as_it_was() {
-    let told = "content-length: 3; content-range: bytes 5-7/10";
-    let range = mark("range: bytes=5-7", "206", told).unwrap();
-    assert_eq!(asked(&range, 0, OWN), ["bytes=5-", "x", "identity"]);
-}
-
-#[test]
-fn a_request_that_has_no_room_is_not_sent() {
-    let mut full = HeaderMap::new();
-    let name = |number| HeaderName::try_from(format!("x-{number}")).unwrap();
-    let mut names = (0..).map(name);
-    while full
-        .try_insert(names.next().unwrap(), HeaderValue::from(1))
-        .is_ok()
-    {}
-    assert!(!tagged(10).ask(5, &mut full));
-}
-
 /// Checks answers to the request for the rest after so many bytes: status, head, verdict.
 fn check(mark: &Mark, got: u64, table: &str) {
     for [status, told, wanted] in rows(table) {
@@ -215,9 +71,8 @@ fn check(mark: &Mark, got: u64, table: &str) {
     }
 }
 
-#[test]
-fn an_answer_goes_on_only_with_the_bytes_that_were_asked_for() {
-    let table = r#"
+/// Answers to a request for bytes 976 to 4999, of which the first 1024 are there.
+const GOES_ON: &str = r#"
     206 | RANGE; etag: "a"                                             | go 1024
     206 | RANGE; etag: "a"; content-length: 4024; content-type: x/y    | go 1024
     206 | RANGE; etag: "a"; content-encoding: identity                 | go 1024
@@ -246,8 +101,11 @@ fn an_answer_goes_on_only_with_the_bytes_that_were_asked_for() {
     206 | etag: "a"; content-range: items 976-4999/5000                | wrong_range
     206 | etag: "a"; content-range: bytes 976-4999/MAX                 | wrong_range
     "#;
+
+#[test]
+fn an_answer_goes_on_only_with_the_bytes_that_were_asked_for() {
     let range = "content-range: bytes 976-4999/5000";
-    check(&tagged(5000), 2000, &table.replace("RANGE", range));
+    check(&tagged(5000), 2000, &GOES_ON.replace("RANGE", range));
     let last = r#"206 | etag: "a"; content-range: bytes MAX-1026-MAX-1/MAX | go 1024"#;
     check(&tagged(MAX), MAX - 2, last);
     let by_date = r#"

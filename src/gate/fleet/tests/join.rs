@@ -1,7 +1,7 @@
 //! How keys come into a fleet.
 
 use super::NextWords;
-use super::world::Joined;
+use super::joined::Joined;
 use crate::gate::{Gate, GatedCall};
 use crate::policy::Moment;
 use crate::testing::ManualRuntime;

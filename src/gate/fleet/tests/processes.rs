@@ -1,6 +1,7 @@
 //! Several processes that share one gate.
 
-use super::world::{Health, MILLI, WAIT, Wait, World};
+use super::joined::WAIT;
+use super::world::{Health, MILLI, Wait, World};
 use super::*;
 use crate::gate::{End, Kind, Quota};
 use crate::runtime::Runtime;

@@ -1,19 +1,18 @@
 //! Many processes and a store, in simulated time.
 
+use super::joined::{Joined, WAIT};
 use super::*;
-use crate::gate::fleet::{GateFleet, GateLink, NextWords};
+use crate::gate::fleet::GateLink;
 use crate::gate::{Ask, End, Gate, Kind, Passed, Place, Quota};
 use crate::policy::Moment;
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub(super) const MILLI: Duration = Duration::from_millis(1);
-pub(super) const WAIT: Duration = Duration::from_millis(50);
-const FLUSH: Duration = Duration::from_millis(250);
 const LATENCY: Duration = Duration::from_millis(2);
 /// The store's clock is ahead of the processes'.
 const AHEAD: u64 = 1_800_000_000 * SECOND;
@@ -48,33 +47,12 @@ pub(super) struct Process {
     in_flight: Option<Duration>,
 }
 
-/// The keys of one process that have joined.
-#[derive(Default)]
-pub(in crate::gate) struct Joined(
-    pub(in crate::gate) Mutex<Vec<(String, Option<String>, GateLink)>>,
-);
-
 /// What travels between the store and a process.
 #[derive(Clone, Copy)]
 enum News {
     Words(GateWords),
     Answer(Option<GateAnswer>),
     Push(GatePush),
-}
-
-impl GateFleet for Joined {
-    fn wait(&self) -> Duration {
-        WAIT
-    }
-
-    fn flush(&self) -> Duration {
-        FLUSH
-    }
-
-    fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
-        let apart = apart.map(str::to_owned);
-        self.0.lock().unwrap().push((name.to_owned(), apart, link));
-    }
 }
 
 impl Process {
