@@ -81,46 +81,49 @@ fn a_fleet_of_the_program_is_used_by_its_name() {
     assert_eq!(messages(&unknown.unwrap_err()), [wanted]);
 }
 
+/// A fleet as a document writes it, and what is said of it.
+const IMPOSSIBLE: [(&str, &str); 9] = [
+    (
+        "{}",
+        "fleet: names no store: write redis: URL, redis_env: VARIABLE or use: NAME",
+    ),
+    (
+        "{redis: \"redis://h\", use: a}",
+        "fleet: names several stores: give one of redis, redis_env and use",
+    ),
+    (
+        "{use: a, wait: 20ms}",
+        "fleet.wait: has no effect with use: the program sets it",
+    ),
+    (
+        "{redis: \"http://h\"}",
+        "fleet.redis: must be the URL of a server, such as redis://user:password@host:6379/0",
+    ),
+    (
+        "{redis: \"redis://:hunter2@h\"}",
+        "fleet.redis: holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE",
+    ),
+    (
+        "{redis_env: NO_SUCH_VARIABLE}",
+        "fleet.redis_env: the environment has no NO_SUCH_VARIABLE",
+    ),
+    (
+        "{redis_env: PATH}",
+        "fleet.redis_env: must be the URL of a server, such as redis://user:password@host:6379/0",
+    ),
+    (
+        "{redis: \"redis://h\", prefix: \"a b\"}",
+        "fleet.prefix: must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :",
+    ),
+    (
+        "{redis: \"redis://h\", wait: 2s}",
+        "fleet.wait: must be 1 ms to 1 s",
+    ),
+];
+
 #[test]
 fn a_fleet_that_cannot_be_made_says_why() {
-    for (fleet, wanted) in [
-        (
-            "{}",
-            "fleet: names no store: write redis: URL, redis_env: VARIABLE or use: NAME",
-        ),
-        (
-            "{redis: \"redis://h\", use: a}",
-            "fleet: names several stores: give one of redis, redis_env and use",
-        ),
-        (
-            "{use: a, wait: 20ms}",
-            "fleet.wait: has no effect with use: the program sets it",
-        ),
-        (
-            "{redis: \"http://h\"}",
-            "fleet.redis: must be the URL of a server, such as redis://user:password@host:6379/0",
-        ),
-        (
-            "{redis: \"redis://:hunter2@h\"}",
-            "fleet.redis: holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE",
-        ),
-        (
-            "{redis_env: NO_SUCH_VARIABLE}",
-            "fleet.redis_env: the environment has no NO_SUCH_VARIABLE",
-        ),
-        (
-            "{redis_env: PATH}",
-            "fleet.redis_env: must be the URL of a server, such as redis://user:password@host:6379/0",
-        ),
-        (
-            "{redis: \"redis://h\", prefix: \"a b\"}",
-            "fleet.prefix: must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :",
-        ),
-        (
-            "{redis: \"redis://h\", wait: 2s}",
-            "fleet.wait: must be 1 ms to 1 s",
-        ),
-    ] {
+    for (fleet, wanted) in IMPOSSIBLE {
         let errors = load(&format!("version: 1\nfleet: {fleet}")).map(|_| ());
         assert_eq!(messages(&errors.unwrap_err()), [wanted], "of {fleet}");
     }

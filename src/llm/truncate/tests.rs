@@ -32,10 +32,8 @@ fn left(raw: &str, keep: Keep) -> Option<String> {
     rest.strip_suffix(r#""}]}"#).map(str::to_owned)
 }
 
-#[test]
-fn every_shape_has_its_place() {
-    let text = "0123456789";
-    for (body, pointer) in [
+fn messages(text: &str) -> Vec<(Value, &'static str)> {
+    vec![
         (
             json!({"messages": [{"role": "user", "content": text}]}),
             "/messages/0/content",
@@ -66,6 +64,11 @@ fn every_shape_has_its_place() {
             json!({"messages": [{"role": "user", "content": [{"document": {"name": "n", "source": {"text": text}}}]}]}),
             "/messages/0/content/0/document/source/text",
         ),
+    ]
+}
+
+fn inputs(text: &str) -> Vec<(Value, &'static str)> {
+    vec![
         (json!({"input": text}), "/input"),
         (json!({"input": ["a", text]}), "/input/1"),
         (
@@ -84,6 +87,11 @@ fn every_shape_has_its_place() {
             json!({"input": [{"type": "custom_tool_call_output", "call_id": "c", "output": text}]}),
             "/input/0/output",
         ),
+    ]
+}
+
+fn contents_and_prompts(text: &str) -> Vec<(Value, &'static str)> {
+    vec![
         (
             json!({"contents": [{"parts": [{"text": text}]}]}),
             "/contents/0/parts/0/text",
@@ -95,7 +103,14 @@ fn every_shape_has_its_place() {
         ),
         (json!({"prompt": text}), "/prompt"),
         (json!({"prompt": ["a", text, "b"]}), "/prompt/1"),
-    ] {
+    ]
+}
+
+#[test]
+fn every_shape_has_its_place() {
+    let text = "0123456789";
+    let shapes = [messages(text), inputs(text), contents_and_prompts(text)];
+    for (body, pointer) in shapes.concat() {
         assert_eq!(place_in(&body).as_deref(), Some(pointer), "{body}");
     }
 }
