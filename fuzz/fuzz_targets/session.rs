@@ -1,16 +1,19 @@
 //! Any policy, any outcomes at any moments: a session keeps its limits, repeats itself, and a budget loses no token.
 #![no_main]
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+#[path = "session/rules.rs"]
+mod rules;
+#[path = "session/steps.rs"]
+mod steps;
+
 use http_retry::budget::PaidRetry;
-use http_retry::policy::{Decimal, DelaySource, ErrorKind, Moment, RetrySession};
-use http_retry::{
-    Backoff, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryBudget, RetryOverride,
-    RetryPolicy, StopReason,
-};
+use http_retry::policy::{DelaySource, Moment, RetrySession};
+use http_retry::{Class, Outcome, RetryBudget, RetryPolicy, StopReason};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+use rules::{Purse, Rules, Time};
 use std::time::Duration;
+use steps::{OneRequest, Step};
 
 fuzz_target!(|input: Input| {
     let (Some(policy), Some(budget)) = (input.rules.policy(), input.purse.budget()) else {
@@ -28,333 +31,6 @@ struct Input {
     purse: Purse,
     request: OneRequest,
     steps: Vec<Step>,
-}
-
-#[derive(Debug, Arbitrary)]
-struct Rules {
-    max_retries: u32,
-    as_attempts: bool,
-    backoff: Growth,
-    factor: Number,
-    first_step: u8,
-    jitter: Spread,
-    cap: u8,
-    max_delay: Option<Option<Time>>,
-    deadline: Option<Time>,
-    attempt_timeout: Option<Time>,
-    max_server_delay: Option<Time>,
-    all_methods: bool,
-    own_rule: bool,
-}
-
-#[derive(Debug, Arbitrary)]
-enum Growth {
-    None,
-    Fixed(Time),
-    Linear(Time),
-    Exponential(Time),
-    Schedule(Vec<Time>),
-    Custom(Time),
-}
-
-#[derive(Debug, Arbitrary)]
-enum Spread {
-    None,
-    Full,
-    Equal,
-    Between(Number, Number),
-    Decorrelated,
-}
-
-/// A decimal that is often one.
-#[derive(Debug, Clone, Copy, Arbitrary)]
-enum Number {
-    Whole(u16),
-    Micros(u32),
-    Float(f64),
-}
-
-/// A time that is often a short one.
-#[derive(Debug, Clone, Copy, Arbitrary)]
-enum Time {
-    Milliseconds(u16),
-    Any(Duration),
-}
-
-#[derive(Debug, Arbitrary)]
-struct Purse {
-    capacity: Number,
-    initial: Option<Number>,
-    growth: Option<Time>,
-    per_second: Number,
-    per_success: Number,
-    retry_cost: Number,
-    timeout_cost: Option<Number>,
-}
-
-#[derive(Debug, Arbitrary)]
-struct OneRequest {
-    idempotent: bool,
-    replayable: bool,
-    started: Time,
-    own: Option<Own>,
-}
-
-#[derive(Debug, Arbitrary)]
-struct Own {
-    off: bool,
-    max_retries: Option<u32>,
-    idempotent: Option<bool>,
-    deadline: Option<Time>,
-}
-
-#[derive(Debug, Arbitrary)]
-struct Step {
-    what: What,
-    now: Time,
-    wall: Time,
-    random: u64,
-    replayable: bool,
-    deposits: u8,
-    committed: bool,
-}
-
-#[derive(Debug, Arbitrary)]
-enum What {
-    Status(u16),
-    Asking(u8, u64),
-    Error(u8),
-    Custom(bool, bool),
-}
-
-impl Number {
-    fn decimal(self) -> Decimal {
-        match self {
-            Self::Whole(whole) => Decimal::from(u32::from(whole)),
-            Self::Micros(micros) => Decimal::from(f64::from(micros) / 1e6),
-            Self::Float(float) => Decimal::from(float),
-        }
-    }
-}
-
-impl Time {
-    fn duration(self) -> Duration {
-        match self {
-            Self::Milliseconds(milliseconds) => Duration::from_millis(u64::from(milliseconds)),
-            Self::Any(duration) => duration,
-        }
-    }
-}
-
-impl Growth {
-    fn backoff(&self) -> Backoff {
-        match self {
-            Self::None => Backoff::none(),
-            Self::Fixed(time) => Backoff::fixed(time.duration()),
-            Self::Linear(time) => Backoff::linear(time.duration()),
-            Self::Exponential(time) => Backoff::exponential(time.duration()),
-            Self::Schedule(times) => {
-                let times: Vec<_> = times.iter().map(|time| time.duration()).collect();
-                Backoff::schedule(times)
-            }
-            Self::Custom(time) => {
-                let step = time.duration();
-                Backoff::custom(move |n| step.saturating_mul(n))
-            }
-        }
-    }
-}
-
-impl Spread {
-    fn jitter(&self) -> Jitter {
-        match self {
-            Self::None => Jitter::None,
-            Self::Full => Jitter::Full,
-            Self::Equal => Jitter::Equal,
-            Self::Between(min, max) => Jitter::between(min.decimal(), max.decimal()),
-            Self::Decorrelated => Jitter::Decorrelated,
-        }
-    }
-}
-
-impl Rules {
-    fn policy(&self) -> Option<RetryPolicy> {
-        let builder = RetryPolicy::builder()
-            .backoff(self.backoff())
-            .deadline(self.deadline.map(Time::duration))
-            .attempt_timeout(self.attempt_timeout.map(Time::duration))
-            .max_server_delay(self.max_server_delay.map(Time::duration));
-        let builder = match self.as_attempts {
-            true => builder.max_attempts(self.max_retries),
-            false => builder.max_retries(self.max_retries),
-        };
-        let builder = match self.all_methods {
-            true => builder.methods(Methods::All),
-            false => builder,
-        };
-        let builder = match self.own_rule {
-            true => builder.classify(|outcome| {
-                let locked = outcome.status().is_some_and(|status| status == 409);
-                locked.then_some((Class::Transient, Reach::Refused))
-            }),
-            false => builder,
-        };
-        // What cannot work is refused, with the field's name.
-        let built = builder.build();
-        built
-            .map_err(|error| assert!(!error.field().is_empty()))
-            .ok()
-    }
-
-    fn backoff(&self) -> Backoff {
-        let backoff = self.backoff.backoff();
-        let backoff = backoff
-            .factor(self.factor.decimal())
-            .first_step(u32::from(self.first_step))
-            .jitter(self.jitter.jitter());
-        let backoff = match self.cap % 3 {
-            0 => backoff,
-            1 => backoff.cap_before_jitter(),
-            _ => backoff.cap_after_jitter(),
-        };
-        match self.max_delay {
-            Some(most) => backoff.max_delay(most.map(Time::duration)),
-            None => backoff,
-        }
-    }
-
-    fn max_retries(&self) -> u32 {
-        match self.as_attempts {
-            true => self.max_retries.saturating_sub(1),
-            false => self.max_retries,
-        }
-    }
-
-    /// The longest delay of the policy's own, where there is a bound.
-    fn longest(&self) -> Option<Duration> {
-        let most = self.max_delay.flatten().map(Time::duration);
-        most.filter(|_| self.cap % 3 != 1)
-    }
-}
-
-impl Purse {
-    fn budget(&self) -> Option<RetryBudget> {
-        let mut builder = RetryBudget::builder()
-            .capacity(self.capacity.decimal())
-            .per_second(self.per_second.decimal())
-            .per_success(self.per_success.decimal())
-            .retry_cost(self.retry_cost.decimal());
-        if let Some(initial) = self.initial {
-            builder = builder.initial(initial.decimal());
-        }
-        if let Some(growth) = self.growth {
-            builder = builder.growth(growth.duration());
-        }
-        if let Some(cost) = self.timeout_cost {
-            builder = builder.timeout_cost(cost.decimal());
-        }
-        let built = builder.build();
-        built
-            .map_err(|error| assert!(!error.field().is_empty()))
-            .ok()
-    }
-}
-
-impl OneRequest {
-    fn session(&self, policy: &RetryPolicy) -> RetrySession {
-        let facts = RequestFacts::operation()
-            .idempotent(self.idempotent)
-            .replayable(self.replayable);
-        let session = policy.session(facts, self.started.duration());
-        match &self.own {
-            Some(own) => session.with_override(&own.settings()),
-            None => session,
-        }
-    }
-}
-
-impl Own {
-    fn settings(&self) -> RetryOverride {
-        let mut own = match self.off {
-            true => RetryOverride::off(),
-            false => RetryOverride::new(),
-        };
-        if let Some(most) = self.max_retries {
-            own = own.max_retries(most);
-        }
-        if let Some(idempotent) = self.idempotent {
-            own = own.idempotent(idempotent);
-        }
-        match self.deadline {
-            Some(deadline) => own.deadline(deadline.duration()),
-            None => own,
-        }
-    }
-}
-
-const ERRORS: [ErrorKind; 16] = [
-    ErrorKind::Dns,
-    ErrorKind::Connect,
-    ErrorKind::ConnectTimeout,
-    ErrorKind::Tls,
-    ErrorKind::Certificate,
-    ErrorKind::NotProcessed,
-    ErrorKind::Timeout,
-    ErrorKind::Reset,
-    ErrorKind::Incomplete,
-    ErrorKind::Http2,
-    ErrorKind::Request,
-    ErrorKind::Redirect,
-    ErrorKind::Body,
-    ErrorKind::Protocol,
-    ErrorKind::Decode,
-    ErrorKind::Other,
-];
-
-const ASKING: [&str; 4] = [
-    "retry-after",
-    "retry-after-ms",
-    "x-amz-retry-after",
-    "x-ratelimit-reset",
-];
-
-impl What {
-    fn headers(&self) -> HeaderMap {
-        match self {
-            Self::Asking(name, number) => {
-                let name = ASKING[usize::from(*name) % ASKING.len()];
-                HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from(*number))])
-            }
-            _ => HeaderMap::new(),
-        }
-    }
-
-    fn outcome<'a>(&self, headers: &'a HeaderMap) -> Outcome<'a> {
-        match self {
-            Self::Status(status) => {
-                let status = StatusCode::from_u16(100 + status % 900).expect("100 to 999");
-                Outcome::response(status, headers)
-            }
-            Self::Asking(name, _) => match name / 64 {
-                0 => Outcome::response(StatusCode::TOO_MANY_REQUESTS, headers),
-                1 => Outcome::response(StatusCode::PAYLOAD_TOO_LARGE, headers),
-                _ => Outcome::response(StatusCode::SERVICE_UNAVAILABLE, headers),
-            },
-            Self::Error(kind) => Outcome::error(ERRORS[usize::from(*kind) % ERRORS.len()]),
-            Self::Custom(transient, refused) => Outcome::success().with(
-                if *transient {
-                    Class::Transient
-                } else {
-                    Class::Throttled
-                },
-                if *refused {
-                    Reach::Refused
-                } else {
-                    Reach::Ambiguous
-                },
-            ),
-        }
-    }
 }
 
 /// One request's way, with everything checked on it.
@@ -401,7 +77,11 @@ impl<'a> Run<'a> {
         let may_retry = self.session.may_retry();
         let untouched = format!("{:?}", self.session);
         let plan = self.session.plan(&outcome, moment);
-        assert_eq!(untouched, format!("{:?}", self.session), "a plan has left a trace");
+        assert_eq!(
+            untouched,
+            format!("{:?}", self.session),
+            "a plan has left a trace"
+        );
         let plan = plan?;
         assert!(may_retry && step.replayable);
         assert_eq!(
