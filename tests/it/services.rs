@@ -8,7 +8,7 @@ use http_retry::report::DeadLetter;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::rules::{Action, Condition, Failover, OnExhausted, Rule};
 use http_retry::run::Runner;
-use http_retry::services::{RequestOverrides, Route, Service, Services};
+use http_retry::services::{RequestOverrides, Route, RouteSummary, Service, Services};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
@@ -283,13 +283,13 @@ fn a_document_and_code_make_the_same_places() {
         .build()
         .unwrap()
         .routes();
-    let places = |routes: &[http_retry::services::RouteSummary]| -> Vec<_> {
-        let place = |route: &http_retry::services::RouteSummary| {
-            let actions: Vec<String> = route.rules.iter().map(|rule| rule.1.clone()).collect();
-            let name = (route.service.clone(), route.route.clone());
-            (name, actions, route.worst_case, route.policy.max_retries())
-        };
-        routes.iter().map(place).collect()
-    };
+    let places = |routes: &[RouteSummary]| routes.iter().map(place).collect::<Vec<_>>();
     assert_eq!(places(&by_code), places(&by_document));
+}
+
+/// All that can be seen of a place.
+fn place(route: &RouteSummary) -> impl PartialEq + std::fmt::Debug + use<> {
+    let actions: Vec<String> = route.rules.iter().map(|rule| rule.1.clone()).collect();
+    let name = (route.service.clone(), route.route.clone());
+    (name, actions, route.worst_case, route.policy.max_retries())
 }

@@ -11,12 +11,9 @@ use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryPolicy, RetryReport, StopReason};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
-use std::error::Error;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll};
-use tower::{Layer, Service, ServiceExt};
-
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stack {

@@ -41,9 +41,7 @@ fn the_nearest_place_says_which_dialect_speaks() {
     assert_eq!(row(&text, None), Some("ours[0]".to_owned()));
 }
 
-#[test]
-fn a_rule_that_judges_leaves_the_rest_to_the_policy() {
-    let text = "
+const JUDGES: &str = "
 version: 1
 gate: off
 retry: {jitter: none, base: 1s}
@@ -59,7 +57,10 @@ rules:
   - when: {status: 404, retryable: true}
     do: stop
 ";
-    let config = config(text);
+
+#[test]
+fn a_rule_that_judges_leaves_the_rest_to_the_policy() {
+    let config = config(JUDGES);
     // On reqwest nobody knows of redirects, and a POST stays.
     for (stack, request) in [(Stack::Tower, post()), (Stack::Reqwest, get())] {
         let script = Script::new()
@@ -104,56 +105,59 @@ fn header_rules_can_be_switched_off() {
     }
 }
 
+/// What a document says, and what is said of it.
+const WRONG: [(&str, &str); 13] = [
+    ("dialect: githup", "dialect: \"githup\" is no dialect"),
+    (
+        "services: {s: {match: {host: h}, dialect: [github, nope]}}",
+        "services.s.dialect: \"nope\" is no dialect",
+    ),
+    (
+        "dialects: {a: {from: b}, b: {from: a}}",
+        "from goes round in a circle",
+    ),
+    (
+        "dialects: {a: {from: nope}}",
+        "dialects.a.from: \"nope\" is no dialect",
+    ),
+    (
+        "dialects: {a: {rows: [{as: permanent}]}}",
+        "dialects.a.rows[0]",
+    ),
+    ("dialects: {a: {rows: [{when: 429}]}}", "dialects.a.rows[0]"),
+    (
+        "dialects: {a: {rows: [{when: {attempt: 1}, as: permanent}]}}",
+        "dialects.a.rows[0].when: a row looks at answers",
+    ),
+    (
+        "dialects: {a: {rows: [{when: 429, as: throttled, delay_from: {header: x, unit: sec}}]}}",
+        "dialects.a.rows[0].delay_from.unit: \"sec\" is not known: did you mean s?",
+    ),
+    (
+        "dialects: {a: {rows: [{when: 429, as: throttled, delay_from: {header: x, json: /a}}]}}",
+        "must hold exactly one of header, json and prose",
+    ),
+    (
+        "rules: [{when: {json: error/code}, as: throttled}]",
+        "rules[0].when.json: holds no pointer: a pointer starts with a slash",
+    ),
+    (
+        "rules: [{when: 429, do: stop, reach: refused}]",
+        "rules[0].reach: reach has no effect",
+    ),
+    (
+        "rules: [{when: {idempotent: true}, as: permanent}]",
+        "rules[0].when: a row looks at answers",
+    ),
+    (
+        "rules: [{when: {header: {x: {is: a, number: 1}}}, do: stop}]",
+        "exactly one of is, name, starts, has, number",
+    ),
+];
+
 #[test]
 fn what_cannot_work_is_told_with_its_place() {
-    for (text, wanted) in [
-        ("dialect: githup", "dialect: \"githup\" is no dialect"),
-        (
-            "services: {s: {match: {host: h}, dialect: [github, nope]}}",
-            "services.s.dialect: \"nope\" is no dialect",
-        ),
-        (
-            "dialects: {a: {from: b}, b: {from: a}}",
-            "from goes round in a circle",
-        ),
-        (
-            "dialects: {a: {from: nope}}",
-            "dialects.a.from: \"nope\" is no dialect",
-        ),
-        (
-            "dialects: {a: {rows: [{as: permanent}]}}",
-            "dialects.a.rows[0]",
-        ),
-        ("dialects: {a: {rows: [{when: 429}]}}", "dialects.a.rows[0]"),
-        (
-            "dialects: {a: {rows: [{when: {attempt: 1}, as: permanent}]}}",
-            "dialects.a.rows[0].when: a row looks at answers",
-        ),
-        (
-            "dialects: {a: {rows: [{when: 429, as: throttled, delay_from: {header: x, unit: sec}}]}}",
-            "dialects.a.rows[0].delay_from.unit: \"sec\" is not known: did you mean s?",
-        ),
-        (
-            "dialects: {a: {rows: [{when: 429, as: throttled, delay_from: {header: x, json: /a}}]}}",
-            "must hold exactly one of header, json and prose",
-        ),
-        (
-            "rules: [{when: {json: error/code}, as: throttled}]",
-            "rules[0].when.json: holds no pointer: a pointer starts with a slash",
-        ),
-        (
-            "rules: [{when: 429, do: stop, reach: refused}]",
-            "rules[0].reach: reach has no effect",
-        ),
-        (
-            "rules: [{when: {idempotent: true}, as: permanent}]",
-            "rules[0].when: a row looks at answers",
-        ),
-        (
-            "rules: [{when: {header: {x: {is: a, number: 1}}}, do: stop}]",
-            "exactly one of is, name, starts, has, number",
-        ),
-    ] {
+    for (text, wanted) in WRONG {
         let errors = load(&format!("version: 1\n{text}"))
             .unwrap_err()
             .to_string();

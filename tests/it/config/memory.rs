@@ -44,13 +44,10 @@ fn named(n: usize, each: impl Fn(usize) -> Value) -> Value {
     Value::Object(entries.collect::<Map<_, _>>())
 }
 
-/// A rule, a block or a list that holds at each of very many places.
-#[test]
-fn what_holds_at_many_places_is_kept_once() {
+fn rules_of_all() -> Vec<(Value, Value)> {
     let rules = |n| many(n, |_| json!({"when": 500, "retry": {}}));
     let slow = json!({"retry": {"base": "1s"}});
-    let long = "x".repeat(100_000);
-    for (document, inner) in [
+    vec![
         (json!({"version": 1}), json!({})),
         (json!({"version": 1}), slow.clone()),
         (json!({"version": 1, "rules": rules(19)}), json!({})),
@@ -63,6 +60,13 @@ fn what_holds_at_many_places_is_kept_once() {
             json!({"version": 1, "rules": [{"when": {"code": many(5_000, |i| json!(i))}, "do": "stop"}]}),
             slow.clone(),
         ),
+    ]
+}
+
+fn settings_of_all() -> Vec<(Value, Value)> {
+    let slow = json!({"retry": {"base": "1s"}});
+    let long = "x".repeat(100_000);
+    vec![
         (
             json!({"version": 1, "retry": {"on_exhausted": {"respond": {"status": 503, "body": long}}}}),
             slow.clone(),
@@ -95,7 +99,13 @@ fn what_holds_at_many_places_is_kept_once() {
             json!({"version": 1}),
             json!({"match": {"host": "a.example", "path": "/*"}, "base_url": "http://a"}),
         ),
-    ] {
+    ]
+}
+
+/// A rule, a block or a list that holds at each of very many places.
+#[test]
+fn what_holds_at_many_places_is_kept_once() {
+    for (document, inner) in [rules_of_all(), settings_of_all()].concat() {
         let mut document = document;
         // A match of its own for each, where there is one.
         document["services"] = named(1_000, |i| {

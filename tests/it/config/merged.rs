@@ -1,10 +1,11 @@
 //! Layers upon layers: the more specific wins, field by field.
 
-use super::client::{Client, Stack, get, on_tower, send, statuses};
-use super::{SECOND, config, delays, document, origin, policy, seconds};
+mod blocks;
+mod places;
+
+use super::client::{on_tower, statuses};
+use super::{config, delays, origin, policy, seconds};
 use http_retry::config::RetryConfig;
-use http_retry::testing::Script;
-use std::time::Duration;
 
 const SERVICE: &str = "services.a.retry";
 const ROUTE: &str = "services.a.routes[0].retry";
@@ -179,110 +180,6 @@ fn a_preset_is_a_block_of_all_its_numbers() {
 }
 
 #[test]
-fn jitter_merges_inside_and_a_word_takes_the_place_of_a_block() {
-    let config = layered("{jitter: {min: 0.5, max: 2.5}}", "{jitter: {max: 1.5}}", "");
-    is_from(&config, "jitter.min", "0.5", "retry.jitter.min");
-    is_from(&config, "jitter.max", "1.5", "services.a.retry.jitter.max");
-
-    let config = layered("{jitter: {min: 0.5}}", "{jitter: full}", "");
-    is_from(&config, "jitter.min", "0", "services.a.retry.jitter");
-    is_from(&config, "jitter.max", "1", "services.a.retry.jitter");
-
-    let config = layered("{jitter: decorrelated}", "{jitter: {min: 0.5}}", "");
-    is_from(
-        &config,
-        "jitter",
-        "between min and max",
-        "services.a.retry.jitter",
-    );
-    is_from(&config, "jitter.min", "0.5", "services.a.retry.jitter.min");
-    let text = policy(&config, Some("a"), Some("r")).explain();
-    assert!(text.contains("equal jitter"), "{text}");
-}
-
-#[test]
-fn a_percentage_is_a_jitter_around_the_whole() {
-    let config = layered("{jitter: 20%}", "{jitter: {max: 1.1}}", "");
-    is_from(&config, "jitter.min", "0.8", "retry.jitter");
-    is_from(&config, "jitter.max", "1.1", "services.a.retry.jitter.max");
-    let text = policy(&config, Some("a"), Some("r")).explain();
-    assert!(text.contains("jitter 0.8 to 1.1"), "{text}");
-}
-
-#[test]
-fn the_servers_wish_merges_inside() {
-    let outer = "{max_retries: 1, backoff: none, retry_after: {max: 5s, over: clamp}}";
-    let config = layered(outer, "{retry_after: {max: 50s}}", "");
-    is_from(
-        &config,
-        "retry_after.max",
-        "50s",
-        "services.a.retry.retry_after.max",
-    );
-    is_from(
-        &config,
-        "retry_after.over",
-        "clamp",
-        "retry.retry_after.over",
-    );
-    let wish = Script::new().status(503).header("retry-after", "600");
-    let delay = delays(&on_tower(&config, wish.clone()).report)[0];
-    assert!((SECOND * 50..=SECOND * 60).contains(&delay), "{delay:?}");
-
-    let ignoring = layered(outer, "{retry_after: ignore}", "");
-    assert_eq!(
-        delays(&on_tower(&ignoring, wish.clone()).report),
-        seconds(&[0])
-    );
-    let again = layered(
-        "{max_retries: 1, backoff: none, retry_after: ignore}",
-        "",
-        "{retry_after: {max: 5s, over: clamp}}",
-    );
-    let delay = delays(&on_tower(&again, wish).report)[0];
-    assert!((SECOND * 5..=SECOND * 6).contains(&delay), "{delay:?}");
-}
-
-#[test]
-fn a_response_merges_inside() {
-    let outer =
-        "{max_retries: 0, on_exhausted: {respond: {status: 503, headers: {x-a: b}, body: outer}}}";
-    let config = layered(outer, "{on_exhausted: {respond: {body: inner}}}", "");
-    let ended = on_tower(&config, statuses(&[500]));
-    assert_eq!((ended.status, ended.body.as_str()), (Some(503), "inner"));
-    assert_eq!(ended.headers["x-a"], "b");
-    let status = "on_exhausted.respond.status";
-    is_from(&config, status, "503", "retry.on_exhausted.respond.status");
-
-    let config = layered(outer, "", "{on_exhausted: last}");
-    assert_eq!(on_tower(&config, statuses(&[500])).status, Some(500));
-}
-
-#[test]
-fn the_arguments_of_a_custom_backoff_merge_inside() {
-    #[derive(serde::Deserialize)]
-    struct Line {
-        start: u64,
-        step: u64,
-    }
-    let text = "
-version: 1
-retry: {jitter: none, max_retries: 2, backoff: {custom: line, args: {start: 1, step: 1}}}
-services: {a: {match: {host: api.example}, retry: {backoff: {args: {step: 10}}}}}
-";
-    let line =
-        |line: Line| move |n: u32| Duration::from_secs(line.start + line.step * u64::from(n));
-    let config = RetryConfig::builder()
-        .backoff("line", line)
-        .load(&document(text))
-        .unwrap();
-    assert_eq!(
-        delays(&on_tower(&config, statuses(&[503])).report),
-        seconds(&[11, 21])
-    );
-}
-
-#[test]
 fn a_list_takes_the_place_of_another_list() {
     let config = layered(
         "{max_retries: 1, retry_on: [404, 500]}",
@@ -300,75 +197,4 @@ fn a_list_takes_the_place_of_another_list() {
     let ended = on_tower(&config, statuses(&[503]));
     assert_eq!(delays(&ended.report), seconds(&[9, 9, 9, 9]));
     is_from(&config, "backoff", "[9s]", "services.a.retry.backoff");
-}
-
-#[test]
-fn a_rule_lies_above_the_route_and_uses_lies_below_it_there_too() {
-    let text = "
-version: 1
-policies: {slow: {base: 30s, max_retries: 9}}
-retry: {backoff: fixed, base: 1s, jitter: none, max_retries: 4}
-services:
-  a:
-    match: {host: api.example}
-    retry: {base: 2s}
-    routes: [{name: r, match: {path: /v1/*}, retry: {base: 3s}, rules: [
-      {when: {status: 404}, retry: {max_retries: 2}},
-      {when: {status: 405}, retry: {base: 4s, max_retries: 1}},
-      {when: {status: 406}, retry: {use: slow, max_retries: 1}},
-      {when: {status: 407}, retry: slow}]}]
-    rules: [{when: {status: 408}, retry: {max_retries: 1}}]
-";
-    let config = config(text);
-    let waited = |status| delays(&on_tower(&config, statuses(&[status])).report);
-    assert_eq!(waited(404), seconds(&[3, 3]));
-    assert_eq!(waited(405), seconds(&[4]));
-    assert_eq!(waited(406), seconds(&[30]));
-    assert_eq!(waited(407), seconds(&[30; 9]));
-    assert_eq!(waited(408), seconds(&[3]), "by the route's settings");
-    assert_eq!(waited(500), seconds(&[3; 4]));
-}
-
-#[test]
-fn each_place_has_its_own_policy() {
-    let config = layered("{max_retries: 1}", "{max_retries: 2}", "{max_retries: 3}");
-    let at = |uri: &str| {
-        let request = http::Request::get(uri).body(String::new()).unwrap();
-        let client = Client::new(statuses(&[503]));
-        send(Stack::Tower, &config, &client, request).attempts()
-    };
-    assert_eq!(at("http://other.example/v1/x"), 2);
-    assert_eq!(at("http://api.example/v2/x"), 3);
-    assert_eq!(at("http://api.example/v1/x"), 4);
-    let places: Vec<_> = config.routes();
-    let names: Vec<_> = places
-        .iter()
-        .map(|place| (place.service.as_deref(), place.route.as_deref()))
-        .collect();
-    assert_eq!(
-        names,
-        [(Some("a"), Some("r")), (Some("a"), None), (None, None)]
-    );
-}
-
-#[test]
-fn the_nearest_budget_pays() {
-    let text = "
-version: 1
-budgets: {wide: {capacity: 5, per_success: 0}, narrow: {capacity: 1, per_success: 0}}
-retry: {budget: wide, backoff: none}
-services: {a: {match: {host: api.example}, budget: narrow}}
-";
-    let config = config(text);
-    let client = Client::new(statuses(&[503]));
-    let ended = send(Stack::Reqwest, &config, &client, get());
-    assert_eq!(ended.attempts(), 2);
-    let budgets: Vec<_> = config
-        .routes()
-        .into_iter()
-        .map(|place| place.budget)
-        .collect();
-    assert_eq!(budgets, [Some("narrow".into()), Some("wide".into())]);
-    let tokens = |at: usize| config.routes()[at].tokens.unwrap().to_string();
-    assert_eq!((tokens(0), tokens(1)), ("0".into(), "5".into()));
 }

@@ -3,6 +3,8 @@
 mod conditions;
 mod elsewhere;
 mod in_code;
+mod limits;
+mod otherwise;
 mod resend;
 mod waits;
 
@@ -24,17 +26,6 @@ rules: {rules}
 
 fn get_on(stack: Stack, config: &RetryConfig, list: &[u16]) -> Ended {
     send(stack, config, &Client::new(statuses(list)), get())
-}
-
-fn otherwise(word: &str) -> RetryConfig {
-    config(&format!(
-        "
-version: 1
-retry: {{backoff: fixed, base: 1s, jitter: none, max_retries: 1}}
-rules: [{{name: teapot, when: {{status: 418}}, do: accept}}]
-otherwise: {word}
-"
-    ))
 }
 
 #[test]
@@ -121,158 +112,6 @@ fn each_verdict_gives_the_caller_what_it_says() {
             assert_eq!(ended.attempts(), 1);
         }
     }
-}
-
-#[test]
-fn without_a_word_of_a_rule_the_class_decides() {
-    for stack in STACKS {
-        for word in ["classify", "null"] {
-            let config = otherwise(word);
-            let ended = get_on(stack, &config, &[503]);
-            assert_eq!((ended.status, ended.attempts()), (Some(503), 2));
-            let ended = get_on(stack, &config, &[404]);
-            assert_eq!(
-                (ended.attempts(), ended.stop()),
-                (1, StopReason::NotRetryable)
-            );
-        }
-    }
-}
-
-#[test]
-fn otherwise_accept_hands_everything_over() {
-    for stack in STACKS {
-        for word in ["accept", "continue"] {
-            let ended = get_on(stack, &otherwise(word), &[503]);
-            assert_eq!(
-                (ended.status, ended.stop()),
-                (Some(503), StopReason::Accepted)
-            );
-            assert_eq!(ended.attempts(), 1);
-        }
-    }
-}
-
-#[test]
-fn otherwise_fail_fails_even_a_success_that_no_rule_speaks_of() {
-    for stack in STACKS {
-        for status in [200, 404, 503] {
-            let ended = get_on(stack, &otherwise("fail"), &[status]);
-            let got = (ended.failed, ended.stop(), ended.attempts());
-            assert_eq!(got, (true, StopReason::Failed, 1), "{status} on {stack:?}");
-        }
-        assert_eq!(get_on(stack, &otherwise("fail"), &[418]).status, Some(418));
-    }
-}
-
-#[test]
-fn otherwise_by_outcome_accepts_a_success_and_fails_the_rest() {
-    for stack in STACKS {
-        let ended = get_on(stack, &otherwise("by_outcome"), &[200]);
-        assert_eq!(
-            (ended.status, ended.stop()),
-            (Some(200), StopReason::Succeeded)
-        );
-        for status in [404, 503] {
-            let ended = get_on(stack, &otherwise("by_outcome"), &[status]);
-            assert_eq!((ended.failed, ended.attempts()), (true, 1));
-        }
-    }
-}
-
-#[test]
-fn otherwise_retry_repeats_failures_by_its_own_block() {
-    let config = otherwise("{retry: {max_retries: 2, base: 3s}}");
-    for stack in STACKS {
-        assert_eq!(get_on(stack, &config, &[200]).attempts(), 1);
-        let ended = get_on(stack, &config, &[404, 503, 200]);
-        assert_eq!(ended.statuses(), [404, 503, 200]);
-        assert_eq!(delays(&ended.report), seconds(&[3, 3]));
-        assert_eq!(get_on(stack, &config, &[404]).attempts(), 3);
-    }
-}
-
-#[test]
-fn the_nearest_otherwise_holds() {
-    let text = "
-version: 1
-otherwise: fail
-services:
-  api:
-    match: {host: api.example}
-    otherwise: accept
-    routes: [{name: r, match: {path: /v1/*}, otherwise: by_outcome}, {name: s, match: {path: /v2/*}}]
-  named: {}
-";
-    let config = config(text);
-    let uri = |path: &str| http::Request::get(format!("http://api.example{path}"));
-    let on = |path| {
-        let request = uri(path).body(String::new()).unwrap();
-        send(
-            Stack::Tower,
-            &config,
-            &Client::new(statuses(&[503])),
-            request,
-        )
-        .stop()
-    };
-    assert_eq!(on("/v1/x"), StopReason::Failed);
-    assert_eq!(on("/v2/x"), StopReason::Accepted);
-    assert_eq!(on("/v3/x"), StopReason::Accepted);
-    let elsewhere = http::Request::get("http://other.example/").body(String::new());
-    let client = Client::new(statuses(&[200]));
-    let ended = send(Stack::Tower, &config, &client, elsewhere.unwrap());
-    assert_eq!(ended.stop(), StopReason::Failed);
-}
-
-#[test]
-fn a_rule_retries_by_its_own_limit_and_schedule() {
-    let rules = with_rules(
-        "
-- {when: {status: 409}, retry: {max_retries: 2, backoff: [5s, 7s]}}
-- {when: {status: 404}, retry: {max_attempts: 2}}
-- {when: {status: 423}, do: retry}
-",
-    );
-    for stack in STACKS {
-        let waited = |list: &[u16]| delays(&get_on(stack, &rules, list).report);
-        assert_eq!(waited(&[409]), seconds(&[5, 7]));
-        assert_eq!(waited(&[404]), seconds(&[1]));
-        assert_eq!(waited(&[423]), seconds(&[1, 1, 1]));
-        assert_eq!(waited(&[503]), seconds(&[1, 1, 1]));
-    }
-}
-
-#[test]
-fn a_limit_counts_the_request_unless_it_is_the_rules_own() {
-    let rules = |counter: &str| {
-        with_rules(&format!(
-            "
-- {{when: {{status: 500}}, retry: {{max_retries: 2, counter: {counter}}}}}
-- {{when: {{status: 502}}, retry: {{max_retries: 2, counter: {counter}}}}}
-"
-        ))
-    };
-    let list = [500, 502, 500, 502, 500, 502];
-    for stack in STACKS {
-        let ended = get_on(stack, &rules("request"), &list);
-        assert_eq!(ended.statuses(), [500, 502, 500]);
-        let ended = get_on(stack, &rules("rule"), &list);
-        assert_eq!(ended.statuses(), [500, 502, 500, 502, 500]);
-        assert_eq!(ended.stop(), StopReason::AttemptsExhausted);
-    }
-}
-
-#[test]
-fn a_rules_own_count_drives_its_own_schedule() {
-    let rules = with_rules(
-        "
-- {when: {status: 500}, retry: {backoff: [1s, 2s], max_retries: 2, counter: rule}}
-- {when: {status: 502}, retry: {backoff: [10s, 20s], max_retries: 2, counter: rule}}
-",
-    );
-    let ended = on_tower(&rules, statuses(&[500, 502, 500, 502, 200]));
-    assert_eq!(delays(&ended.report), seconds(&[1, 10, 2, 20]));
 }
 
 #[test]

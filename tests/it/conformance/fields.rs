@@ -3,7 +3,16 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_retry::policy::Decimal;
 use serde_json::{Map, Value};
+use std::fmt::Debug;
 use std::time::Duration;
+
+/// What a case wants is what came.
+pub(super) fn same<T: PartialEq + Debug>(what: &str, wanted: &T, got: &T) -> Result<(), String> {
+    match wanted == got {
+        true => Ok(()),
+        false => Err(format!("{what}: wanted {wanted:?}, got {got:?}")),
+    }
+}
 
 /// The fields of one JSON object.
 pub(super) struct Fields<'a>(&'a Map<String, Value>);

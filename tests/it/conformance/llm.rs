@@ -5,7 +5,7 @@ pub(super) mod delays;
 pub(super) mod streams;
 pub(super) mod truncation;
 
-use super::fields::{Fields, milliseconds};
+use super::fields::{Fields, milliseconds, same};
 use call::{Answer, call};
 use http_retry::llm::LlmClassifier;
 use http_retry::policy::{DelaySource, RetryPolicyBuilder};
@@ -28,17 +28,6 @@ const EXPECTED: [&str; 6] = [
 /// The preset without its gate, so that each call's own delay is seen.
 pub(super) fn policy() -> RetryPolicyBuilder {
     RetryPolicy::llm().to_builder().max_gate_wait(None)
-}
-
-pub(super) fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    wanted: &T,
-    got: &T,
-) -> Result<(), String> {
-    match wanted == got {
-        true => Ok(()),
-        false => Err(format!("{what}: wanted {wanted:?}, got {got:?}")),
-    }
 }
 
 pub(super) fn check(case: &Value) -> Result<(), String> {

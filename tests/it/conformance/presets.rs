@@ -1,6 +1,6 @@
 //! The presets' numbers, by what the presets do.
 
-use super::fields::{Fields, milliseconds};
+use super::fields::{Fields, milliseconds, same};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::policy::Moment;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
@@ -85,13 +85,6 @@ fn delays(policy: &RetryPolicy, random: u64) -> Vec<Duration> {
         Some(paid.delay())
     })
     .collect()
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, wanted: &T, got: &T) -> Result<(), String> {
-    match wanted == got {
-        true => Ok(()),
-        false => Err(format!("{what}: wanted {wanted:?}, got {got:?}")),
-    }
 }
 
 mod tests {

@@ -1,6 +1,6 @@
 //! Rules of a document, by what a client under them is seen to do.
 
-use super::fields::{Fields, milliseconds};
+use super::fields::{Fields, milliseconds, same};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Response, StatusCode};
@@ -40,13 +40,6 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let waited: Vec<Duration> = report.attempts().iter().skip(1).map(|a| a.delay).collect();
     same("delays", &delays, &waited)?;
     last(&case, &report)
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, wanted: &T, got: &T) -> Result<(), String> {
-    match wanted == got {
-        true => Ok(()),
-        false => Err(format!("{what}: wanted {wanted:?}, got {got:?}")),
-    }
 }
 
 fn last(case: &Fields<'_>, report: &RetryReport) -> Result<(), String> {

@@ -1,8 +1,7 @@
 //! What services mean by their answers, by what a client under the `background` preset is seen to do.
 
-use super::fields::{Fields, milliseconds};
+use super::fields::{Fields, milliseconds, same};
 use super::llm::call::{Answer, call_with};
-use super::llm::same;
 use http::{HeaderName, HeaderValue, Method, Request};
 use http_retry::dialect::Dialect;
 use http_retry::policy::{RetryPolicyBuilder, Scope};

@@ -49,6 +49,26 @@ fn tell(lines: &Lines) -> impl Fn(&RetryEvent<'_>) + Send + Sync + 'static {
     }
 }
 
+/// A call full of secrets that both services answer with this status.
+fn fail_over(layer: &RetryLayer, status: u16) {
+    let server = tower::service_fn(move |request: Request<String>| {
+        assert_eq!(request.headers().contains_key("x-vendor-key"), {
+            request.uri().host() == Some("first.example")
+        });
+        let answer = Response::builder().status(status).header("x-said", SECRET);
+        std::future::ready(Ok::<_, Infallible>(answer.body(SECRET.to_owned()).unwrap()))
+    });
+    let url = format!("http://me:{SECRET}@first.example/{SECRET}?key={SECRET}");
+    let request = Request::put(url)
+        .header("authorization", SECRET)
+        .header("x-vendor-key", SECRET)
+        .header("idempotency-key", SECRET)
+        .body(SECRET.to_owned())
+        .unwrap();
+    let call = layer.layer(server).oneshot(request).now_or_never().unwrap();
+    assert_eq!(call.unwrap().status(), status);
+}
+
 #[test]
 fn a_failover_tells_no_secret() {
     let lines = Lines::default();
@@ -66,24 +86,9 @@ fn a_failover_tells_no_secret() {
     let snapshotter = recorder.snapshotter();
     let (journal, ()) = super::journal::Journal::of(|| {
         with_local_recorder(&recorder, || {
-            for status in [500, 503] {
-                let server = tower::service_fn(move |request: Request<String>| {
-                    assert_eq!(request.headers().contains_key("x-vendor-key"), {
-                        request.uri().host() == Some("first.example")
-                    });
-                    let answer = Response::builder().status(status).header("x-said", SECRET);
-                    std::future::ready(Ok::<_, Infallible>(answer.body(SECRET.to_owned()).unwrap()))
-                });
-                let url = format!("http://me:{SECRET}@first.example/{SECRET}?key={SECRET}");
-                let request = Request::put(url)
-                    .header("authorization", SECRET)
-                    .header("x-vendor-key", SECRET)
-                    .header("idempotency-key", SECRET)
-                    .body(SECRET.to_owned())
-                    .unwrap();
-                let call = layer.layer(server).oneshot(request).now_or_never().unwrap();
-                assert_eq!(call.unwrap().status(), status);
-            }
+            [500, 503]
+                .into_iter()
+                .for_each(|status| fail_over(&layer, status));
         });
     });
     let mut all = lines.lock().unwrap().clone();

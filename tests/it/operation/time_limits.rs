@@ -1,6 +1,7 @@
 //! The deadline of a run and the timeout of an attempt.
 
 use super::*;
+use http_retry::runtime::Runtime;
 use std::future::pending;
 
 #[test]

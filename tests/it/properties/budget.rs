@@ -1,11 +1,16 @@
 //! A budget never grants more than it holds, and loses nothing, in whatever order its handles are used.
 
+mod handles;
+mod model;
+
 use super::a_thousand_cases;
 use super::inputs::duration;
+use handles::{Op, Use, op};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry::budget::PaidRetry;
 use http_retry::policy::{Decimal, ErrorKind, Moment, RetryPlan};
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
+use model::Model;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -70,33 +75,6 @@ impl Terms {
     }
 }
 
-/// What is done with one of the handles.
-#[derive(Debug, Clone, Copy)]
-enum Op {
-    Succeed,
-    Withdraw { timeout: bool },
-    Commit(prop::sample::Index),
-    Drop(prop::sample::Index),
-    CopyHandle,
-    DropHandle,
-    Forward(Duration),
-    Back(Duration),
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    let step = || (0_u64..20_000_000_000).prop_map(Duration::from_nanos);
-    prop_oneof![
-        4 => Just(Op::Succeed),
-        6 => any::<bool>().prop_map(|timeout| Op::Withdraw { timeout }),
-        2 => any::<prop::sample::Index>().prop_map(Op::Commit),
-        2 => any::<prop::sample::Index>().prop_map(Op::Drop),
-        1 => Just(Op::CopyHandle),
-        1 => Just(Op::DropHandle),
-        2 => step().prop_map(Op::Forward),
-        1 => step().prop_map(Op::Back),
-    ]
-}
-
 fn a_plan(timeout: bool) -> RetryPlan {
     let headers = HeaderMap::new();
     let facts = RequestFacts::of(&Method::GET, &headers);
@@ -106,96 +84,6 @@ fn a_plan(timeout: bool) -> RetryPlan {
     };
     let session = RetryPolicy::default().session(facts, Duration::ZERO);
     session.plan(&outcome, Moment::default()).unwrap()
-}
-
-/// A budget as it should be, in millionths of a token, told of everything at once.
-#[derive(Debug)]
-struct Model {
-    terms: Terms,
-    tokens: u64,
-    first: Option<Duration>,
-    latest: Duration,
-    refilled: u64,
-}
-
-impl Model {
-    fn new(terms: Terms) -> Self {
-        Self {
-            tokens: u64::from(terms.initial) * 1_000,
-            first: None,
-            latest: Duration::ZERO,
-            refilled: 0,
-            terms,
-        }
-    }
-
-    fn add(&mut self, amount: u64) {
-        self.tokens = (self.tokens + amount).min(u64::from(self.terms.capacity) * 1_000);
-    }
-
-    /// All that time has brought since the first use is one multiplication, however often it was looked at.
-    fn settle(&mut self, now: Duration) {
-        let first = *self.first.get_or_insert(now);
-        self.latest = self.latest.max(now);
-        let elapsed = (self.latest - first).as_nanos();
-        let earned = u128::from(self.terms.per_second) * 1_000 * elapsed / 1_000_000_000;
-        let earned = u64::try_from(earned).unwrap();
-        self.add(earned - self.refilled);
-        self.refilled = earned;
-    }
-
-    fn withdraw(&mut self, price: u64) -> bool {
-        let granted = self.tokens >= price;
-        self.tokens -= if granted { price } else { 0 };
-        granted
-    }
-}
-
-/// A budget in use: its handles, its retries that are neither sent nor given up, and the time.
-struct Use {
-    handles: Vec<RetryBudget>,
-    unsent: Vec<(PaidRetry, u64)>,
-    now: Duration,
-}
-
-impl Use {
-    fn of(budget: RetryBudget) -> Self {
-        Self {
-            handles: vec![budget],
-            unsent: Vec::new(),
-            now: Duration::from_secs(1_000),
-        }
-    }
-
-    fn handle(&self) -> &RetryBudget {
-        self.handles.last().unwrap()
-    }
-
-    fn take(&mut self, index: prop::sample::Index) -> Option<(PaidRetry, u64)> {
-        match self.unsent.len() {
-            0 => None,
-            unsent => Some(self.unsent.swap_remove(index.index(unsent))),
-        }
-    }
-
-    fn withdraw(&mut self, terms: &Terms, timeout: bool) -> bool {
-        let paid = self.handle().withdraw(a_plan(timeout), self.now);
-        let granted = paid.is_ok();
-        self.unsent
-            .extend(paid.ok().map(|paid| (paid, terms.price(timeout))));
-        granted
-    }
-
-    fn turn_handles(&mut self, op: Op) {
-        match op {
-            Op::CopyHandle => self.handles.push(self.handle().clone()),
-            Op::DropHandle if self.handles.len() > 1 => drop(self.handles.remove(0)),
-            Op::Forward(by) => self.now += by,
-            Op::Back(by) => self.now = self.now.saturating_sub(by),
-            _ => {}
-        }
-        self.handles.rotate_left(1);
-    }
 }
 
 proptest! {

@@ -1,19 +1,22 @@
 //! Bodies that are as they would be without the layer.
 
 use super::script::{Piece, Scripted, Turn, bytes, download, get, layer, policy};
-use http::Method;
+use http::{Method, Request};
 use http_retry::RetryOverride;
 use http_retry::testing::ManualRuntime;
 use tower::service_fn;
 use tower::{Layer, ServiceExt};
 
-#[tokio::test]
-async fn a_body_is_plain_where_it_may_not_go_on() {
-    let own = |own: RetryOverride| {
-        let mut request = get();
-        request.extensions_mut().insert(own);
-        request
-    };
+fn own(own: RetryOverride) -> Request<String> {
+    let mut request = get();
+    request.extensions_mut().insert(own);
+    request
+}
+
+/// What a request is, whether its body goes on, and the coding that it asks for.
+type Row = (&'static str, Request<String>, bool, Option<&'static str>);
+
+fn requests() -> [Row; 7] {
     let mut post = get();
     *post.method_mut() = Method::POST;
     let mut ranges = get();
@@ -23,7 +26,7 @@ async fn a_body_is_plain_where_it_may_not_go_on() {
     keeps
         .headers_mut()
         .insert("accept-encoding", "gzip".parse().unwrap());
-    for (what, request, wanted, coding) in [
+    [
         ("a GET", get(), true, Some("identity")),
         ("a coding of its own", keeps, true, Some("gzip")),
         ("a POST", post, false, None),
@@ -46,7 +49,12 @@ async fn a_body_is_plain_where_it_may_not_go_on() {
             false,
             Some("identity"),
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn a_body_is_plain_where_it_may_not_go_on() {
+    for (what, request, wanted, coding) in requests() {
         let turn = Turn::file(10).sends(0..5).then(Piece::Reset);
         let client = Scripted::new([turn, Turn::rest(0, 10).sends(0..10)]);
         let layer = layer(policy()).runtime(ManualRuntime::new());
@@ -61,10 +69,10 @@ async fn a_body_is_plain_where_it_may_not_go_on() {
 }
 
 /// Whether the layer watches the body of a request that is sent within this attempt.
-async fn is_watched(nested: impl Fn(&mut http::Request<String>) + Clone + Send + 'static) -> bool {
+async fn is_watched(nested: impl Fn(&mut Request<String>) + Clone + Send + 'static) -> bool {
     let client = Scripted::new([Turn::file(10).sends(0..10)]);
     let inner = layer(policy()).resume_downloads().layer(client);
-    let outer = service_fn(move |mut request: http::Request<String>| {
+    let outer = service_fn(move |mut request: Request<String>| {
         nested(&mut request);
         inner.clone().oneshot(request)
     });
@@ -79,7 +87,7 @@ async fn is_watched(nested: impl Fn(&mut http::Request<String>) + Clone + Send +
 #[tokio::test]
 async fn within_another_layer_it_is_plain() {
     assert!(!is_watched(|_| ()).await);
-    let even_if_nested = |request: &mut http::Request<String>| {
+    let even_if_nested = |request: &mut Request<String>| {
         let own = RetryOverride::new().even_if_nested();
         request.extensions_mut().insert(own);
     };

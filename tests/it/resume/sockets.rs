@@ -84,24 +84,25 @@ fn other(stack: Stack) -> Stack {
     }
 }
 
+/// Signs each request by its number.
+struct Signs(AtomicU32);
+
+#[async_trait]
+impl Middleware for Signs {
+    async fn handle(
+        &self,
+        mut request: reqwest::Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> reqwest_middleware::Result<reqwest::Response> {
+        let number = self.0.fetch_add(1, Ordering::Relaxed);
+        request.headers_mut().insert("x-signature", number.into());
+        next.run(request, extensions).await
+    }
+}
+
 #[tokio::test]
 async fn a_middleware_signs_each_continuation_anew() {
-    struct Signs(AtomicU32);
-
-    #[async_trait]
-    impl Middleware for Signs {
-        async fn handle(
-            &self,
-            mut request: reqwest::Request,
-            extensions: &mut Extensions,
-            next: Next<'_>,
-        ) -> reqwest_middleware::Result<reqwest::Response> {
-            let number = self.0.fetch_add(1, Ordering::Relaxed);
-            request.headers_mut().insert("x-signature", number.into());
-            next.run(request, extensions).await
-        }
-    }
-
     let rest = |from: usize| {
         let range = format!(
             "content-range: bytes {from}-99/100\r\netag: \"a\"\r\ncontent-length: {}",

@@ -22,11 +22,12 @@ fn refused(services: impl IntoIterator<Item = Service>) -> String {
     all.build().unwrap_err().to_string()
 }
 
-#[test]
-fn each_mistake_is_named_with_its_service() {
-    let one = |name: &str| Service::new(name, retries(1));
-    let twice = || Route::new("r", retries(1)).path("/a");
-    let cases: [(Vec<Service>, &str); 12] = [
+fn one(name: &str) -> Service {
+    Service::new(name, retries(1))
+}
+
+fn mistakes_of_services() -> Vec<(Vec<Service>, &'static str)> {
+    vec![
         (
             vec![one("a"), one("a")],
             "services: a is not allowed: is there twice",
@@ -53,6 +54,12 @@ fn each_mistake_is_named_with_its_service() {
             vec![one("a").host("x.test"), one("b").host("X.test")],
             "no request would match it: a has the same match",
         ),
+    ]
+}
+
+fn mistakes_of_routes() -> Vec<(Vec<Service>, &'static str)> {
+    let twice = || Route::new("r", retries(1)).path("/a");
+    vec![
         (
             vec![one("a").route(Route::new("r", retries(1)))],
             "matches nothing in particular",
@@ -73,8 +80,15 @@ fn each_mistake_is_named_with_its_service() {
             vec![one("a").route(Route::new("r", retries(1)).method(Method::GET).path("b"))],
             "services.a.routes.r.path",
         ),
-    ];
-    for (services, wanted) in cases {
+    ]
+}
+
+#[test]
+fn each_mistake_is_named_with_its_service() {
+    for (services, wanted) in mistakes_of_services()
+        .into_iter()
+        .chain(mistakes_of_routes())
+    {
         let said = refused(services);
         assert!(said.contains(wanted), "{said}");
         assert!(!said.contains("hunter2"), "{said}");

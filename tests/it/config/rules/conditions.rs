@@ -1,6 +1,9 @@
 //! Every condition, with an attempt that meets it and one that does not.
 
-use super::super::client::{Client, STACKS, Stack, get, post, send, statuses};
+mod bodies;
+mod requests;
+
+use super::super::client::{Client, STACKS, Stack, get, send};
 use super::super::config;
 use http::Request;
 use http_retry::config::RetryConfig;
@@ -47,11 +50,6 @@ fn errors(kinds: &[ErrorKind]) -> Vec<Script> {
         .iter()
         .map(|kind| Script::new().error(*kind))
         .collect()
-}
-
-fn bodies(list: &[&str]) -> Vec<Script> {
-    let answer = |body: &&str| Script::new().status(400).body(body);
-    list.iter().map(answer).collect()
 }
 
 #[test]
@@ -119,80 +117,6 @@ fn a_kind_of_error() {
 }
 
 #[test]
-fn a_code_of_a_json_body() {
-    let yes = bodies(&[
-        r#"{"error": {"code": "rate_limit"}}"#,
-        r#"{"code": "rate_limit"}"#,
-        r#"{"type": "rate_limit"}"#,
-        r#"[{"reason": "rate_limit"}]"#,
-        r#"{"__type": "ns#rate_limit"}"#,
-        r#"{"code": "rate_limit", "cut": "of"#,
-    ]);
-    let no = bodies(&[
-        r#"{"message": "rate_limit"}"#,
-        r#"{"code": "rate_limit_reached"}"#,
-        r#"{"code": "a rate_limit"}"#,
-        "rate_limit",
-        "",
-    ]);
-    check("{code: rate_limit}", yes, no);
-    let numbers = bodies(&[r#"{"code": 1205}"#, r#"{"code": "1205"}"#]);
-    check(
-        "{code: [40001, 1205]}",
-        numbers,
-        bodies(&[r#"{"code": 12}"#]),
-    );
-    let success = Script::new().status(200).body(r#"{"code": "rate_limit"}"#);
-    check("{code: rate_limit}", [], [success]);
-}
-
-#[test]
-fn a_part_of_a_message() {
-    let yes = bodies(&[
-        "please Slow Down now",
-        "<p>SLOW DOWN</p>",
-        r#"{"m": "slow down"}"#,
-    ]);
-    check(
-        "{message: slow down}",
-        yes,
-        bodies(&["slow", "down slow", ""]),
-    );
-    let either = bodies(&["try later", "come back"]);
-    check("{message: [Later, come back]}", either, bodies(&["now"]));
-    let success = Script::new().status(200).body("slow down");
-    check("{message: slow down}", [], [success]);
-    check(
-        "{message: refused}",
-        errors(&[ErrorKind::ConnectionRefused]),
-        errors(&[ErrorKind::TimedOut]),
-    );
-}
-
-/// The caller still gets every byte of what a rule has looked into.
-#[test]
-fn a_body_that_was_looked_into_is_whole() {
-    let long = format!("{}slow down", "x".repeat(100_000));
-    for stack in STACKS {
-        for body in ["slow down", long.as_str()] {
-            let client = Client::new(Script::new().status(400).body(body));
-            let ended = send(stack, &rule("{message: slow down}"), &client, get());
-            assert_eq!(ended.body, body);
-        }
-    }
-}
-
-#[test]
-fn a_message_past_64_kib_is_not_looked_for() {
-    let at = |start: usize| {
-        Script::new()
-            .status(400)
-            .body(&format!("{}slow down", "x".repeat(start)))
-    };
-    check("{message: slow down}", [at(60_000)], [at(70_000)]);
-}
-
-#[test]
 fn a_header() {
     let with = |name, value| Script::new().status(500).header(name, value);
     let any = [
@@ -231,86 +155,6 @@ fn a_header() {
 }
 
 #[test]
-fn a_method() {
-    for stack in STACKS {
-        let met = |when, request| meets(stack, when, statuses(&[500]), request);
-        assert!(met("{method: GET}", get()));
-        assert!(met("{method: get}", get()));
-        assert!(met("{method: [PUT, POST]}", post()));
-        assert!(!met("{method: GET}", post()));
-        assert!(!met("{method: [PUT, POST]}", get()));
-    }
-}
-
-#[test]
-fn whether_it_is_idempotent() {
-    let keyed = || {
-        let mut request = post();
-        let key = "idempotency-key";
-        request.headers_mut().insert(key, "1".parse().unwrap());
-        request
-    };
-    for stack in STACKS {
-        let met = |when, request| meets(stack, when, statuses(&[500]), request);
-        for request in [get(), keyed()] {
-            assert!(met("{idempotent: true}", request.clone()));
-            assert!(!met("{idempotent: false}", request));
-        }
-        assert!(met("{idempotent: false}", post()));
-        assert!(!met("{idempotent: true}", post()));
-    }
-}
-
-#[test]
-fn whether_it_is_worth_a_retry() {
-    let refused = || errors(&[ErrorKind::ConnectionRefused]);
-    let worth = || [of(&[500, 503, 429, 408]), refused()].concat();
-    check("{retryable: true}", worth(), of(&[200, 404, 501]));
-    check("{retryable: false}", of(&[200, 404, 501]), worth());
-}
-
-#[test]
-fn the_number_of_the_attempt() {
-    let hits = |stack, when: &str| {
-        let rules = config(&format!(
-            "
-version: 1
-retry: {{backoff: none, max_retries: 3}}
-rules: [{{name: hit, when: {{attempt: {when}}}, do: retry}}]
-"
-        ));
-        let ended = send(stack, &rules, &Client::new(statuses(&[500])), get());
-        let hits = ended.rules().into_iter().map(|rule| rule.is_some());
-        hits.collect::<Vec<bool>>()
-    };
-    for stack in STACKS {
-        assert_eq!(hits(stack, "1"), [true, false, false, false]);
-        assert_eq!(hits(stack, "\"<3\""), [true, true, false, false]);
-        assert_eq!(hits(stack, "\"2-3\""), [false, true, true, false]);
-        assert_eq!(hits(stack, "\">=2\""), [false, true, true, true]);
-        assert_eq!(hits(stack, "[1, 4]"), [true, false, false, true]);
-        assert_eq!(hits(stack, "9"), [false; 4]);
-    }
-}
-
-/// Waits count as attempts, though not as retries.
-#[test]
-fn a_wait_is_an_attempt() {
-    let rules = config(
-        "
-version: 1
-rules:
-  - {name: late, when: {attempt: \">=3\"}, do: stop}
-  - {name: poll, when: {status: 202}, wait: {delay: 1s, at_most: 9}}
-",
-    );
-    for stack in STACKS {
-        let ended = send(stack, &rules, &Client::new(statuses(&[202])), get());
-        assert_eq!(ended.rules(), [Some("poll"), Some("poll"), Some("late")]);
-    }
-}
-
-#[test]
 fn all_keys_must_hold() {
     let both = |status, name| Script::new().status(status).header(name, "1");
     let no = [both(500, "x-b"), both(404, "x-a")];
@@ -338,21 +182,4 @@ fn any_all_and_not() {
         of(&[501, 503, 404]),
     );
     check("{not: {not: {status: 500}}}", of(&[500]), of(&[501]));
-}
-
-#[test]
-fn a_condition_on_the_body_stands_beside_others() {
-    let body = |status, body| Script::new().status(status).body(body);
-    let no = [body(500, "busy"), body(400, "idle"), body(200, "busy")];
-    check("{status: 4xx, message: busy}", [body(400, "busy")], no);
-    check(
-        "{not: {message: busy}}",
-        [body(400, "idle"), body(200, "busy")],
-        [body(400, "busy")],
-    );
-    check(
-        "{any: [{status: 500}, {message: busy}]}",
-        [body(500, "idle"), body(400, "busy")],
-        [body(400, "idle")],
-    );
 }

@@ -82,9 +82,7 @@ fn a_request_has_moved_when_the_other_gate_lets_it_through() {
     assert_eq!(told, expected);
 }
 
-#[test]
-fn the_other_gate_sees_the_request_as_it_comes_there() {
-    let text = "
+const TWO_GATES: &str = "
 version: 1
 services:
   first:
@@ -96,6 +94,9 @@ services:
         set: {headers: {x-tenant: two}}
   second: {base_url: \"http://second.example/v2\", gate: on}
 ";
+
+#[test]
+fn the_other_gate_sees_the_request_as_it_comes_there() {
     let calls = Lines::default();
     let own = Arc::clone(&calls);
     let gate = Gate::new().key_by(move |call| {
@@ -115,7 +116,7 @@ services:
         own.lock().unwrap().push(line.clone());
         line
     });
-    let layer = RetryLayer::from_config(&config(text))
+    let layer = RetryLayer::from_config(&config(TWO_GATES))
         .runtime(ManualRuntime::new())
         .gate(gate);
     let service = layer.layer(Script::new().status(503).status(200));
@@ -134,10 +135,8 @@ services:
     assert_eq!(*calls.lock().unwrap(), expected);
 }
 
-#[test]
-fn what_was_waited_at_one_gate_is_not_waited_at_the_next() {
-    // 40 s at the first gate; of the 50 s that the second allows, 10 are left.
-    let text = "
+/// 40 s are waited at the first gate; of the 50 s that the second allows, 10 are left.
+const FIFTY_SECONDS: &str = "
 version: 1
 services:
   first:
@@ -149,6 +148,9 @@ services:
     gate: {max_wait: 50s}
     retry: {max_retries: 0}
 ";
+
+#[test]
+fn what_was_waited_at_one_gate_is_not_waited_at_the_next() {
     let lines = Lines::default();
     let server = Script::new()
         .status(429)
@@ -156,7 +158,7 @@ services:
         .status(429)
         .header("retry-after", "40");
     let server = server.status(503).status(503).status(200);
-    let layer = RetryLayer::from_config(&config(text))
+    let layer = RetryLayer::from_config(&config(FIFTY_SECONDS))
         .runtime(ManualRuntime::new())
         .observe(seen_by(&lines));
     let service = layer.layer(server);

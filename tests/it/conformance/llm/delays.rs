@@ -1,7 +1,8 @@
 //! Delays in header values and in prose.
 
+use super::super::fields::same;
 use super::call::{Answer, call};
-use super::{Fields, milliseconds, policy, same};
+use super::{Fields, milliseconds, policy};
 use http_retry::{RetryReport, StopReason};
 use serde_json::{Value, json};
 use std::time::Duration;

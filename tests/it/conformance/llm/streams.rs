@@ -1,6 +1,7 @@
 //! Streams that fail before or after their first output.
 
-use super::{Fields, milliseconds, policy, same};
+use super::super::fields::same;
+use super::{Fields, milliseconds, policy};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{Request, Response};

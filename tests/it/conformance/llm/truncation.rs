@@ -1,7 +1,8 @@
 //! Requests that are too long, and what is sent after them.
 
+use super::super::fields::same;
 use super::call::{Answer, Sent, call, call_with};
-use super::{Fields, policy, same};
+use super::{Fields, policy};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Response, StatusCode};
@@ -17,6 +18,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tower::{Layer, ServiceExt, service_fn};
 
+/// What came of a call, and the requests that were sent.
+type Called = Result<(RetryReport, Vec<Sent>), String>;
+
 fn too_long(error: Option<&Value>) -> Result<Answer, String> {
     let default = json!({"error": {"code": "context_length_exceeded", "message": "too long"}});
     Answer::of(400, &json!({}), error.unwrap_or(&default))
@@ -29,13 +33,7 @@ fn cutting() -> RetryPolicyBuilder {
 pub(in crate::conformance) fn request(case: &Value) -> Result<(), String> {
     let fields = ["api", "mode", "ratio", "request", "error", "expect", "note"];
     let case = Fields::of_case(case, &fields)?;
-    let truncation = match case.text("mode")? {
-        "keep_head" => Truncation::keep_head(),
-        "keep_tail" => Truncation::keep_tail(),
-        "keep_ends" => Truncation::keep_ends(),
-        other => return Err(format!("mode: {other} is not known")),
-    };
-    let truncation = truncation.share(case.decimal("ratio")?);
+    let truncation = keep(case.text("mode")?)?.share(case.decimal("ratio")?);
     let before = case.value("request")?.to_string();
     let answer = too_long(case.optional("error"))?;
     let (report, sent) = call(policy().truncate(truncation), &before, &[answer])?;
@@ -69,6 +67,15 @@ pub(in crate::conformance) fn request(case: &Value) -> Result<(), String> {
     let length = text.map(|text| text.chars().count());
     same("characters there", &Some(cut.after), &length)?;
     one_run_is_gone(&before, after)
+}
+
+fn keep(mode: &str) -> Result<Truncation, String> {
+    match mode {
+        "keep_head" => Ok(Truncation::keep_head()),
+        "keep_tail" => Ok(Truncation::keep_tail()),
+        "keep_ends" => Ok(Truncation::keep_ends()),
+        other => Err(format!("mode: {other} is not known")),
+    }
 }
 
 fn cut(report: &RetryReport) -> Option<TextCut> {
@@ -175,57 +182,99 @@ fn once() -> Result<(), String> {
 pub(in crate::conformance) fn side_condition(case: &Value) -> Result<(), String> {
     let case = Fields::of_case(case, &["case"])?;
     let text = case.text("case")?;
-    let body = json!({"messages": [{"role": "user", "content": "x".repeat(100)}]}).to_string();
-    let request = |headers: &[(&'static str, &str)]| {
-        let request = Request::post("http://api.example/");
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
-        request.body(body.clone()).unwrap()
-    };
+    let mut known = SIDE_CONDITIONS.iter();
+    let found = known.find(|(begins, _)| text.starts_with(begins));
+    let (_, check) = found.ok_or_else(|| format!("case: {text:?} is not known"))?;
+    check()
+}
+
+type Check = fn() -> Result<(), String>;
+
+/// How the text of a case begins, and what it comes to.
+const SIDE_CONDITIONS: [(&str, Check); 7] = [
+    ("content-length", the_length_is_that_of_the_shorter_body),
+    ("an Idempotency-Key", a_shorter_request_has_no_key),
+    ("a signature", a_signed_request_is_not_cut),
+    (
+        "each cut uses one attempt",
+        a_cut_is_an_attempt_without_a_wait,
+    ),
+    (
+        "at most max_attempts",
+        attempts_are_cut_until_there_are_no_more,
+    ),
+    ("the caller can see", the_report_tells_of_a_cut),
+    ("off unless", nothing_is_cut_unless_asked_for),
+];
+
+fn long_body() -> String {
+    json!({"messages": [{"role": "user", "content": "x".repeat(100)}]}).to_string()
+}
+
+/// A request with these headers that is too long each time.
+fn run_by(policy: RetryPolicyBuilder, headers: &[(&'static str, &str)]) -> Called {
+    let request = Request::post("http://api.example/");
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    });
     let answers = vec![too_long(None)?; 9];
-    let run = |headers: &[(&'static str, &str)]| call_with(cutting(), request(headers), &answers);
-    if text.starts_with("content-length") {
-        let length = body.len().to_string();
-        let (_, sent) = run(&[("content-length", &length)])?;
-        for sent in &sent {
-            let told = sent.headers.get("content-length").cloned();
-            let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
-            same("content-length", &Some(sent.body.len()), &told)?;
-        }
-        Ok(())
-    } else if text.starts_with("an Idempotency-Key") {
-        let (_, sent) = run(&[("idempotency-key", "k")])?;
-        let keys = sent
-            .iter()
-            .map(|sent| sent.headers.contains_key("idempotency-key"));
-        same("keys", &vec![true, false, false], &keys.collect())
-    } else if text.starts_with("a signature") {
-        let signed = [
-            ("authorization", "AWS4-HMAC-SHA256 Credential=x"),
-            ("content-digest", "sha-256=:x=:"),
-            ("digest", "SHA-256=x"),
-        ];
-        signed.iter().try_for_each(|header| {
-            let (_, sent) = run(&[*header])?;
-            same("requests sent", &1, &sent.len())
-        })
-    } else if text.starts_with("each cut uses one attempt") {
-        let (report, _) = run(&[])?;
-        same("attempts", &3, &report.attempt_count())?;
-        same("waited", &Duration::ZERO, &report.waited())
-    } else if text.starts_with("at most max_attempts") {
-        let (report, _) = run(&[])?;
-        let cuts = report.attempts().iter().filter_map(|attempt| attempt.cut);
-        let cuts: Vec<_> = cuts.map(|cut| (cut.before, cut.after)).collect();
-        same("cuts", &vec![(100, 75), (75, 56)], &cuts)
-    } else if text.starts_with("the caller can see") {
-        let (report, _) = run(&[])?;
-        same("a cut in the report", &true, &cut(&report).is_some())
-    } else if text.starts_with("off unless") {
-        let (_, sent) = call_with(policy(), request(&[]), &answers)?;
-        same("requests sent", &1, &sent.len())
-    } else {
-        Err(format!("case: {text:?} is not known"))
+    call_with(policy, request.body(long_body()).unwrap(), &answers)
+}
+
+fn run(headers: &[(&'static str, &str)]) -> Called {
+    run_by(cutting(), headers)
+}
+
+fn the_length_is_that_of_the_shorter_body() -> Result<(), String> {
+    let length = long_body().len().to_string();
+    let (_, sent) = run(&[("content-length", &length)])?;
+    for sent in &sent {
+        let told = sent.headers.get("content-length").cloned();
+        let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
+        same("content-length", &Some(sent.body.len()), &told)?;
     }
+    Ok(())
+}
+
+fn a_shorter_request_has_no_key() -> Result<(), String> {
+    let (_, sent) = run(&[("idempotency-key", "k")])?;
+    let keys = sent
+        .iter()
+        .map(|sent| sent.headers.contains_key("idempotency-key"));
+    same("keys", &vec![true, false, false], &keys.collect())
+}
+
+fn a_signed_request_is_not_cut() -> Result<(), String> {
+    let signed = [
+        ("authorization", "AWS4-HMAC-SHA256 Credential=x"),
+        ("content-digest", "sha-256=:x=:"),
+        ("digest", "SHA-256=x"),
+    ];
+    signed.iter().try_for_each(|header| {
+        let (_, sent) = run(&[*header])?;
+        same("requests sent", &1, &sent.len())
+    })
+}
+
+fn a_cut_is_an_attempt_without_a_wait() -> Result<(), String> {
+    let (report, _) = run(&[])?;
+    same("attempts", &3, &report.attempt_count())?;
+    same("waited", &Duration::ZERO, &report.waited())
+}
+
+fn attempts_are_cut_until_there_are_no_more() -> Result<(), String> {
+    let (report, _) = run(&[])?;
+    let cuts = report.attempts().iter().filter_map(|attempt| attempt.cut);
+    let cuts: Vec<_> = cuts.map(|cut| (cut.before, cut.after)).collect();
+    same("cuts", &vec![(100, 75), (75, 56)], &cuts)
+}
+
+fn the_report_tells_of_a_cut() -> Result<(), String> {
+    let (report, _) = run(&[])?;
+    same("a cut in the report", &true, &cut(&report).is_some())
+}
+
+fn nothing_is_cut_unless_asked_for() -> Result<(), String> {
+    let (_, sent) = run_by(policy(), &[])?;
+    same("requests sent", &1, &sent.len())
 }

@@ -1,94 +1,24 @@
 //! Documents made from the vocabulary, right and wrong ones: whatever the loader takes, the schema takes.
 
+mod rules;
+mod values;
+
 use super::{load, validator};
 use proptest::prelude::*;
-use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::{Map, Value, json};
+use rules::{rules, when};
+use serde_json::json;
 use std::cell::Cell;
-
-type Values = BoxedStrategy<Value>;
-type Keys = Vec<(&'static str, Values)>;
-
-/// One of these, and now and then something of another kind.
-fn one_of(values: Value) -> Values {
-    let Value::Array(values) = values else {
-        panic!("a list of values")
-    };
-    prop_oneof![60 => select(values), 1 => odd()].boxed()
-}
-
-fn odd() -> Values {
-    let values = json!([null, true, 0, -1, 0.5, "", "x", "2s", 429, [], {}, {"x": 1}]);
-    select(values.as_array().unwrap().clone()).boxed()
-}
-
-/// A map with some of these keys.
-fn some_of(keys: Keys, often: f64) -> Values {
-    let (names, values): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
-    let values: Vec<_> = values
-        .into_iter()
-        .map(|value| match often < 1.0 {
-            true => proptest::option::weighted(often, value).boxed(),
-            false => value.prop_map(Some).boxed(),
-        })
-        .collect();
-    let map = move |values: Vec<Option<Value>>| {
-        let given = names.iter().zip(values);
-        let given = given.filter_map(|(name, value)| Some(((*name).to_owned(), value?)));
-        Value::Object(given.collect::<Map<_, _>>())
-    };
-    values.prop_map(map).boxed()
-}
-
-/// The same, where these keys are always there.
-fn with(keys: Keys, rest: Values) -> Values {
-    (some_of(keys, 1.0), rest)
-        .prop_map(|(mut own, rest)| {
-            let rest = rest.as_object().unwrap().clone();
-            own.as_object_mut().unwrap().extend(rest);
-            own
-        })
-        .boxed()
-}
-
-fn list_of(items: Values, most: usize) -> Values {
-    let list = proptest::collection::vec(items, 1..=most);
-    list.prop_map(Value::Array).boxed()
-}
-
-fn durations() -> Values {
-    one_of(json!([
-        "1s", "1s", "2s", "1500ms", "1.5s", "1s 500ms", "1 sec", " 1s ", "1s1ms", "3seconds"
-    ]))
-}
-
-fn longer() -> Values {
-    one_of(json!([
-        "1m", "2min", "1h 30m", "1day", "1.5h", "none", null
-    ]))
-}
-
-fn statuses() -> Values {
-    one_of(json!([
-        429,
-        503,
-        "5xx",
-        "4XX",
-        "500-599",
-        ">=500",
-        "<= 499",
-        ">499",
-        "<1000",
-        "=429",
-        "429",
-        " 502 - 504",
-        ["5xx", 429],
-        "05xx"
-    ]))
-}
+use values::{Keys, Values, durations, list_of, longer, one_of, some_of, with};
 
 fn retry_keys() -> Keys {
+    let mut keys = schedule_keys();
+    keys.extend(attempt_keys());
+    keys.extend(end_keys());
+    keys
+}
+
+fn schedule_keys() -> Keys {
     vec![
         (
             "use",
@@ -113,6 +43,11 @@ fn retry_keys() -> Keys {
             ])),
         ),
         ("cap", one_of(json!(["both", "before", "after"]))),
+    ]
+}
+
+fn attempt_keys() -> Keys {
+    vec![
         (
             "truncate",
             one_of(json!([
@@ -140,6 +75,11 @@ fn retry_keys() -> Keys {
             "whole_answers",
             one_of(json!(["2MiB", " 512 KiB", "100B", "0GiB", 0, 4_096, null])),
         ),
+    ]
+}
+
+fn end_keys() -> Keys {
+    vec![
         ("counter", one_of(json!(["request", "rule"]))),
         ("budget", one_of(json!(["shared"]))),
         (
@@ -161,79 +101,6 @@ fn retry_keys() -> Keys {
 
 fn retry() -> Values {
     prop_oneof![8 => some_of(retry_keys(), 0.15), 1 => one_of(json!(["llm", "fast"]))].boxed()
-}
-
-fn when() -> Values {
-    let leaf = prop_oneof![
-        1 => statuses().prop_filter("no list", |value| !value.is_array() && !value.is_object()),
-        4 => with(vec![("status", statuses())], some_of(when_keys(), 0.15)),
-    ];
-    leaf.prop_recursive(2, 8, 2, |deeper| {
-        let several = list_of(deeper.clone().boxed(), 2);
-        prop_oneof![
-            several.clone().prop_map(|list| json!({"any": list})),
-            several.prop_map(|list| json!({"all": list})),
-            deeper.prop_map(|when| json!({"not": when})),
-        ]
-    })
-    .boxed()
-}
-
-fn when_keys() -> Keys {
-    vec![
-        ("outcome", one_of(json!(["ok", "error", null]))),
-        (
-            "error",
-            one_of(json!(["connect", ["timeout", "reset"], "any", "tls"])),
-        ),
-        ("code", one_of(json!(["busy", 40001, ["a", 7]]))),
-        ("message", one_of(json!(["try again", ["A", "b"]]))),
-        (
-            "header",
-            one_of(json!([
-                "x-a", ["x-a", "X-B"], {"x-a": true}, {"x-a": "1", "x-b": ["2", 3]}
-            ])),
-        ),
-        (
-            "method",
-            one_of(json!(["GET", "post", ["PUT", "M-SEARCH"]])),
-        ),
-        ("attempt", one_of(json!([1, "<3", "2-4", ">= 2", [1, "5"]]))),
-        ("retryable", one_of(json!([true, false]))),
-        ("idempotent", one_of(json!([true, false]))),
-    ]
-}
-
-fn rules() -> Values {
-    let wait = json!([
-        {"at_most": 3}, {"delay": "1s", "max": "1m"}, {"delay": "0s", "at_most": 1, "max": null}
-    ]);
-    let set = || one_of(json!([{"headers": {"x-a": "b"}}, {"headers": {"x-a": ["b", "c"]}}]));
-    let words = json!([
-        "accept", "fail", "stop", "continue", "break", "prune", "retry"
-    ]);
-    let stays = [("do", one_of(words))];
-    let goes = [
-        ("do", one_of(json!(["retry"]))),
-        ("retry", retry()),
-        ("wait", one_of(wait.clone())),
-        ("requeue", one_of(wait)),
-        ("failover", one_of(json!(["backup"]))),
-        ("jump", one_of(json!(["backup"]))),
-    ];
-    let same_keys = || ("same_keys", one_of(json!([true, false, null])));
-    let head = || vec![("name", one_of(json!(["n", "", null])))];
-    let stays = stays.map(|then| with(vec![then, ("when", when())], some_of(head(), 0.5)));
-    let goes = goes.map(|then| {
-        let mut rest = head();
-        rest.push(("set", set()));
-        if matches!(then.0, "failover" | "jump") {
-            rest.push(same_keys());
-        }
-        with(vec![then, ("when", when())], some_of(rest, 0.3))
-    });
-    let all: Vec<Values> = stays.into_iter().chain(goes).collect();
-    list_of(proptest::strategy::Union::new(all).boxed(), 2)
 }
 
 fn place() -> Keys {

@@ -39,10 +39,16 @@ pub(super) fn objects(schema: &Value) -> Vec<Object<'_>> {
 
 /// Where the loader meets a map of each kind.
 fn places() -> Vec<(&'static str, Value)> {
-    let root = |key: &str, value: Value| json!({"version": 1, key: value});
-    let retry = |key: &str| root("retry", json!({key: {"zzz": 1}}));
-    let rule = |key: &str| root("rules", json!([{key: {"zzz": 1}}]));
-    let service = |key: &str, value: Value| root("services", json!({"s": {key: value}}));
+    [of_the_root(), of_retry(), of_rules(), of_services()].concat()
+}
+
+fn root(key: &str, value: Value) -> Value {
+    let mut root = json!({"version": 1});
+    root[key] = value;
+    root
+}
+
+fn of_the_root() -> Vec<(&'static str, Value)> {
     vec![
         ("", json!({"version": 1, "zzz": 1})),
         ("/$defs/fleet", root("fleet", json!({"zzz": 1}))),
@@ -74,6 +80,12 @@ fn places() -> Vec<(&'static str, Value)> {
             "/$defs/value_map",
             root("rules", json!([{"when": {"header": {"x": {"zzz": 1}}}}])),
         ),
+    ]
+}
+
+fn of_retry() -> Vec<(&'static str, Value)> {
+    let retry = |key: &str| root("retry", json!({key: {"zzz": 1}}));
+    vec![
         ("/$defs/custom_backoff", retry("backoff")),
         ("/$defs/jitter_interval", retry("jitter")),
         ("/$defs/server_delays", retry("retry_after")),
@@ -84,6 +96,12 @@ fn places() -> Vec<(&'static str, Value)> {
             "/$defs/response",
             root("retry", json!({"on_exhausted": {"respond": {"zzz": 1}}})),
         ),
+    ]
+}
+
+fn of_rules() -> Vec<(&'static str, Value)> {
+    let rule = |key: &str| root("rules", json!([{key: {"zzz": 1}}]));
+    vec![
         ("/$defs/rule", root("rules", json!([{"zzz": 1}]))),
         ("/$defs/when_map", rule("when")),
         ("/$defs/wait", rule("wait")),
@@ -92,6 +110,12 @@ fn places() -> Vec<(&'static str, Value)> {
             "/$defs/otherwise_retry",
             root("otherwise", json!({"zzz": 1})),
         ),
+    ]
+}
+
+fn of_services() -> Vec<(&'static str, Value)> {
+    let service = |key: &str, value: Value| root("services", json!({"s": {key: value}}));
+    vec![
         ("/$defs/service", root("services", json!({"s": {"zzz": 1}}))),
         ("/$defs/match_service", service("match", json!({"zzz": 1}))),
         ("/$defs/gate_map", service("gate", json!({"zzz": 1}))),
@@ -135,42 +159,45 @@ fn every_map_of_the_schema_is_looked_at() {
     assert_eq!(listed, looked_at);
 }
 
+/// Where the schema lists words, and where a document has one of them.
+const WORDS: [(&str, &str); 16] = [
+    ("/$defs/rule/properties/do", "rules.0.do"),
+    ("/$defs/when_map/properties/outcome", "rules.0.when.outcome"),
+    ("/$defs/when_map/properties/error", "rules.0.when.error"),
+    ("/$defs/retry_map/properties/backoff", "retry.backoff"),
+    ("/$defs/retry_map/properties/jitter", "retry.jitter"),
+    ("/$defs/retry_map/properties/cap", "retry.cap"),
+    ("/$defs/retry_map/properties/truncate", "retry.truncate"),
+    ("/$defs/truncate_map/properties/keep", "retry.truncate.keep"),
+    (
+        "/$defs/retry_map/properties/hold_streams",
+        "retry.hold_streams",
+    ),
+    (
+        "/$defs/retry_map/properties/retry_after",
+        "retry.retry_after",
+    ),
+    ("/$defs/retry_map/properties/methods", "retry.methods"),
+    ("/$defs/retry_map/properties/counter", "retry.counter"),
+    (
+        "/$defs/retry_map/properties/on_exhausted",
+        "retry.on_exhausted",
+    ),
+    (
+        "/$defs/server_delays/properties/over",
+        "retry.retry_after.over",
+    ),
+    ("/$defs/otherwise", "otherwise"),
+    (
+        "/$defs/service/properties/request_overrides",
+        "services.s.request_overrides",
+    ),
+];
+
 #[test]
 fn the_words_of_the_schema_are_those_of_the_loader() {
     let schema = schema();
-    for (pointer, place) in [
-        ("/$defs/rule/properties/do", "rules.0.do"),
-        ("/$defs/when_map/properties/outcome", "rules.0.when.outcome"),
-        ("/$defs/when_map/properties/error", "rules.0.when.error"),
-        ("/$defs/retry_map/properties/backoff", "retry.backoff"),
-        ("/$defs/retry_map/properties/jitter", "retry.jitter"),
-        ("/$defs/retry_map/properties/cap", "retry.cap"),
-        ("/$defs/retry_map/properties/truncate", "retry.truncate"),
-        ("/$defs/truncate_map/properties/keep", "retry.truncate.keep"),
-        (
-            "/$defs/retry_map/properties/hold_streams",
-            "retry.hold_streams",
-        ),
-        (
-            "/$defs/retry_map/properties/retry_after",
-            "retry.retry_after",
-        ),
-        ("/$defs/retry_map/properties/methods", "retry.methods"),
-        ("/$defs/retry_map/properties/counter", "retry.counter"),
-        (
-            "/$defs/retry_map/properties/on_exhausted",
-            "retry.on_exhausted",
-        ),
-        (
-            "/$defs/server_delays/properties/over",
-            "retry.retry_after.over",
-        ),
-        ("/$defs/otherwise", "otherwise"),
-        (
-            "/$defs/service/properties/request_overrides",
-            "services.s.request_overrides",
-        ),
-    ] {
+    for (pointer, place) in WORDS {
         let words = words_of(schema.pointer(pointer).expect(pointer));
         let errors = load(&document_with(place)).unwrap_err();
         let listed = errors
