@@ -2,273 +2,87 @@
 
 mod bounded;
 mod random;
+mod stacks;
 
-use futures_util::FutureExt;
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use http_body_util::BodyExt;
-use http_retry::config::RetryConfig;
-use http_retry::report::RequestFailed;
-use http_retry::reqwest::RetryMiddleware;
-use http_retry::testing::{ManualRuntime, Script};
-use http_retry::tower::{Retry, RetryLayer};
-use http_retry::{RetryBody, RetryOverride, RetryReport, StopReason};
-use random::{Case, Order};
-use reqwest::ResponseBuilderExt;
-use reqwest_middleware::ClientBuilder;
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryReport, StopReason};
+use random::Case;
+use stacks::{Ending, Played, boxed_ending, by_middleware, by_tower, directly};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::future::ready;
 use std::io;
-use std::sync::LazyLock;
-use std::time::Duration;
-use tower::{Layer, Service, ServiceExt, service_fn};
 
 const CASES: u64 = 600;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// How often each thing was seen.
+type Seen = BTreeMap<String, u32>;
 
-/// What came of one request.
-#[derive(Debug, Clone, PartialEq)]
-enum Ending {
-    Answer(StatusCode, HeaderMap, String),
-    /// The policy's own error.
-    Failed(RetryReport),
-    Error(io::ErrorKind),
-}
-
-/// What one stack made of a case.
-#[derive(Debug, PartialEq)]
-struct Played {
-    reports: Vec<RetryReport>,
-    endings: Vec<Ending>,
-    sleeps: Vec<Duration>,
-    calls: Vec<(Method, Uri)>,
-}
-
-/// What a stack is made of: its own document in force, its own clock and its own script.
-struct Bench {
-    config: RetryConfig,
-    runtime: ManualRuntime,
-    script: Script,
-}
-
-impl Bench {
-    fn of(case: &Case) -> Self {
-        let runtime = ManualRuntime::new();
-        Self {
-            config: RetryConfig::load(&case.document).unwrap(),
-            // A success that nobody asks about draws no number: there the same one comes every time.
-            runtime: match case.is_plain() {
-                true => runtime.with_random(case.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-                false => runtime.seeded(case.seed),
-            },
-            script: case.script(),
-        }
-    }
-
-    fn layer(&self) -> RetryLayer {
-        RetryLayer::from_config(&self.config)
-            .redirects_off()
-            .runtime(self.runtime.clone())
-    }
-
-    fn played(self, ends: Vec<(Option<RetryReport>, Ending)>) -> Played {
-        let (reports, endings) = ends.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        Played {
-            reports: reports.into_iter().flatten().collect(),
-            endings,
-            sleeps: self.runtime.sleeps(),
-            calls: self.script.calls(),
-        }
-    }
-}
-
-fn request(order: &Order) -> Request<String> {
-    let request = Request::builder().method(&order.method).uri(&order.uri);
-    request.body("order".to_owned()).unwrap()
-}
-
-/// Through the tower layer, whose errors are made into an ending by this.
-fn by_tower<X, E>(
-    case: &Case,
-    settings: impl Fn(RetryLayer) -> RetryLayer<X>,
-    ending: impl Fn(E) -> Ending,
-) -> Played
-where
-    Retry<Script, X>: Service<Request<String>, Response = Response<RetryBody<String>>, Error = E>,
-{
-    let bench = Bench::of(case);
-    let service = settings(bench.layer()).layer(bench.script.clone());
-    let ends = case.orders.iter().map(|order| {
-        let slot = RetryReport::slot();
-        let mut request = request(order);
-        request.extensions_mut().insert(slot.clone());
-        request.extensions_mut().extend(order.own());
-        let sent = service.clone().oneshot(request).now_or_never();
-        let ending = match sent.expect("nothing waits") {
-            Ok(response) => answer(response),
-            Err(error) => ending(error),
-        };
-        (slot.take(), ending)
-    });
-    let ends = ends.collect();
-    bench.played(ends)
-}
-
-fn boxed_ending(error: BoxError) -> Ending {
-    match error.downcast::<io::Error>() {
-        Ok(error) => Ending::Error(error.kind()),
-        Err(error) => {
-            let failed = error.downcast_ref::<RequestFailed>();
-            Ending::Failed(failed.expect("an own error").report().clone())
-        }
-    }
-}
-
-fn answer<B>(response: Response<B>) -> Ending
-where
-    B: http_body::Body<Data = bytes::Bytes, Error: std::fmt::Debug>,
-{
-    let (head, body) = response.into_parts();
-    let body = body.collect().now_or_never().expect("a body that is there");
-    let body = body.unwrap().to_bytes().to_vec();
-    Ending::Answer(head.status, head.headers, String::from_utf8(body).unwrap())
-}
-
-/// Made once, since that takes longer than all the rest of a case.
-static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
-    reqwest::Client::builder()
-        .tls_certs_only([])
-        .build()
-        .unwrap()
-});
-
-fn by_middleware(case: &Case) -> Played {
-    let bench = Bench::of(case);
-    let retries = RetryMiddleware::from_config(&bench.config)
-        .redirects_off()
-        .runtime(bench.runtime.clone());
-    let client = ClientBuilder::new(CLIENT.clone());
-    let client = client.with(retries).with(bench.script.clone()).build();
-    let ends = case.orders.iter().map(|order| {
-        let slot = RetryReport::slot();
-        let mut extensions = http::Extensions::new();
-        extensions.insert(slot.clone());
-        extensions.extend(order.own());
-        let request = request(order).try_into().unwrap();
-        let sent = client.execute_with_extensions(request, &mut extensions);
-        let ending = match sent.now_or_never().expect("nothing waits") {
-            Ok(response) => answer(Response::<reqwest::Body>::from(response)),
-            Err(reqwest_middleware::Error::Middleware(error)) => middleware_ending(&error),
-            Err(error) => panic!("reqwest has sent nothing: {error}"),
-        };
-        (slot.take(), ending)
-    });
-    let ends = ends.collect();
-    bench.played(ends)
-}
-
-fn middleware_ending(error: &anyhow::Error) -> Ending {
-    match (
-        error.downcast_ref::<io::Error>(),
-        error.downcast_ref::<RequestFailed>(),
-    ) {
-        (Some(error), _) => Ending::Error(error.kind()),
-        (_, Some(failed)) => Ending::Failed(failed.report().clone()),
-        _ => panic!("an own error: {error:?}"),
-    }
-}
-
-/// Through the tower layer over a client of `reqwest::Request`, which can neither fail by itself nor have extensions; its
-/// reports are those in the responses.
-fn directly(case: &Case) -> Played {
-    let bench = Bench::of(case);
-    let script = bench.script.clone();
-    let client = service_fn(move |request: reqwest::Request| {
-        let url = request.url().clone();
-        let order = Request::builder()
-            .method(request.method())
-            .uri(url.as_str());
-        let answer = script.clone().oneshot(order.body(()).unwrap());
-        let (head, body) = answer.now_or_never().unwrap().unwrap().into_parts();
-        let mut response = Response::builder().url(url).body(body).unwrap();
-        (*response.status_mut(), *response.headers_mut()) = (head.status, head.headers);
-        ready(Ok::<_, Infallible>(reqwest::Response::from(response)))
-    });
-    let service = bench.layer().layer(client);
-    let ends = case.orders.iter().map(|order| {
-        let request = reqwest::Request::try_from(request(order)).unwrap();
-        let sent = service.clone().oneshot(request).now_or_never();
-        let response = Response::<reqwest::Body>::from(sent.expect("nothing waits").unwrap());
-        (response.extensions().get().cloned(), answer(response))
-    });
-    let ends = ends.collect();
-    bench.played(ends)
-}
-
-/// A report that a response bears: a success at once has none.
-fn is_told(report: &&RetryReport) -> bool {
-    report.attempt_count() > 1 || report.stop() != StopReason::Succeeded
-}
-
-fn play(seed: u64, seen: &mut BTreeMap<String, u32>) {
+fn play(seed: u64, seen: &mut Seen) {
     let case = Case::of(seed);
+    let why = || format!("seed {seed}: {case:#?}");
     let boxed = by_tower(&case, RetryLayer::boxed_errors, boxed_ending);
     let plain = by_tower(
         &case,
         |layer| layer,
         |error: io::Error| Ending::Error(error.kind()),
     );
-    let middleware = by_middleware(&case);
-    let why = || format!("seed {seed}: {case:#?}");
-    assert_eq!(boxed, middleware, "{}", why());
+    assert_eq!(boxed, by_middleware(&case), "{}", why());
     assert_eq!(boxed.reports.len(), case.orders.len(), "{}", why());
+    check_plain(&plain, &boxed, &why());
+    if case.is_plain() {
+        check_direct(directly(&case), plain, &boxed, &why());
+        count(seen, "direct", true);
+    }
+    count_decisions(seen, &boxed);
+}
+
+/// Without boxed errors everything is the same, but for an answer in the place of an error of the policy's own.
+fn check_plain(plain: &Played, boxed: &Played, why: &str) {
     let same = [plain.reports == boxed.reports, plain.sleeps == boxed.sleeps];
     assert!(
         same == [true; 2] && plain.calls == boxed.calls,
-        "{}\n{plain:#?}\n{boxed:#?}",
-        why()
+        "{why}\n{plain:#?}\n{boxed:#?}"
     );
     for (plain, boxed) in plain.endings.iter().zip(&boxed.endings) {
         let failed = matches!((plain, boxed), (Ending::Answer(..), Ending::Failed(_)));
-        assert!(
-            failed || plain == boxed,
-            "{}\n{plain:#?}\n{boxed:#?}",
-            why()
+        assert!(failed || plain == boxed, "{why}\n{plain:#?}\n{boxed:#?}");
+    }
+}
+
+fn check_direct(direct: Played, plain: Played, boxed: &Played, why: &str) {
+    // A response bears a report, but none of a success at once.
+    let is_told = |report: &&RetryReport| {
+        report.attempt_count() > 1 || report.stop() != StopReason::Succeeded
+    };
+    let told: Vec<_> = boxed.reports.iter().filter(is_told).cloned().collect();
+    assert_eq!(direct.reports, told, "{why}");
+    assert_eq!(direct.endings, plain.endings, "{why}");
+    let direct = (direct.sleeps, direct.calls);
+    assert_eq!(direct, (plain.sleeps, plain.calls), "{why}");
+}
+
+fn count_decisions(seen: &mut Seen, played: &Played) {
+    for report in &played.reports {
+        count(seen, &report.stop().to_string(), true);
+        let mut attempts = report.attempts().iter();
+        count(
+            seen,
+            "ruled",
+            attempts.any(|attempt| attempt.rule.is_some()),
         );
     }
-    if case.is_plain() {
-        let direct = directly(&case);
-        let told: Vec<_> = boxed.reports.iter().filter(is_told).cloned().collect();
-        assert_eq!(direct.reports, told, "{}", why());
-        assert_eq!(direct.endings, plain.endings, "{}", why());
-        assert_eq!(
-            (direct.sleeps, direct.calls),
-            (plain.sleeps, plain.calls),
-            "{}",
-            why()
-        );
-        *seen.entry("direct".to_owned()).or_default() += 1;
-    }
-    for report in &boxed.reports {
-        *seen.entry(report.stop().to_string()).or_default() += 1;
-        let ruled = report
-            .attempts()
-            .iter()
-            .any(|attempt| attempt.rule.is_some());
-        *seen.entry("ruled".to_owned()).or_default() += u32::from(ruled);
-    }
-    let moved = boxed
-        .calls
-        .iter()
-        .any(|(_, uri)| uri.host() == Some("spare.example"));
-    *seen.entry("moved".to_owned()).or_default() += u32::from(moved);
+    let mut calls = played.calls.iter();
+    let moved = calls.any(|(_, uri)| uri.host() == Some("spare.example"));
+    count(seen, "moved", moved);
+}
+
+fn count(seen: &mut Seen, what: &str, is_so: bool) {
+    *seen.entry(what.to_owned()).or_default() += u32::from(is_so);
 }
 
 /// `HTTP_RETRY_SEED=<seed>` plays one alone.
 #[test]
 fn the_same_document_makes_the_same_decisions_on_every_stack() {
-    let mut seen = BTreeMap::new();
+    let mut seen = Seen::new();
     if let Ok(seed) = std::env::var("HTTP_RETRY_SEED") {
         return play(seed.parse().unwrap(), &mut seen);
     }
@@ -295,15 +109,5 @@ fn the_same_document_makes_the_same_decisions_on_every_stack() {
             seen.get(stop).is_some_and(|times| *times >= 10),
             "{stop}: {seen:?}"
         );
-    }
-}
-
-impl Order {
-    fn own(&self) -> http::Extensions {
-        let mut own = http::Extensions::new();
-        if let Some(settings) = self.own.clone() {
-            own.insert::<RetryOverride>(settings);
-        }
-        own
     }
 }

@@ -17,12 +17,15 @@ mod dialect;
 mod fleet;
 mod healthy_path;
 mod in_flight;
+mod in_time;
+mod listening;
 mod llm;
 #[path = "../../examples/llm_batch/server/mod.rs"]
 mod llm_server;
 mod observation;
 mod operation;
 mod properties;
+mod random;
 mod reqwest_stack;
 mod resume;
 mod service_budgets;

@@ -16,9 +16,9 @@ use http_retry::{
     RetryPolicyBuilder, RetryReport, StopReason,
 };
 use reqwest_middleware::ClientBuilder;
-use server::{BoxError, Reply, Server};
+use server::{Reply, Server};
 use std::time::Duration;
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
 const SECOND: Duration = Duration::from_secs(1);
 

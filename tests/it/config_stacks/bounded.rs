@@ -1,5 +1,6 @@
 //! What a look into an error body costs at most: 64 KiB and one frame, and two seconds.
 
+use super::stacks::CLIENT;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Extensions, Response};
@@ -121,7 +122,7 @@ async fn through(
         return sent.map(|body| body.map_err(Into::into).boxed_unsync());
     }
     let answer = reqwest::Response::from(response(status, reqwest::Body::wrap(body)));
-    let client = ClientBuilder::new(super::CLIENT.clone()).with(middleware);
+    let client = ClientBuilder::new(CLIENT.clone()).with(middleware);
     let client = client.with(Once(Mutex::new(Some(answer)))).build();
     let sent = client.get("http://a.example/").send().await.unwrap();
     Response::<reqwest::Body>::from(sent).map(|body| body.map_err(Into::into).boxed_unsync())

@@ -1,5 +1,6 @@
 //! A hand-written HTTP/1.1 server, for what a mock server cannot do.
 
+use crate::listening::nobody;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,10 +80,8 @@ impl Server {
 
 /// An address at which connections are refused, for as long as the socket is kept.
 pub(super) fn refusing() -> (TcpSocket, String) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let url = format!("http://{}/", socket.local_addr().unwrap());
-    (socket, url)
+    let (socket, address) = nobody();
+    (socket, format!("http://{address}/"))
 }
 
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! The clients of real sockets: ours on both stacks, and their peers.
 
-use super::script::BoxError;
 use super::steered::{LIMIT, Steered};
 use bytes::Bytes;
 use http::Request;
@@ -17,7 +16,7 @@ use reqwest_retry::policies::ExponentialBackoff;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stack {

@@ -1,6 +1,6 @@
 //! A server that writes what it is told, byte for byte, and closes the connection.
 
-use super::world::{Listening, listen};
+use crate::listening::Listening;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -48,7 +48,7 @@ pub(crate) async fn server(replies: impl IntoIterator<Item = Reply>) -> Raw {
         received: Mutex::default(),
     });
     let shared = Arc::clone(&state);
-    let listening = listen(move |stream| {
+    let listening = Listening::start(move |stream, _| {
         let state = Arc::clone(&shared);
         async move { state.serve(stream).await }
     })

@@ -7,15 +7,15 @@
 use super::clients::{Stack, why};
 use super::steered::Steered;
 use super::world::{End, Fault, File, LONGEST, file_server, proxy};
+use crate::in_time::IN_VAIN;
+use crate::random::Random;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// In an ordinary run.
 const FEW: u64 = 24;
 const AT_ONCE: u64 = 16;
-const IN_VAIN: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy)]
 struct Row {
@@ -79,38 +79,26 @@ struct Schedule {
     faults: Vec<Fault>,
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let drawn = usize::try_from((mixed ^ (mixed >> 31)) >> 1).unwrap();
-        drawn % end.max(1)
-    }
-}
-
 impl Schedule {
     fn of(seed: u64, row: &Row) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::of(seed);
+        let mut below = |end: usize| usize::try_from(random.next() >> 1).unwrap() % end.max(1);
         // Each order of magnitude is as likely as the others; some files are empty.
-        let most = LONGEST >> random.below(24);
-        let length = random.below(most + 1);
+        let most = LONGEST >> below(24);
+        let length = below(most + 1);
         let file = File {
-            start: random.below(LONGEST),
+            start: below(LONGEST),
             length,
         };
-        let ranged = row.own_ranges && length > 0 && random.below(4) == 0;
+        let ranged = row.own_ranges && length > 0 && below(4) == 0;
         let range = ranged.then(|| {
-            let first = random.below(length);
-            first..first + 1 + random.below(length - first)
+            let first = below(length);
+            first..first + 1 + below(length - first)
         });
         let most = usize::try_from(row.most_faults).unwrap();
-        let faults = (0..1 + random.below(most)).map(|_| {
-            let end = [End::Close, End::Reset, End::Stall][random.below(3)];
-            (random.below(length + 200), end)
+        let faults = (0..1 + below(most)).map(|_| {
+            let end = [End::Close, End::Reset, End::Stall][below(3)];
+            (below(length + 200), end)
         });
         Self {
             file,

@@ -9,7 +9,6 @@ use http_retry::resume::{Interrupted, ResumeFailure, ResumeProgress};
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder};
 use std::collections::VecDeque;
-use std::error::Error;
 use std::future::{Pending, Ready, pending, ready};
 use std::io;
 use std::ops::Range;
@@ -17,9 +16,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::{Layer, Service, ServiceExt};
-
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// The bytes of every file: they repeat only after 251.
 pub(crate) fn bytes(range: Range<usize>) -> Bytes {

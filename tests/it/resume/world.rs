@@ -1,6 +1,7 @@
 //! A server that gives out honest files, and a proxy before it that breaks connections at a byte.
 
 use super::steered::Steered;
+use crate::listening::Listening;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
@@ -14,9 +15,8 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
+use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
 
 pub(crate) const LONGEST: usize = 8 * 1024 * 1024;
 
@@ -87,6 +87,7 @@ fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
 }
 
 async fn serve(stream: TcpStream, http2: bool) {
+    stream.set_nodelay(true).unwrap();
     let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request)) });
     let io = TokioIo::new(stream);
     // A client that goes away is no failure of the server's.
@@ -100,36 +101,8 @@ async fn serve(stream: TcpStream, http2: bool) {
     };
 }
 
-/// Listens until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Listening {
-    pub(crate) address: SocketAddr,
-    accepting: JoinHandle<()>,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-pub(crate) async fn listen<F>(on: impl Fn(TcpStream) -> F + Send + 'static) -> Listening
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let accepting = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            stream.set_nodelay(true).unwrap();
-            tokio::spawn(on(stream));
-        }
-    });
-    Listening { address, accepting }
-}
-
 pub(crate) async fn file_server(http2: bool) -> Listening {
-    listen(move |stream| serve(stream, http2)).await
+    Listening::start(move |stream, _| serve(stream, http2)).await
 }
 
 /// How a connection ends at a byte of what the server sends.
@@ -147,7 +120,7 @@ pub(crate) type Fault = (usize, End);
 pub(crate) async fn proxy(to: SocketAddr, faults: Vec<Fault>, steered: &Steered) -> Listening {
     let faults = Arc::new(Mutex::new(VecDeque::from(faults)));
     let steered = steered.clone();
-    listen(move |client| {
+    Listening::start(move |client, _| {
         let fault = faults.lock().unwrap().pop_front();
         let steered = steered.clone();
         async move { pass_on(client, to, fault, &steered).await }
@@ -156,6 +129,7 @@ pub(crate) async fn proxy(to: SocketAddr, faults: Vec<Fault>, steered: &Steered)
 }
 
 async fn pass_on(client: TcpStream, to: SocketAddr, fault: Option<Fault>, steered: &Steered) {
+    client.set_nodelay(true).unwrap();
     let Ok(server) = TcpStream::connect(to).await else {
         return;
     };

@@ -4,12 +4,11 @@ use super::stack::*;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
-use http_retry::testing::{ManualRuntime, Script};
-use http_retry::tower::RetryLayer;
+use http_retry::testing::Script;
 use http_retry::{Replay, ReplayBody, StopReason};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 #[test]
 fn a_string_is_sent_whole_every_time() {
@@ -149,8 +148,4 @@ where
 {
     let whole = body.collect().now_or_never().unwrap().unwrap().to_bytes();
     String::from_utf8(whole.to_vec()).unwrap()
-}
-
-fn layer() -> RetryLayer {
-    RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
 }

@@ -4,7 +4,7 @@ use super::stack::*;
 use futures_util::FutureExt;
 use http_retry::tower::RetryLayer;
 use std::sync::Arc;
-use tower::{Layer, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
 #[test]
 fn a_call_that_is_dropped_drops_its_running_attempt() {

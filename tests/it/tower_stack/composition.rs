@@ -1,6 +1,7 @@
 //! The layer among other layers, on other runtimes and on real clients.
 
 use super::stack::*;
+use crate::listening::nobody;
 use futures_util::FutureExt;
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use tower::timeout::error::Elapsed;
-use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_test::mock::{Handle, SendResponse};
 use wiremock::matchers::{body_string, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -138,10 +139,8 @@ async fn the_last_failure_of_a_reqwest_client_comes_back_whole() {
 #[tokio::test]
 async fn an_error_of_a_reqwest_client_comes_back_as_it_was() {
     let layer = RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new());
-    // A port that was free a moment ago: nobody listens there.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", free.local_addr().unwrap());
-    drop(free);
+    let (_socket, address) = nobody();
+    let url = format!("http://{address}/");
     let request = reqwest::Request::new(reqwest::Method::GET, url.parse().unwrap());
     let error: reqwest::Error = layer.layer(client()).oneshot(request).await.unwrap_err();
     assert!(error.is_connect());

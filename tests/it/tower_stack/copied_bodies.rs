@@ -1,21 +1,14 @@
 //! Bodies that a function of the caller's copies: those that are no `http_body::Body`, and those that copy themselves.
 
-use super::stack::{BoxError, body_of, policy, report, status, text};
+use super::stack::{body_of, layer, report, status, text};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http_retry::StopReason;
-use http_retry::testing::ManualRuntime;
-use http_retry::tower::RetryLayer;
 use std::fmt::Debug;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tower::{Layer, ServiceExt, service_fn};
-
-/// Two retries.
-fn layer() -> RetryLayer {
-    RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
-}
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 fn request<B>(body: B) -> http::Request<B> {
     let request = http::Request::put("http://api.example/a?b").header("x", "1");

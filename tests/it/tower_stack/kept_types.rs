@@ -1,6 +1,6 @@
 //! Responses that keep the type that the inner service gives them.
 
-use super::stack::{BoxError, Response, body_of, endless, get, guarded, policy, report, text};
+use super::stack::{Response, body_of, endless, get, guarded, policy, report, text};
 use futures_util::FutureExt;
 use http::StatusCode;
 use http_retry::rules::{CannedResponse, Condition, OnExhausted, Rule};
@@ -9,7 +9,7 @@ use http_retry::tower::RetryLayer;
 use http_retry::{RetryPolicyBuilder, StopReason};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 /// The last response of a call whose attempts get these; the type says that it is the server's own.
 fn answered(policy: RetryPolicyBuilder, responses: Vec<Response>) -> Response {

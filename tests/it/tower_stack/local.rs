@@ -1,6 +1,6 @@
 //! Services that stay on their thread, beside stacks that move between threads as ever.
 
-use super::stack::{BoxError, policy, report, status, text};
+use super::stack::{layer, policy, report, status, text};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -17,15 +17,10 @@ use std::future::ready;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::{LocalSet, spawn_local};
-use tower::{Layer, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
 type Request = http::Request<String>;
 type Response = http::Response<super::stack::Body>;
-
-/// Two retries.
-fn layer() -> RetryLayer {
-    RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
-}
 
 fn put() -> Request {
     let request = http::Request::put("http://api.example/a");

@@ -1,24 +1,18 @@
 //! Bodies that are recorded while they are sent, and that the client gets as its own type.
 
-use super::stack::{BoxError, policy, report, status};
+use super::stack::{layer, report, status};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
-use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{ReplayBody, StopReason};
 use std::sync::{Arc, Mutex};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 /// A body that can hold any other, as those of tonic and jsonrpsee.
 type Boxed = UnsyncBoxBody<Bytes, BoxError>;
-
-/// Two retries.
-fn layer() -> RetryLayer {
-    RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
-}
 
 /// A body that is no `Clone`, in two pieces.
 fn body() -> Boxed {

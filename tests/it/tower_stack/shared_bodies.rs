@@ -1,6 +1,6 @@
 //! A body whose copies share what it holds, lost to them while a retry waits.
 
-use super::stack::{BoxError, DELAY, SECOND, body_of, policy};
+use super::stack::{DELAY, SECOND, body_of, policy};
 use crate::wire::shared_body::{Hint, Shared};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -14,10 +14,11 @@ use http_retry::{AttemptTimeout, RetryBudget, RetryReport, StopReason};
 use std::future::{Future, pending, ready};
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tower::{Layer, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
 const TEXT: &[u8] = &[b'x'; 3_000];
 

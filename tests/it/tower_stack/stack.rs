@@ -15,16 +15,14 @@ use http_retry::{
     RetryPolicyBuilder, RetryReport,
 };
 use std::convert::Infallible;
-use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
-use tower::{Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 use tower_test::mock::{Handle, Mock, SendResponse, pair};
 
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Request = http::Request<String>;
 pub(super) type Response = http::Response<Body>;
@@ -42,6 +40,11 @@ pub(super) fn policy() -> RetryPolicyBuilder {
         .max_retries(2)
         .max_gate_wait(None)
         .backoff(Backoff::fixed(DELAY).jitter(Jitter::None))
+}
+
+/// A layer of [`policy`], on a clock that jumps.
+pub(super) fn layer() -> RetryLayer {
+    RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
 }
 
 /// A retry layer over a mock service.

@@ -9,15 +9,13 @@ use http_body_util::StreamBody;
 use http_body_util::combinators::BoxBody;
 use reqwest_middleware::{Middleware, Next};
 use std::collections::VecDeque;
-use std::error::Error;
 use std::future::{Ready, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use tower::Service;
+use tower::{BoxError, Service};
 
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) type Body = BoxBody<Bytes, BoxError>;
 
 /// What comes after the data of a body.

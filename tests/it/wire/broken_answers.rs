@@ -1,15 +1,14 @@
 //! Answers that break after their head, read within an operation: what a policy makes of the error.
 
 use super::connections::client::Speaks;
-use super::http2::{Breaks, Http2Server, Turn, let_all_run};
-use super::server::{Act, Answer, FaultServer, IN_VAIN};
-use super::stacks::clock::let_pass;
-use super::table::clients::{
-    BoxError, Kit, LIMIT, Limited, Log, hyper_client, policy, reqwest_client,
-};
+use super::http2::server::{Breaks, Http2Server, Turn};
+use super::server::{Act, Answer, FaultServer};
+use super::stacks::clock::{let_all_run, let_pass};
+use super::table::clients::{Kit, LIMIT, Limited, Log, hyper_client, policy, reqwest_client};
 use super::table::orders::{Load, Order, Payload};
-use super::tls::{Authority, serving, trusting, trusting_nobody};
+use super::tls::certificates::{Authority, serving, trusting, trusting_nobody};
 use super::whole_answers::server::{FailingServer, Fault, How, Page};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use h2::Reason;
 use http_body_util::BodyExt;
@@ -24,7 +23,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tower::BoxError;
 
 /// What is told of an attempt: its status or the kind of its error, its class and its reach.
 type Told = (Option<u16>, Option<ErrorKind>, Class, Reach);
@@ -47,7 +46,7 @@ where
     let runner = Runner::on(ManualRuntime::new(), policy()).redirects_off();
     let runner = runner.observe(log.clone()).idempotent(idempotent);
     let run = runner.run_by_policy(|_| operation());
-    let _result = timeout(IN_VAIN, run).await.unwrap();
+    let _result = in_time(run).await;
     log.attempts().iter().map(told).collect()
 }
 
@@ -264,7 +263,7 @@ async fn an_operation_that_reads_its_answer_gets_it_whole() {
         let answer = client.get(&kit.url).send().await?.error_for_status()?;
         answer.bytes().await
     });
-    let body = timeout(IN_VAIN, read).await.unwrap().unwrap();
+    let body = in_time(read).await.unwrap();
     assert_eq!(body, page().body);
     assert_eq!((server.requests().len(), server.connections()), (3, 3));
 }

@@ -46,6 +46,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.body(head, place, state).await {
             return Some(End::Close);
         }
+        self.answer(act, state).await
+    }
+
+    /// Answers a request that is whole, or fails on the way.
+    async fn answer(&mut self, act: Act, state: &State) -> Option<End> {
         match act {
             Act::Answer(ref answer) => {
                 let close = state.next_needs_a_new_connection();
@@ -63,10 +68,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.stall().await;
             }
             Act::Pause(ref answer, bytes) => {
-                return match self.pause(answer, bytes, state).await {
-                    true => None,
-                    false => Some(End::Close),
-                };
+                let stays = self.pause(answer, bytes, state).await;
+                return (!stays).then_some(End::Close);
             }
             Act::EndlessBody(status) => self.endless(status, state).await,
             Act::Garbage => {
@@ -74,19 +77,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     .await;
             }
             Act::BadGzip => {
-                let answer = Answer::new(200)
-                    .header("content-encoding", "gzip")
-                    .body("not gzip at all");
+                let answer = Answer::new(200).header("content-encoding", "gzip");
+                let answer = answer.body("not gzip at all");
                 self.write(&answer.bytes(false)).await;
                 return None;
             }
             _ => {}
         }
-        let resets = matches!(
-            act,
-            Act::ResetAfterRequest | Act::ResetInHead | Act::ResetInBody(_)
-        );
-        Some(if resets { End::Reset } else { End::Close })
+        Some(match act {
+            Act::ResetAfterRequest | Act::ResetInHead | Act::ResetInBody(_) => End::Reset,
+            _ => End::Close,
+        })
     }
 
     async fn half(&mut self, status: u16, length: usize) {

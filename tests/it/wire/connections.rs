@@ -3,7 +3,8 @@
 pub(crate) mod client;
 pub(crate) mod http2_server;
 
-use super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::server::{Act, Answer, FaultServer};
+use crate::in_time::in_time;
 use client::{Client, STACKS, Settings, Speaks, Stack};
 use h2::Reason;
 use http_retry::testing::ManualRuntime;
@@ -12,7 +13,6 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::task::yield_now;
-use tokio::time::timeout;
 
 const KIB: usize = 1024;
 const SECOND: Duration = Duration::from_secs(1);
@@ -34,11 +34,11 @@ fn client(stack: Stack, settings: Settings<ManualRuntime>) -> Client {
 }
 
 async fn get(client: &Client, url: &str) -> u16 {
-    let answer = timeout(IN_VAIN, client.get(url)).await.unwrap();
+    let answer = in_time(client.get(url)).await;
     let answer = answer.unwrap();
     let status = answer.status().as_u16();
     // Read to its end, so that its connection is free.
-    timeout(IN_VAIN, answer.body()).await.unwrap().unwrap();
+    in_time(answer.body()).await.unwrap();
     status
 }
 
@@ -93,7 +93,7 @@ async fn a_never_ending_body_costs_the_limit_and_its_connection() {
         assert_eq!(get(&client, &server.url("/")).await, 200, "{stack:?}");
         assert_eq!(server.connections(), 3, "{stack:?}");
         let closed = server.until(|server| server.open() == 1);
-        timeout(IN_VAIN, closed).await.unwrap();
+        in_time(closed).await;
         assert!(
             server.written() < 2 * BUFFERED,
             "{stack:?}: {}",
@@ -116,7 +116,7 @@ async fn a_body_that_stalls_costs_the_time_limit_and_its_connection() {
         assert_eq!((answer, server.connections()), (200, 2), "{stack:?}");
         assert!(runtime.sleeps().contains(&SECOND), "{stack:?}");
         let closed = server.until(|server| server.open() == 1);
-        timeout(IN_VAIN, closed).await.unwrap();
+        in_time(closed).await;
     }
 }
 
@@ -148,10 +148,9 @@ async fn the_last_answer_is_left_to_the_caller_unread() {
     for stack in STACKS {
         let server = FaultServer::start([(); 4].map(|()| failing(300 * KIB))).await;
         let client = client(stack, still());
-        let answer = timeout(IN_VAIN, client.get(&server.url("/"))).await;
-        let answer = answer.unwrap().unwrap();
+        let answer = in_time(client.get(&server.url("/"))).await.unwrap();
         let status = answer.status().as_u16();
-        let body = timeout(IN_VAIN, answer.body()).await.unwrap().unwrap();
+        let body = in_time(answer.body()).await.unwrap();
         assert_eq!((status, body.len()), (503, 300 * KIB), "{stack:?}");
         assert_eq!(server.received().len(), 4, "{stack:?}");
     }
@@ -170,7 +169,7 @@ async fn over_http2_the_stream_is_reset_and_the_connection_kept() {
                 .iter()
                 .all(|stream| stream.reset.is_some())
         });
-        timeout(IN_VAIN, reset).await.unwrap();
+        in_time(reset).await;
         for stream in &server.received()[..3] {
             assert!(
                 matches!(stream.reset, Some(Reason::CANCEL | Reason::NO_ERROR)),

@@ -1,5 +1,6 @@
 //! Documents in force, on real sockets.
 
+mod answer;
 mod bodies;
 mod choosing;
 mod clock;

@@ -1,10 +1,10 @@
 //! A connection that goes silent: the retry after a cut attempt opens another one.
 
 use super::connections::client::{HyperClient, Speaks, bare_hyper};
-use super::http2::{Http2Server, Turn, let_all_run};
-use super::server::IN_VAIN;
-use super::stacks::clock::Clock;
+use super::http2::server::{Http2Server, Turn};
+use super::stacks::clock::{Clock, let_all_run};
 use super::whole_answers::server::{FailingServer, Fault, How, Page};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use h2::Reason;
 use http::{Method, Request};
@@ -17,7 +17,6 @@ use hyper_util::client::legacy::connect::capture_connection;
 use reqwest_middleware::ClientBuilder;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -60,12 +59,12 @@ async fn a_retry_does_not_share_the_connection_of_a_cut_attempt() {
         let layer = RetryLayer::new(policy().attempt_timeout(LIMIT).build().unwrap());
         let client: HyperClient<Full<Bytes>> = bare_hyper(Speaks::Http2);
         let service = layer.runtime(clock).layer(client.clone());
-        let answer = timeout(IN_VAIN, service.oneshot(get(server.url())));
-        assert_eq!(answer.await.unwrap().unwrap().status(), 200);
+        let answer = in_time(service.oneshot(get(server.url()))).await;
+        assert_eq!(answer.unwrap().status(), 200);
         assert_eq!(server.connections(), 2);
         // Nobody else is sent there any more either.
-        let next = timeout(IN_VAIN, client.request(get(server.url()))).await;
-        assert_eq!(next.unwrap().unwrap().status(), 200);
+        let next = in_time(client.request(get(server.url()))).await;
+        assert_eq!(next.unwrap().status(), 200);
         assert_eq!(server.connections(), 2);
     }
 }
@@ -77,9 +76,9 @@ async fn the_next_call_does_not_share_it_either() {
     let layer = RetryLayer::new(policy.build().unwrap()).boxed_errors();
     let service = layer.runtime(clock).layer(bare_hyper(Speaks::Http2));
     let first = service.clone().oneshot(get(server.url()));
-    assert!(timeout(IN_VAIN, first).await.unwrap().is_err());
-    let second = timeout(IN_VAIN, service.oneshot(get(server.url()))).await;
-    assert_eq!(second.unwrap().unwrap().status(), 200);
+    assert!(in_time(first).await.is_err());
+    let second = in_time(service.oneshot(get(server.url()))).await;
+    assert_eq!(second.unwrap().status(), 200);
     assert_eq!(server.connections(), 2);
 }
 
@@ -93,21 +92,20 @@ async fn who_asks_for_the_connection_himself_decides_on_it() {
         .layer(bare_hyper(Speaks::Http2));
     let mut request = get(server.url());
     let captured = capture_connection(&mut request);
-    let first = timeout(IN_VAIN, service.clone().oneshot(request)).await;
-    assert!(first.unwrap().is_err());
+    let first = in_time(service.clone().oneshot(request)).await;
+    assert!(first.is_err());
     assert!(captured.connection_metadata().is_some());
     // The client goes on with the silent connection.
     let second = tokio::spawn(service.oneshot(get(server.url())));
-    timeout(IN_VAIN, async {
+    in_time(async {
         while clock.begun().len() < 2 {
             tokio::task::yield_now().await;
         }
     })
-    .await
-    .unwrap();
+    .await;
     let_all_run().await;
     clock.advance(LIMIT);
-    assert!(timeout(IN_VAIN, second).await.unwrap().unwrap().is_err());
+    assert!(in_time(second).await.unwrap().is_err());
     assert_eq!(server.connections(), 1);
 }
 
@@ -117,8 +115,8 @@ async fn a_retry_does_not_share_the_connection_of_a_reset_stream() {
     let server = Http2Server::start([reset, Turn::Answer(200)]).await;
     let layer = RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new());
     let service = layer.layer(bare_hyper::<Full<Bytes>>(Speaks::Http2));
-    let answer = timeout(IN_VAIN, service.oneshot(get(server.url()))).await;
-    assert_eq!(answer.unwrap().unwrap().status(), 200);
+    let answer = in_time(service.oneshot(get(server.url()))).await;
+    assert_eq!(answer.unwrap().status(), 200);
     let connections = |server: &Http2Server| -> Vec<usize> {
         server.got().iter().map(|got| got.connection).collect()
     };
@@ -129,7 +127,7 @@ async fn a_retry_does_not_share_the_connection_of_a_reset_stream() {
     let client = super::connections::client::bare_reqwest(Speaks::Http2);
     let client = ClientBuilder::new(client).with(retries).build();
     let sent = client.request(Method::GET, server.url()).send();
-    assert_eq!(timeout(IN_VAIN, sent).await.unwrap().unwrap().status(), 200);
+    assert_eq!(in_time(sent).await.unwrap().status(), 200);
     assert_eq!(connections(&server), [1, 2]);
 }
 
@@ -139,7 +137,7 @@ async fn a_refused_stream_says_nothing_against_its_connection() {
     let server = Http2Server::start([refused, Turn::Answer(200)]).await;
     let layer = RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new());
     let service = layer.layer(bare_hyper::<Full<Bytes>>(Speaks::Http2));
-    let answer = timeout(IN_VAIN, service.oneshot(get(server.url()))).await;
-    assert_eq!(answer.unwrap().unwrap().status(), 200);
+    let answer = in_time(service.oneshot(get(server.url()))).await;
+    assert_eq!(answer.unwrap().status(), 200);
     assert!(server.got().iter().all(|got| got.connection == 1));
 }

@@ -3,7 +3,9 @@
 //! Varnish's built-in error page is such an answer: 503 with `Retry-After`, whatever the server did with the request.
 
 use super::connections::client::{STACKS, Settings, Speaks};
-use super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::server::{Act, Answer, FaultServer};
+use crate::in_time::in_time;
+use crate::listening::Listening;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -15,50 +17,31 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::net::TcpStream;
 
 /// The proxy; it ends when it is dropped.
-pub(crate) struct Proxy {
-    address: SocketAddr,
-    accepting: JoinHandle<()>,
-}
+pub(crate) struct Proxy(Listening);
 
 impl Proxy {
     /// A proxy in front of a server, with what it answers when that fails.
     pub(crate) async fn before(server: &FaultServer, apology: Answer) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let accepting = tokio::spawn(accept(listener, server.address(), apology));
-        Self { address, accepting }
+        let server = server.address();
+        Self(Listening::start(move |stream, _| serve(stream, server, apology.clone())).await)
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.0.address)
     }
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, server: SocketAddr, apology: Answer) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let apology = apology.clone();
-        let serve = service_fn(move |request| {
-            let apology = response_of(&apology);
-            async move { Ok::<_, Infallible>(pass_on(request, server).await.unwrap_or(apology)) }
-        });
-        connections.spawn(async move {
-            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), serve);
-            // A client that is gone is no concern of a proxy.
-            let _ = connection.await;
-        });
-    }
+async fn serve(stream: TcpStream, server: SocketAddr, apology: Answer) {
+    let answer = service_fn(move |request| {
+        let apology = response_of(&apology);
+        async move { Ok::<_, Infallible>(pass_on(request, server).await.unwrap_or(apology)) }
+    });
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+    // A client that is gone is no concern of a proxy.
+    let _ = connection.await;
 }
 
 /// The server's answer, if it is whole.
@@ -95,8 +78,8 @@ async fn behind_a_proxy(method: Method) -> Vec<(u16, usize)> {
         let client = stack.bare(Speaks::Http1).with_retries(settings);
         let order = Request::builder().method(method.clone());
         let order = order.uri(proxy.url("/orders")).body("order".into());
-        let answer = timeout(IN_VAIN, client.send(order.unwrap())).await;
-        let status = answer.unwrap().unwrap().status().as_u16();
+        let answer = in_time(client.send(order.unwrap())).await;
+        let status = answer.unwrap().status().as_u16();
         seen.push((status, server.received().len()));
     }
     seen

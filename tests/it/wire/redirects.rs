@@ -8,10 +8,10 @@ mod rules;
 
 use super::connections::client::without_waits;
 use super::server::{Act, Answer, FaultServer};
+use crate::listening::nobody;
 use client::{ADAPTERS, Call, Client, State};
 use http::Method;
 use http_retry::{Methods, Reach, RetryPolicy, StopReason};
-use std::net::SocketAddr;
 use tokio::net::TcpSocket;
 
 const STATUSES: [u16; 5] = [301, 302, 303, 307, 308];
@@ -91,22 +91,14 @@ impl End {
     }
 }
 
-/// A port that is taken, and on which nobody listens.
-fn closed_port() -> (TcpSocket, String) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-    let url = format!("http://{}", socket.local_addr().unwrap());
-    (socket, url)
-}
-
 /// A server that redirects a request by each of the locations, and then ends it like this.
 async fn server(status: u16, locations: &[String], end: End) -> (FaultServer, TcpSocket) {
-    let (socket, closed) = closed_port();
+    let (socket, closed) = nobody();
     let mut acts = Vec::new();
     for (place, location) in locations.iter().enumerate() {
         let last = place + 1 == locations.len();
         let location = match end {
-            End::Refused if last => format!("{closed}{location}"),
+            End::Refused if last => format!("http://{closed}{location}"),
             _ => location.clone(),
         };
         let answer = Answer::new(status).header("location", location);

@@ -1,6 +1,7 @@
 //! What the tests share that play thousands of random schedules.
 
-use super::server::{Act, FaultServer, IN_VAIN, Received};
+use super::server::{Act, FaultServer, Received};
+use crate::in_time::IN_VAIN;
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
 use std::convert::Infallible;
@@ -152,33 +153,4 @@ fn closed_unread(server: &FaultServer) -> bool {
 
 pub(crate) fn is_stall(request: &Received) -> bool {
     matches!(request.act, Some(Act::StallHead | Act::StallBody(_)))
-}
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn of(seed: usize) -> Self {
-        Self(u64::try_from(seed).unwrap())
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    pub(crate) fn one_in(&mut self, number: u64) -> bool {
-        self.below(number) == 0
-    }
-
-    pub(crate) fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
-        let place = usize::try_from(self.next()).unwrap() % choices.len();
-        choices[place].clone()
-    }
 }

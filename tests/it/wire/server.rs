@@ -1,13 +1,12 @@
 //! A server that fails on purpose, one act per request, and keeps what it received byte for byte.
 
 use super::connection::{Connection, End};
+use crate::listening::Listening;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 
 /// What the server does with one request. When the list is at its end, it answers 200.
 #[derive(Debug, Clone)]
@@ -76,25 +75,16 @@ impl Received {
     pub(crate) fn method(&self) -> &str {
         self.head.split(' ').next().unwrap_or_default()
     }
-}
 
-/// The server; it ends when it is dropped.
-#[derive(Debug)]
-pub(crate) struct FaultServer {
-    address: SocketAddr,
-    state: Arc<State>,
-    accepting: JoinHandle<()>,
-}
+    pub(crate) fn target(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap()
+    }
 
-#[derive(Debug, Default)]
-pub(super) struct State {
-    acts: Mutex<VecDeque<Act>>,
-    received: Mutex<Vec<Received>>,
-    accepted: Mutex<usize>,
-    open: Mutex<usize>,
-    pub(super) written: Mutex<usize>,
-    pub(super) changed: Notify,
-    pub(super) go_on: Notify,
+    /// The headers, each a name and a value.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.head.lines().skip(1);
+        lines.filter_map(|line| line.split_once(": "))
+    }
 }
 
 impl Act {
@@ -157,26 +147,41 @@ impl Answer {
     }
 }
 
+/// The server; it ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct FaultServer {
+    listening: Listening,
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    acts: Mutex<VecDeque<Act>>,
+    received: Mutex<Vec<Received>>,
+    open: Mutex<usize>,
+    pub(super) written: Mutex<usize>,
+    pub(super) changed: Notify,
+    pub(super) go_on: Notify,
+}
+
 impl FaultServer {
     pub(crate) async fn start(acts: impl IntoIterator<Item = Act>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         state.acts.lock().unwrap().extend(acts);
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        let told = Arc::clone(&state);
+        let serve = move |stream, number| serve(stream, number, Arc::clone(&told));
         Self {
-            address,
+            listening: Listening::start(serve).await,
             state,
-            accepting,
         }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.address())
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        self.listening.address
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
@@ -185,7 +190,7 @@ impl FaultServer {
 
     /// How many connections were accepted.
     pub(crate) fn connections(&self) -> usize {
-        *self.state.accepted.lock().unwrap()
+        self.listening.connections()
     }
 
     /// How many connections are open now.
@@ -212,12 +217,6 @@ impl FaultServer {
             }
             changed.await;
         }
-    }
-}
-
-impl Drop for FaultServer {
-    fn drop(&mut self) {
-        self.accepting.abort();
     }
 }
 
@@ -271,18 +270,10 @@ impl State {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
-    let mut connections = tokio::task::JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        state.count(&state.accepted, 1);
-        let number = *state.accepted.lock().unwrap();
-        let state = Arc::clone(&state);
-        connections.spawn(async move {
-            state.count(&state.open, 1);
-            serve_socket(stream, number, &state).await;
-            state.count(&state.open, -1);
-        });
-    }
+async fn serve(stream: TcpStream, number: usize, state: Arc<State>) {
+    state.count(&state.open, 1);
+    serve_socket(stream, number, &state).await;
+    state.count(&state.open, -1);
 }
 
 async fn serve_socket(stream: TcpStream, number: usize, state: &State) {
@@ -305,6 +296,3 @@ fn reset(stream: &TcpStream) {
     // Closing a socket that lingers for no time sends RST.
     let _ = stream.set_zero_linger();
 }
-
-/// The longest that a test waits for what must happen; reached only by a test that fails.
-pub(crate) const IN_VAIN: Duration = Duration::from_secs(20);

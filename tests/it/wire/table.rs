@@ -19,12 +19,12 @@ use std::fmt::Write;
 #[expect(clippy::print_stdout, reason = "the table is there to be read")]
 async fn every_row_of_the_two_tables() {
     let mut table = String::from(HEAD);
-    for situation in situations::statuses().await {
+    for situation in situations::statuses::all().await {
         table.push_str(&rows_of(&situation).await);
     }
     table.push('\n');
     table.push_str(HEAD);
-    for situation in situations::errors().await {
+    for situation in situations::errors::all().await {
         table.push_str(&rows_of(&situation).await);
     }
     println!("{table}");

@@ -3,16 +3,16 @@
 pub(crate) mod server;
 
 use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};
-use super::http2::{Breaks, Http2Server, Turn};
-use super::server::IN_VAIN;
+use super::http2::server::{Breaks, Http2Server, Turn};
 use super::stacks::clock::Clock;
+use crate::in_time::in_time;
+use crate::random::Random;
 use bytes::Bytes;
 use http::{Method, Request};
 use http_retry::RetryPolicy;
 use server::{FailingServer, Fault, How, Page};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(5);
 /// More than the head of any answer here.
@@ -58,9 +58,9 @@ fn page(length: usize) -> Page {
 async fn send(client: &Client, method: Method, url: &str) -> Option<Bytes> {
     let request = Request::builder().method(method).uri(url);
     let sent = client.send(request.body(Bytes::new()).unwrap());
-    let answer = timeout(IN_VAIN, sent).await.unwrap().ok()?;
+    let answer = in_time(sent).await.ok()?;
     assert_eq!(answer.status(), 200);
-    timeout(IN_VAIN, answer.body()).await.unwrap().ok()
+    in_time(answer.body()).await.ok()
 }
 
 #[tokio::test]
@@ -86,22 +86,10 @@ async fn an_answer_that_is_cut_at_any_byte_comes_whole() {
     }
 }
 
-/// Numbers that repeat from run to run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % most as u64).unwrap()
-    }
-}
-
 /// Many answers of up to 20 KiB, each with up to three faults.
 async fn many(speaks: Speaks, hows: &[How], stack: Stack, rounds: usize) {
     let (server, clock) = server(speaks, page(0)).await;
-    let mut random = Random(rounds as u64);
+    let mut random = Random::of(rounds as u64);
     for round in 0..rounds {
         let page = Page {
             chunked: random.below(2) == 0,

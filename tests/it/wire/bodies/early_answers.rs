@@ -1,8 +1,9 @@
 //! An answer that comes while the body is still on its way.
 
 use super::super::connections::client::{Speaks, bare_reqwest, without_waits};
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::super::server::{Act, Answer, FaultServer};
 use super::{Framing, assert_sent_again, body_of, channel, framing, hyper_client, text};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
@@ -10,7 +11,6 @@ use http_retry::{ReplayBody, ReportSlot, RetryReport, StopReason};
 use reqwest::Body;
 use reqwest_middleware::ClientBuilder;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::timeout;
 use tower::ServiceExt;
 
 const LENGTH: usize = 30_000;
@@ -25,7 +25,7 @@ async fn finish(server: &FaultServer, sender: UnboundedSender<Bytes>, slot: &Rep
     sender.send(text(LENGTH).slice(LENGTH / 2..)).unwrap();
     drop(sender);
     let whole = server.until(|server| server.received()[0].whole);
-    timeout(IN_VAIN, whole).await.unwrap();
+    in_time(whole).await;
     let received = server.received();
     assert_eq!(received.len(), 1);
     assert_eq!(received[0].body, text(LENGTH));
@@ -44,8 +44,8 @@ async fn with_reqwest(told: Framing) {
         _ => request,
     };
     let request = request.body(Body::wrap_stream(produced));
-    let answer = timeout(IN_VAIN, request.with_extension(slot.clone()).send()).await;
-    let answer = answer.unwrap().unwrap();
+    let answer = in_time(request.with_extension(slot.clone()).send()).await;
+    let answer = answer.unwrap();
     assert_eq!(answer.status(), 503);
     assert_eq!(answer.text().await.unwrap(), "no room");
     finish(&server, sender, &slot).await;
@@ -68,7 +68,7 @@ async fn with_tower_it_is_returned_and_the_body_goes_on() {
     let body = ReplayBody::new(body_of(Box::pin(produced)));
     let request = request.body(body).unwrap();
     let client = hyper_client(ManualRuntime::paused());
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_eq!(answer.as_ref().unwrap().status(), 503);
     finish(&server, sender, &slot).await;
 }
@@ -80,12 +80,12 @@ async fn an_early_success_is_returned_too() {
     let body = ReplayBody::new(body_of(Box::pin(produced)));
     let request = http::Request::put(server.url("/")).body(body).unwrap();
     let client = hyper_client(ManualRuntime::paused());
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_eq!(answer.as_ref().unwrap().status(), 200);
     sender.send(text(LENGTH)).unwrap();
     drop(sender);
     let whole = server.until(|server| server.received()[0].whole);
-    timeout(IN_VAIN, whole).await.unwrap();
+    in_time(whole).await;
     assert_eq!(server.received()[0].body, text(LENGTH));
 }
 
@@ -96,7 +96,7 @@ async fn a_body_that_can_be_cloned_is_sent_again_all_the_same() {
     let body = http_body_util::Full::new(text.clone());
     let request = http::Request::put(server.url("/")).body(body).unwrap();
     let client = hyper_client(ManualRuntime::paused());
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_eq!(answer.unwrap().status(), 200);
     let told = Framing::Length(text.len());
     assert_eq!(server.received().len(), 2);

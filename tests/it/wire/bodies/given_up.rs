@@ -1,9 +1,9 @@
 //! An attempt that is given up while its body is on its way: what was produced meanwhile is for the next one.
 
-use super::super::connections::client::bare_hyper;
-use super::super::connections::client::{Speaks, bare_reqwest};
-use super::super::server::{Act, FaultServer, IN_VAIN};
+use super::super::connections::client::{Speaks, bare_hyper, bare_reqwest};
+use super::super::server::{Act, FaultServer};
 use super::{Framing, assert_sent_again, body_of, channel, text};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
@@ -14,7 +14,6 @@ use reqwest_middleware::ClientBuilder;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::yield_now;
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -63,7 +62,7 @@ async fn with_tower_the_next_attempt_sends_it_all() {
     let retries = RetryLayer::new(policy()).runtime(runtime.clone());
     let client = retries.layer(bare_hyper(Speaks::Http1));
     let both = async { tokio::join!(client.oneshot(request), produce(&server, &runtime, sender)) };
-    let (answer, ()) = timeout(IN_VAIN, both).await.unwrap();
+    let (answer, ()) = in_time(both).await;
     assert_eq!(answer.unwrap().status(), 200);
     assert_cut_and_sent_again(&server, "tower");
 }
@@ -81,7 +80,7 @@ async fn with_reqwest_the_next_attempt_sends_it_all() {
         .put(server.url("/"))
         .body(Body::wrap_stream(produced));
     let both = async { tokio::join!(request.send(), produce(&server, &runtime, sender)) };
-    let (answer, ()) = timeout(IN_VAIN, both).await.unwrap();
+    let (answer, ()) = in_time(both).await;
     assert_eq!(answer.unwrap().status(), 200);
     assert_cut_and_sent_again(&server, "reqwest");
 }

@@ -1,14 +1,14 @@
 //! How much of a body is kept for a later attempt, and what becomes of a longer one.
 
 use super::super::connections::client::{Speaks, bare_reqwest, without_waits};
-use super::super::server::{Act, FaultServer, IN_VAIN};
+use super::super::server::{Act, FaultServer};
 use super::{Framing, assert_sent_again, body_of, hyper_client, pieces, text};
+use crate::in_time::in_time;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
 use http_retry::{ReplayBody, RetryReport, StopReason};
 use reqwest::Body;
 use reqwest_middleware::ClientBuilder;
-use tokio::time::timeout;
 use tower::ServiceExt;
 
 const KIB: usize = 1024;
@@ -70,8 +70,8 @@ async fn a_reqwest_stream_is_sent_again_within_the_limit_only() {
             let why = format!("{length} of {limit:?} after {act:?}");
             let server = FaultServer::start([act]).await;
             let url = server.url("/");
-            let report = timeout(IN_VAIN, put_with_reqwest(limit, length, &url)).await;
-            assert_kept(&server, &report.unwrap(), length, again, &why);
+            let report = in_time(put_with_reqwest(limit, length, &url)).await;
+            assert_kept(&server, &report, length, again, &why);
         }
     }
 }
@@ -83,8 +83,8 @@ async fn a_replay_body_is_sent_again_within_its_limit_only() {
             let why = format!("{length} of {limit:?} after {act:?}");
             let server = FaultServer::start([act]).await;
             let url = server.url("/");
-            let report = timeout(IN_VAIN, put_with_tower(limit, length, &url)).await;
-            assert_kept(&server, &report.unwrap(), length, again, &why);
+            let report = in_time(put_with_tower(limit, length, &url)).await;
+            assert_kept(&server, &report, length, again, &why);
         }
     }
 }
@@ -96,7 +96,7 @@ async fn a_body_that_can_be_cloned_knows_no_limit() {
     let body = http_body_util::Full::new(text.clone());
     let request = http::Request::put(server.url("/")).body(body).unwrap();
     let client = hyper_client(ManualRuntime::paused());
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_eq!(answer.unwrap().status(), 200);
     let told = Framing::Length(text.len());
     assert_sent_again(&server, &text, told, "3 MB");

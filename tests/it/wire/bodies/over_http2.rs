@@ -2,8 +2,8 @@
 
 use super::super::connections::client::{Speaks, bare_hyper, bare_reqwest, without_waits};
 use super::super::connections::http2_server::{Act, Http2Server};
-use super::super::server::IN_VAIN;
 use super::{body_of, channel, pieces, text};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use h2::Reason;
@@ -16,7 +16,6 @@ use http_retry::tower::RetryLayer;
 use http_retry::{ReplayBody, ReportSlot, RetryReport, StopReason};
 use reqwest_middleware::ClientBuilder;
 use std::io;
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 const LENGTH: usize = 30_000;
@@ -62,7 +61,7 @@ async fn with_tower_data_and_trailers_are_sent_again() {
         let client = retries.layer(bare_hyper(Speaks::Http2));
         let body = ReplayBody::new(body_with_trailers());
         let request = http::Request::put(server.url("/")).body(body).unwrap();
-        let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+        let answer = in_time(client.oneshot(request)).await;
         assert_eq!(answer.unwrap().status(), 200, "{why}");
         assert_sent_twice(&server, connections, &why);
     }
@@ -77,7 +76,7 @@ async fn with_reqwest_data_and_trailers_are_sent_again() {
         let client = ClientBuilder::new(bare_reqwest(Speaks::Http2)).with(retries);
         let body = reqwest::Body::wrap(body_with_trailers());
         let answer = client.build().put(server.url("/")).body(body).send();
-        let answer = timeout(IN_VAIN, answer).await.unwrap();
+        let answer = in_time(answer).await;
         assert_eq!(answer.unwrap().status(), 200, "{why}");
         assert_sent_twice(&server, connections, &why);
     }
@@ -102,7 +101,7 @@ async fn with_tower_an_early_answer_is_returned() {
     let request = http::Request::put(server.url("/")).extension(slot.clone());
     let body = ReplayBody::new(body_of(Box::pin(produced)));
     let request = request.body(body).unwrap();
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_left(&server, answer.unwrap().status(), &slot);
 }
 
@@ -119,6 +118,6 @@ async fn with_reqwest_an_early_answer_is_returned() {
         .put(server.url("/"))
         .with_extension(slot.clone());
     let request = request.body(reqwest::Body::wrap_stream(produced));
-    let answer = timeout(IN_VAIN, request.send()).await.unwrap();
+    let answer = in_time(request.send()).await;
     assert_left(&server, answer.unwrap().status(), &slot);
 }

@@ -1,8 +1,9 @@
 //! The bodies that reqwest can send.
 
 use super::super::connections::client::{Speaks, bare_reqwest, without_waits};
-use super::super::server::{FaultServer, IN_VAIN};
+use super::super::server::FaultServer;
 use super::{Framing, assert_sent_again, first_ends, pieces, text};
+use crate::in_time::in_time;
 use futures_util::TryStreamExt;
 use http_body_util::Full;
 use http_retry::RetryBudget;
@@ -11,7 +12,6 @@ use http_retry::testing::ManualRuntime;
 use reqwest::Body;
 use reqwest::multipart::{Form, Part};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
-use tokio::time::timeout;
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -121,8 +121,8 @@ async fn whatever_the_server_had_read_all_of_the_body_is_sent_again() {
             let why = format!("{kind:?} after {act:?}");
             let server = FaultServer::start([act]).await;
             let put = Put::of(kind, &server.url("/")).await;
-            let answer = timeout(IN_VAIN, client.execute(put.request)).await;
-            assert_eq!(answer.unwrap().unwrap().status(), 200, "{why}");
+            let answer = in_time(client.execute(put.request)).await;
+            assert_eq!(answer.unwrap().status(), 200, "{why}");
             assert_sent_again(&server, &put.body, put.told, &why);
         }
     }
@@ -135,8 +135,8 @@ async fn a_body_is_sent_as_often_as_the_limit_of_attempts_allows() {
         let mut acts = first_ends().into_iter().rev();
         let server = FaultServer::start(acts.by_ref().take(3)).await;
         let put = Put::of(kind, &server.url("/")).await;
-        let answer = timeout(IN_VAIN, client.execute(put.request)).await;
-        assert_eq!(answer.unwrap().unwrap().status(), 200, "{kind:?}");
+        let answer = in_time(client.execute(put.request)).await;
+        assert_eq!(answer.unwrap().status(), 200, "{kind:?}");
         assert_eq!(server.received().len(), 4, "{kind:?}");
         assert_sent_again(&server, &put.body, put.told, &format!("{kind:?}"));
     }

@@ -1,9 +1,10 @@
 //! Bodies that are `Clone`: sent again where a copy is what the first attempt sent, and once where it may be less.
 
-use super::super::connections::client::{BoxError, HyperClient, Speaks, bare_hyper, without_waits};
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN, Received};
+use super::super::connections::client::{HyperClient, Speaks, bare_hyper, without_waits};
+use super::super::server::{Act, Answer, FaultServer, Received};
 use super::super::shared_body::{Hint, Shared};
 use super::text;
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Collected, Either, Empty, Full, Limited, StreamBody};
@@ -13,8 +14,7 @@ use http_retry::{Replay, RetryBudget, RetryReport, StopReason};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use tokio::time::timeout;
-use tower::{Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 const LENGTH: usize = 3_000;
 
@@ -68,7 +68,7 @@ where
     let request = http::Request::put(server.url("/")).extension(slot.clone());
     let client = layer.layer(bare_hyper(Speaks::Http1));
     let sent = client.oneshot(request.body(body).unwrap());
-    let answer = match timeout(IN_VAIN, sent).await.unwrap() {
+    let answer = match in_time(sent).await {
         Err(_) => None,
         Ok(answer) => {
             let status = answer.status().as_u16();

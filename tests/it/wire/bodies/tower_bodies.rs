@@ -1,8 +1,9 @@
 //! The bodies that a client of hyper can send.
 
 use super::super::connections::client::{Speaks, bare_hyper, without_waits};
-use super::super::server::{Act, FaultServer, IN_VAIN};
+use super::super::server::{Act, FaultServer};
 use super::{Framing, assert_sent_again, body_of, channel, first_ends, hyper_client, pieces, text};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::{Empty, Full};
@@ -10,7 +11,6 @@ use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{Replay, ReplayBody, RetryOverride};
 use std::error::Error;
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 const LENGTH: usize = 30_000;
@@ -27,8 +27,8 @@ where
         let why = format!("{} after {act:?}", std::any::type_name::<B>());
         let server = FaultServer::start([act]).await;
         let request = http::Request::put(server.url("/")).body(body()).unwrap();
-        let answer = timeout(IN_VAIN, client.clone().oneshot(request)).await;
-        assert_eq!(answer.unwrap().unwrap().status(), 200, "{why}");
+        let answer = in_time(client.clone().oneshot(request)).await;
+        assert_eq!(answer.unwrap().status(), 200, "{why}");
         assert_sent_again(&server, whole, told, &why);
     }
 }
@@ -67,8 +67,8 @@ async fn a_body_with_a_told_length_is_sent_again_whole() {
             .header("content-length", LENGTH)
             .body(ReplayBody::new(body_of(pieces(&text))))
             .unwrap();
-        let answer = timeout(IN_VAIN, client.oneshot(request)).await;
-        assert_eq!(answer.unwrap().unwrap().status(), 200, "{why}");
+        let answer = in_time(client.oneshot(request)).await;
+        assert_eq!(answer.unwrap().status(), 200, "{why}");
         assert_sent_again(&server, &text, Framing::Length(LENGTH), &why);
     }
 }
@@ -92,7 +92,7 @@ async fn what_the_first_attempt_lacked_the_next_one_sends() {
             drop(sender);
         };
         let both = async { tokio::join!(client.oneshot(request), producing) };
-        let (answer, ()) = timeout(IN_VAIN, both).await.unwrap();
+        let (answer, ()) = in_time(both).await;
         assert_eq!(answer.unwrap().status(), 200, "{why}");
         assert_sent_again(&server, &text, Framing::Chunked, &why);
     }
@@ -113,7 +113,7 @@ async fn two_layers_that_both_retry_send_it_whole_each_time() {
         .extension(RetryOverride::new().even_if_nested())
         .body(ReplayBody::new(body_of(pieces(&text))))
         .unwrap();
-    let answer = timeout(IN_VAIN, client.oneshot(request)).await.unwrap();
+    let answer = in_time(client.oneshot(request)).await;
     assert_eq!(answer.unwrap().status(), 200);
     assert_eq!(server.received().len(), 4);
     assert_sent_again(&server, &text, Framing::Chunked, "nested");

@@ -1,17 +1,17 @@
 //! An HTTP/2 server without TLS that does one act per stream, and keeps what it received.
 
+use crate::listening::Listening;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, Response};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 /// What the server does with one stream. When the list is at its end, it reads the request and answers 200.
 #[derive(Debug, Clone, Copy)]
@@ -45,9 +45,8 @@ pub(crate) struct Received {
 /// The server; it ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Http2Server {
-    address: SocketAddr,
+    listening: Listening,
     state: Arc<State>,
-    accepting: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
@@ -60,26 +59,23 @@ struct State {
 struct Seen {
     acts: VecDeque<Act>,
     received: Vec<Received>,
-    connections: usize,
     open: usize,
 }
 
 impl Http2Server {
     pub(crate) async fn start(acts: impl IntoIterator<Item = Act>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         state.seen().acts.extend(acts);
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        let told = Arc::clone(&state);
+        let serve = move |stream, _| serve(stream, Arc::clone(&told));
         Self {
-            address,
+            listening: Listening::start(serve).await,
             state,
-            accepting,
         }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.listening.address)
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
@@ -88,7 +84,7 @@ impl Http2Server {
 
     /// How many connections were accepted.
     pub(crate) fn connections(&self) -> usize {
-        self.state.seen().connections
+        self.listening.connections()
     }
 
     /// How many connections are open now.
@@ -108,12 +104,6 @@ impl Http2Server {
     }
 }
 
-impl Drop for Http2Server {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
 impl State {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap()
@@ -126,21 +116,13 @@ impl State {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let state = Arc::clone(&state);
-        connections.spawn(async move {
-            state.change(|seen| {
-                (seen.connections, seen.open) = (seen.connections + 1, seen.open + 1);
-            });
-            serve(stream, &state).await;
-            state.change(|seen| seen.open -= 1);
-        });
-    }
+async fn serve(stream: TcpStream, state: Arc<State>) {
+    state.change(|seen| seen.open += 1);
+    serve_streams(stream, &state).await;
+    state.change(|seen| seen.open -= 1);
 }
 
-async fn serve(stream: TcpStream, state: &Arc<State>) {
+async fn serve_streams(stream: TcpStream, state: &Arc<State>) {
     let mut streams = JoinSet::new();
     let Ok(mut connection) = h2::server::handshake(stream).await else {
         return;

@@ -2,8 +2,10 @@
 
 use super::super::connections::client::Speaks;
 use super::super::schedules::text;
+use super::answer::Whole;
 use super::replies::{Framing, Reply, ReplyServer, gzip};
-use super::stacks::{Kit, STACKS, Stack, Whole, get, in_time, send_bare};
+use super::stacks::{Kit, STACKS, Stack, get, send_bare};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_retry::StopReason;

@@ -2,7 +2,8 @@
 
 use super::super::server::{Act, FaultServer, Received};
 use super::clock::Clock;
-use super::stacks::{Kit, STACKS, Stack, document, in_time};
+use super::stacks::{Kit, STACKS, Stack, document};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;

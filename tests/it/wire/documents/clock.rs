@@ -1,8 +1,8 @@
 //! A clock on which waits take no time and limits are reached only when a test says so.
 
+use super::super::stacks::clock::Clock as Still;
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
-use http_retry::testing::ManualRuntime;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,23 +16,20 @@ pub(super) struct Clock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    runtime: ManualRuntime,
+    clock: Still,
     waits: Mutex<Vec<Duration>>,
     limits: Mutex<Vec<Duration>>,
     /// A wait need not be of whole seconds.
     any_length: bool,
-    /// Held by every sleep that there is.
-    alive: Arc<()>,
 }
 
 impl Clock {
     pub(super) fn new() -> Self {
         Self(Arc::new(Inner {
-            runtime: ManualRuntime::paused().with_random(u64::MAX),
+            clock: Still::new(),
             waits: Mutex::default(),
             limits: Mutex::default(),
             any_length: false,
-            alive: Arc::default(),
         }))
     }
 
@@ -45,7 +42,7 @@ impl Clock {
     }
 
     pub(super) fn advance(&self, by: Duration) {
-        self.0.runtime.advance(by);
+        self.0.clock.advance(by);
     }
 
     /// The waits that there were, in order.
@@ -60,37 +57,32 @@ impl Clock {
 
     /// How many sleeps there are, neither over nor dropped.
     pub(super) fn alive(&self) -> usize {
-        Arc::strong_count(&self.0.alive) - 1
+        self.0.clock.alive()
     }
 }
 
 impl Runtime for Clock {
     fn now(&self) -> Duration {
-        self.0.runtime.now()
+        self.0.clock.now()
     }
 
     fn moment(&self) -> Moment {
-        self.0.runtime.moment()
+        self.0.clock.moment()
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let is_wait = duration.is_zero()
             || duration >= SHORTEST_WAIT && (self.0.any_length || duration.subsec_nanos() == 0);
-        let alive = Arc::clone(&self.0.alive);
-        let of_runtime = self.0.runtime.sleep(duration);
+        let of_clock = self.0.clock.sleep(duration);
         if !is_wait {
             self.0.limits.lock().unwrap().push(duration);
-            return Box::pin(async move {
-                of_runtime.await;
-                drop(alive);
-            });
+            return of_clock;
         }
         let clock = self.clone();
         Box::pin(async move {
             clock.0.waits.lock().unwrap().push(duration);
             clock.advance(duration);
-            of_runtime.await;
-            drop(alive);
+            of_clock.await;
         })
     }
 }

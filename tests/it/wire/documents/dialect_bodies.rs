@@ -2,7 +2,8 @@
 
 use super::super::server::{Act, Answer, FaultServer};
 use super::clock::Clock;
-use super::stacks::{Kit, STACKS, in_time};
+use super::stacks::{Kit, STACKS};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::{Method, Request};
 use http_retry::StopReason;

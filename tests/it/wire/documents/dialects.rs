@@ -2,7 +2,8 @@
 
 use super::super::server::{Act, Answer, FaultServer};
 use super::clock::Clock;
-use super::stacks::{Kit, STACKS, Stack, Told, in_time};
+use super::stacks::{Kit, STACKS, Stack, Told};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::Request;
 use http_retry::StopReason;
@@ -217,25 +218,20 @@ async fn discord_closes_the_bucket_that_it_names() {
         said(429, &head, &json!({"retry_after": 20, "global": false}))
     };
     let done = || said(200, &[], &json!({}));
+    let document = json!({
+        "version": 1,
+        "gate": "on",
+        "retry": {"max_attempts": 3, "jitter": "none", "base": "3s"},
+        "dialect": "discord",
+    });
     for stack in STACKS {
-        let document = json!({
-            "version": 1,
-            "gate": "on",
-            "retry": {"max_attempts": 3, "jitter": "none", "base": "3s"},
-            "dialect": "discord",
-        });
-        let kit = Kit::new(document).on(Clock::of_any_length());
+        let kit = Kit::new(document.clone()).on(Clock::of_any_length());
         let client = kit.client(stack);
-        let acts = [
-            full("20"),
-            done(),
-            done(),
-            full("30"),
-            done(),
-            done(),
-            done(),
-        ];
-        let server = FaultServer::start(acts).await;
+        let (one, other) = (
+            [full("20"), done(), done()],
+            [full("30"), done(), done(), done()],
+        );
+        let server = FaultServer::start(one.into_iter().chain(other)).await;
         let send = async |path: &str| {
             let told = in_time(client.send(post(&server.url(path)))).await;
             let answer = told.result.unwrap();
@@ -249,10 +245,7 @@ async fn discord_closes_the_bucket_that_it_names() {
         assert_eq!(send("/guilds/1").await, before, "{stack:?}");
         // Another route meets the same bucket, and from then on both wait for it together.
         assert!(send("/channels/2").await > before, "{stack:?}");
-        assert_eq!(
-            send("/guilds/1").await,
-            kit.clock.waits().len(),
-            "{stack:?}"
-        );
+        let waits = send("/guilds/1").await;
+        assert_eq!(waits, kit.clock.waits().len(), "{stack:?}");
     }
 }

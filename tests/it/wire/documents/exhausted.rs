@@ -1,16 +1,14 @@
 //! What becomes of a request that has no retries left: the last outcome, an error, a response of the document's, a letter.
 
-use super::super::connections::client::BoxError;
-use super::super::server::{Act, Answer, FaultServer, Received};
+mod dead_letters;
+
+use super::super::server::{Act, Answer, FaultServer};
 use super::stacks::{Kit, STACKS, Stack, Told, failure, get, is_connect};
-use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Version};
-use http_retry::config::RetryConfig;
-use http_retry::report::DeadLetter;
+use crate::listening::nobody;
+use http::{HeaderMap, Version};
 use http_retry::{RetryReport, StopReason};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
-use tokio::net::TcpSocket;
+use tower::BoxError;
 
 /// The ways to have no retries left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,14 +81,6 @@ async fn exhausted(stack: Stack, way: Way, kit: &Kit) -> (Told, FaultServer) {
     (told, server)
 }
 
-/// An address where nobody listens, for as long as the socket is kept.
-pub(super) fn nobody() -> (TcpSocket, String) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let url = format!("http://{}/a/b?c=d", socket.local_addr().unwrap());
-    (socket, url)
-}
-
 /// What the caller sees of the server's last answer, whole and unchanged.
 async fn assert_last_answer(told: Told, server: &FaultServer, why: &str) {
     let Some(Act::Answer(said)) = server.received().last().and_then(|last| last.act.clone()) else {
@@ -156,7 +146,8 @@ async fn fail_leaves_the_answer_where_no_error_can_tell() {
 #[tokio::test]
 async fn fail_leaves_an_error_as_it_is() {
     for stack in STACKS {
-        let (_socket, url) = nobody();
+        let (_socket, address) = nobody();
+        let url = format!("http://{address}/a/b?c=d");
         let kit = Kit::new(document(Way::Attempts, &json!("fail")));
         let told = kit.send(stack, get(&url)).await;
         let error: BoxError = told.result.unwrap_err();
@@ -220,7 +211,8 @@ async fn respond_gives_the_documents_own_response() {
 #[tokio::test]
 async fn respond_takes_the_place_of_an_error_too() {
     for stack in STACKS {
-        let (_socket, url) = nobody();
+        let (_socket, address) = nobody();
+        let url = format!("http://{address}/a/b?c=d");
         let kit = Kit::new(document(Way::Attempts, &response_of_the_document()));
         let told = kit.send(stack, get(&url)).await;
         assert_eq!(told.attempts(), [(0, None), (0, None)], "{stack:?}");
@@ -238,101 +230,5 @@ async fn respond_leaves_a_success_and_a_refusal_as_they_are() {
         let kit = Kit::new(document(Way::Attempts, &response_of_the_document()));
         let told = kit.send(stack, get(&server.url("/"))).await;
         assert_eq!(told.whole().await.status.as_u16(), status, "{stack:?}");
-    }
-}
-
-/// A dead letter, as an observer may keep it.
-#[derive(Debug, Clone, PartialEq)]
-struct Letter {
-    service: String,
-    method: Method,
-    uri: String,
-    headers: HeaderMap,
-    report: RetryReport,
-}
-
-/// A document whose dead letters are kept.
-fn with_letters(document: Value) -> (Kit, Arc<Mutex<Vec<Letter>>>) {
-    let letters = Arc::new(Mutex::new(Vec::new()));
-    let to = Arc::clone(&letters);
-    let builder = RetryConfig::builder().dead_letters("outbox", move |letter: &DeadLetter<'_>| {
-        to.lock().unwrap().push(Letter {
-            service: letter.service.to_owned(),
-            method: letter.method.clone(),
-            uri: letter.uri.to_owned(),
-            headers: letter.headers.clone(),
-            report: letter.report.clone(),
-        });
-    });
-    (Kit::with(builder, document), letters)
-}
-
-fn order(url: &str) -> Request<Bytes> {
-    Request::put(url)
-        .header("authorization", "Bearer secret")
-        .body(Bytes::from_static(b"order"))
-        .unwrap()
-}
-
-fn assert_letter(letters: &Mutex<Vec<Letter>>, service: &str, uri: &str, way: Way, why: &str) {
-    let letters = letters.lock().unwrap();
-    assert_eq!(letters.len(), 1, "{why}");
-    let letter = &letters[0];
-    assert_eq!((&letter.method, &*letter.uri), (&Method::PUT, uri), "{why}");
-    assert_eq!(letter.service, service, "{why}");
-    assert_eq!(letter.headers["authorization"], "Bearer secret", "{why}");
-    assert_eq!(letter.report.stop(), way.stop(), "{why}");
-}
-
-#[tokio::test]
-async fn a_dead_letter_has_the_head_and_the_caller_the_answer() {
-    for (stack, way) in each() {
-        let why = format!("{stack:?} {way:?}");
-        let (kit, letters) = with_letters(document(way, &json!({"dead_letter": "outbox"})));
-        let server = FaultServer::start(way.acts()).await;
-        let url = server.url("/a/b?c=d");
-        let told = kit.send(stack, order(&url)).await;
-        assert_letter(&letters, &server.address().to_string(), &url, way, &why);
-        let report = letters.lock().unwrap()[0].report.clone();
-        assert_eq!(told.report, Some(report), "{why}");
-        assert_last_answer(told, &server, &why).await;
-        assert!(server.received().iter().all(is_order), "{why}");
-    }
-}
-
-fn is_order(request: &Received) -> bool {
-    request.method() == "PUT" && request.body == b"order"
-}
-
-#[tokio::test]
-async fn a_dead_letter_is_written_of_a_request_that_found_nobody() {
-    for stack in STACKS {
-        let (_socket, url) = nobody();
-        let (kit, letters) =
-            with_letters(document(Way::Attempts, &json!({"dead_letter": "outbox"})));
-        let told = kit.send(stack, order(&url)).await;
-        assert!(is_connect(&told.result.unwrap_err()), "{stack:?}");
-        let host = url
-            .trim_start_matches("http://")
-            .trim_end_matches("/a/b?c=d");
-        assert_letter(&letters, host, &url, Way::Attempts, &format!("{stack:?}"));
-    }
-}
-
-#[tokio::test]
-async fn no_dead_letter_is_written_of_what_was_not_exhausted() {
-    let ends = [Act::status(200), Act::status(404), Act::status(501)];
-    for (stack, act) in STACKS
-        .into_iter()
-        .flat_map(|stack| ends.clone().map(|act| (stack, act)))
-    {
-        let (kit, letters) =
-            with_letters(document(Way::Attempts, &json!({"dead_letter": "outbox"})));
-        let server = FaultServer::start([act]).await;
-        kit.send(stack, order(&server.url("/")))
-            .await
-            .result
-            .unwrap();
-        assert!(letters.lock().unwrap().is_empty(), "{stack:?}");
     }
 }

@@ -2,12 +2,13 @@
 
 mod credentials;
 mod keys;
+mod stays;
 mod there;
 
 use super::super::connections::client::Speaks;
 use super::super::connections::http2_server::{self, Http2Server};
 use super::super::server::{Act, Answer, FaultServer, Received};
-use super::exhausted::{Way, budgets, each, nobody};
+use super::exhausted::{Way, budgets, each};
 use super::stacks::{Kit, STACKS, get};
 use bytes::Bytes;
 use http::{Request, Version};
@@ -62,16 +63,9 @@ impl Pair {
 }
 
 fn header<'a>(request: &'a Received, name: &str) -> Vec<&'a str> {
-    let lines = request.head.lines().skip(1);
-    lines
-        .filter_map(|line| line.split_once(": "))
-        .filter(|(own, _)| own.eq_ignore_ascii_case(name))
-        .map(|(_, value)| value)
-        .collect()
-}
-
-fn target(request: &Received) -> &str {
-    request.head.split(' ').nth(1).unwrap()
+    let fields = request.fields();
+    let named = fields.filter(|(own, _)| own.eq_ignore_ascii_case(name));
+    named.map(|(_, value)| value).collect()
 }
 
 fn never() -> Value {
@@ -95,51 +89,30 @@ async fn the_whole_request_comes_to_the_other_service() {
         let why = format!("{stack:?} {way:?}");
         let pair = Pair::start(way.acts(), [Act::Answer(Answer::new(200).body("here"))]).await;
         let kit = Kit::new(pair.document(way, &never()));
-        let told = kit
-            .send(
-                stack,
-                order(&pair.first.url("/v1/orders?limit=5&b=%20"), "PUT"),
-            )
-            .await;
+        let path = "/v1/orders?limit=5&b=%20";
+        let told = kit.send(stack, order(&pair.first.url(path), "PUT")).await;
         assert_eq!(pair.counts(), (way.acts().len(), 1), "{why}");
-        let (from, to) = (
-            pair.first.received().remove(0),
-            pair.second.received().remove(0),
-        );
-        assert_eq!(
-            (to.method(), target(&to)),
-            ("PUT", "/v1/orders?limit=5&b=%20"),
-            "{why}"
-        );
-        assert_eq!((&*to.body, to.whole), (&b"two of them"[..], true), "{why}");
-        assert_eq!(header(&to, "x-order"), ["7", "8"], "{why}");
-        assert_eq!(header(&to, "accept"), ["text/plain"], "{why}");
-        assert_eq!(
-            header(&to, "host"),
-            [pair.second.address().to_string()],
-            "{why}"
-        );
-        assert_eq!(
-            header(&from, "host"),
-            [pair.first.address().to_string()],
-            "{why}"
-        );
+        assert_whole(&pair, path, &why);
         assert_eq!(told.stop(), StopReason::Succeeded, "{why}");
         let whole = told.whole().await;
-        assert_eq!(
-            (whole.status.as_u16(), whole.body),
-            (200, "here".into()),
-            "{why}"
-        );
-        let url = stack
-            .is_reqwest()
-            .then(|| pair.second.url("/v1/orders?limit=5&b=%20"));
-        assert_eq!(
-            (whole.url, whole.remote),
-            (url, Some(pair.second.address())),
-            "{why}"
-        );
+        let answer = (whole.status.as_u16(), whole.body);
+        assert_eq!(answer, (200, "here".into()), "{why}");
+        let url = stack.is_reqwest().then(|| pair.second.url(path));
+        let place = (url, Some(pair.second.address()));
+        assert_eq!((whole.url, whole.remote), place, "{why}");
     }
+}
+
+/// Each service has got the request as it should come there.
+fn assert_whole(pair: &Pair, path: &str, why: &str) {
+    let [from, to] = [&pair.first, &pair.second].map(|server| server.received().remove(0));
+    assert_eq!((to.method(), to.target()), ("PUT", path), "{why}");
+    assert_eq!((&*to.body, to.whole), (&b"two of them"[..], true), "{why}");
+    assert_eq!(header(&to, "x-order"), ["7", "8"], "{why}");
+    assert_eq!(header(&to, "accept"), ["text/plain"], "{why}");
+    let [first, second] = [&pair.first, &pair.second].map(|server| server.address().to_string());
+    assert_eq!(header(&from, "host"), [first], "{why}");
+    assert_eq!(header(&to, "host"), [second], "{why}");
 }
 
 #[tokio::test]
@@ -228,87 +201,7 @@ async fn a_request_moves_from_below_one_base_url_to_below_the_other() {
                 .result
                 .unwrap();
             let received = pair.second.received();
-            assert_eq!(target(&received[0]), to, "{stack:?} {paths:?} {from}");
+            assert_eq!(received[0].target(), to, "{stack:?} {paths:?} {from}");
         }
-    }
-}
-
-#[tokio::test]
-async fn a_request_that_may_have_been_processed_stays_where_it_was() {
-    let doubtful = [
-        Act::status(500),
-        Act::status(503),
-        Act::CloseAfterRequest,
-        Act::ResetAfterRequest,
-        Act::CloseInHead,
-    ];
-    for stack in STACKS {
-        for act in &doubtful {
-            let why = format!("{stack:?} {act:?}");
-            let pair = Pair::start([act.clone()], []).await;
-            let kit = Kit::new(pair.document(Way::Attempts, &never()));
-            let told = kit.send(stack, order(&pair.first.url("/"), "POST")).await;
-            assert_eq!(pair.counts(), (1, 0), "{why}");
-            let stop = told.report.map(|report| report.stop());
-            assert!(
-                matches!(stop, None | Some(StopReason::NotIdempotent)),
-                "{why} {stop:?}"
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn without_a_retry_left_it_stays_there_as_well() {
-    for stack in STACKS {
-        let pair = Pair::start([Act::status(500)], []).await;
-        let retry = json!({"max_retries": 0, "on_exhausted": {"failover": "second"}});
-        let kit = Kit::new(pair.with_paths(("", ""), &retry, &never()));
-        let told = kit.send(stack, order(&pair.first.url("/"), "POST")).await;
-        assert_eq!((pair.counts(), told.status()), ((1, 0), 500), "{stack:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_rule_does_not_send_it_to_another_service_either() {
-    for (stack, method) in STACKS
-        .into_iter()
-        .flat_map(|stack| [(stack, "POST"), (stack, "PUT")])
-    {
-        let pair = Pair::start([Act::status(500)], []).await;
-        let mut document = pair.document(Way::Attempts, &never());
-        document["services"]["first"]["rules"] =
-            json!([{"when": {"status": "5xx"}, "failover": "second"}]);
-        let told = Kit::new(document)
-            .send(stack, order(&pair.first.url("/"), method))
-            .await;
-        let seconds = usize::from(method == "PUT");
-        assert_eq!(pair.counts(), (1, seconds), "{stack:?} {method}");
-        assert_eq!(
-            told.status(),
-            if method == "PUT" { 200 } else { 500 },
-            "{stack:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_request_that_was_refused_or_never_sent_goes_on() {
-    for stack in STACKS {
-        let pair = Pair::start([Act::status(429), Act::status(429)], []).await;
-        let kit = Kit::new(pair.document(Way::Attempts, &never()));
-        let told = kit.send(stack, order(&pair.first.url("/"), "POST")).await;
-        assert_eq!((told.status(), pair.counts()), (200, (2, 1)), "{stack:?}");
-
-        let (_socket, url) = nobody();
-        let pair = Pair::start([], []).await;
-        let mut document = pair.document(Way::Attempts, &never());
-        let host = url
-            .trim_start_matches("http://")
-            .trim_end_matches("/a/b?c=d");
-        document["services"]["first"]["match"]["host"] = json!(host);
-        let told = Kit::new(document).send(stack, order(&url, "POST")).await;
-        assert_eq!((told.status(), pair.counts()), (200, (0, 1)), "{stack:?}");
-        assert_eq!(target(&pair.second.received()[0]), "/a/b?c=d", "{stack:?}");
     }
 }

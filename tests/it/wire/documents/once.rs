@@ -3,14 +3,13 @@
 //! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it documents::once` plays that alone,
 //! and `HTTP_RETRY_SCHEDULES=20000` in its place 10,000 schedules on hyper and as many on reqwest.
 
-use super::super::schedules::{
-    InVain, Random, all_closed, in_time, is_stall, play_all, text, unless_lost,
-};
+mod schedule;
+
+use super::super::schedules::{InVain, all_closed, in_time, is_stall, play_all, unless_lost};
 use super::super::server::{Act, Answer, FaultServer, Received};
 use super::clock::Clock;
-use super::stacks::{Kit, STACKS, Stack};
-use bytes::Bytes;
-use http::{Method, Request};
+use super::stacks::Kit;
+use schedule::{SECRET, Schedule};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::ops::AddAssign;
@@ -18,20 +17,6 @@ use std::time::Duration;
 use tokio::task::yield_now;
 
 const SCHEDULES: usize = 2_000;
-const SECRET: &str = "for-the-first-alone";
-
-/// One request, and what it meets at either service.
-#[derive(Debug, Clone)]
-struct Schedule {
-    stack: Stack,
-    method: Method,
-    key: bool,
-    /// The servers tell each other's requests by their keys.
-    same_keys: bool,
-    length: usize,
-    first: Vec<Act>,
-    second: Vec<Act>,
-}
 
 /// Rules for whatever a server can say; none of them says that a POST is safe to send twice.
 fn document(first: &FaultServer, second: &FaultServer, same_keys: bool) -> Value {
@@ -69,98 +54,6 @@ fn document(first: &FaultServer, second: &FaultServer, same_keys: bool) -> Value
         ],
         "otherwise": {"retry": {"max_retries": 4}},
     })
-}
-
-impl Schedule {
-    fn of(seed: usize) -> Self {
-        let mut random = Random::of(seed);
-        let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
-        let stack = STACKS[seed % STACKS.len()];
-        // Where no timeout can be told, a stall has no end.
-        let stalls = |act: &Act| !matches!(act, Act::StallHead) || stack.can_fail();
-        let mut acts = |most| {
-            let acts = (0..random.below(most)).map(|_| act(&mut random));
-            acts.filter(stalls).collect()
-        };
-        let (first, second) = (acts(6), acts(4));
-        Self {
-            stack,
-            key: method == Method::POST && random.one_in(3),
-            same_keys: random.one_in(3),
-            length: match method {
-                Method::GET => 0,
-                _ => random.one_of(&[0, 1, 200, 70_000]),
-            },
-            method,
-            first,
-            second,
-        }
-    }
-
-    fn request(&self, url: &str) -> Request<Bytes> {
-        let mut request = Request::new(self.body());
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = url.parse().unwrap();
-        let headers = request.headers_mut();
-        if self.key {
-            let key = http::HeaderValue::from_static("order-7");
-            headers.insert("idempotency-key", key);
-        }
-        for name in ["authorization", "cookie", "x-api-key", "x-vendor-key"] {
-            headers.insert(name, http::HeaderValue::from_static(SECRET));
-        }
-        request
-    }
-
-    fn body(&self) -> Bytes {
-        text(b"abcdefghijklmnopqrstuvw", self.length).into()
-    }
-
-    /// Whether processing this request twice would do harm.
-    fn is_once_only(&self) -> bool {
-        self.method == Method::POST && !self.key
-    }
-}
-
-fn act(random: &mut Random) -> Act {
-    match random.below(24) {
-        0..=11 => Act::Answer(answer(random)),
-        12 => Act::AnswerThenClose(answer(random)),
-        13 => Act::AnswerEarly(answer(random)),
-        14 => Act::CloseUnread,
-        15 => Act::ResetUnread,
-        16 => Act::ResetAfterRequestHead,
-        17 => Act::CloseAfterRequest,
-        18 => Act::ResetAfterRequest,
-        19 => Act::CloseInHead,
-        20 => Act::CutBody(status(random)),
-        21 => Act::StallHead,
-        22 => Act::StallBody(status(random)),
-        _ if random.one_in(8) => Act::EndlessBody(status(random)),
-        _ => Act::Garbage,
-    }
-}
-
-fn answer(random: &mut Random) -> Answer {
-    let bodies = [
-        r#"{"code": "busy"}"#,
-        r#"{"error": "oops, sorry"}"#,
-        "",
-        "answer",
-    ];
-    let answer = Answer::new(status(random)).body(random.one_of(&bodies));
-    match random.below(6) {
-        0 => answer.header("retry-after", "0"),
-        1 => answer.header("retry-after", "7"),
-        _ => answer,
-    }
-}
-
-fn status(random: &mut Random) -> u16 {
-    random.one_of(&[
-        200, 202, 202, 204, 400, 404, 404, 408, 409, 413, 425, 429, 500, 500, 501, 502, 503, 503,
-        504, 529,
-    ])
 }
 
 /// Whether the server says by this act that it did not process the request.
@@ -233,34 +126,45 @@ async fn play(seed: usize) -> Seen {
     let received = unless_lost(|| received(&schedule)).await;
     let [first, second] = received
         .unwrap_or_else(|in_vain| panic!("HTTP_RETRY_SEED={seed}: {in_vain:?}: {schedule:#?}"));
-    let complain = |what: &str| {
-        panic!("HTTP_RETRY_SEED={seed}: {what}: {schedule:#?}, {first:#?}, {second:#?}")
-    };
-    let all = || first.iter().chain(&second);
-    let whole = || all().filter(|request| request.whole);
-    let processed = whole().filter(|request| !request.act.as_ref().is_some_and(refuses));
-    if whole().any(|request| request.body != schedule.body() || request.method() != schedule.method)
-    {
-        complain("another request arrived");
+    if let Some(what) = wrong(&schedule, &first, &second) {
+        panic!("HTTP_RETRY_SEED={seed}: {what}: {schedule:#?}, {first:#?}, {second:#?}");
     }
-    if schedule.is_once_only() && processed.count() > 1 {
-        complain("processed twice");
-    }
-    let at = |server: &[Received]| {
-        let mut whole = server.iter().filter(|request| request.whole);
-        whole.any(|request| !request.act.as_ref().is_some_and(refuses))
-    };
-    if schedule.key && !schedule.same_keys && at(&first) && at(&second) {
-        complain("processed by each server");
-    }
-    if second.iter().any(|request| request.head.contains(SECRET)) {
-        complain("a secret came to the other server");
-    }
+    seen(&schedule, &first, &second)
+}
+
+/// What should not have come to the servers, if anything did.
+fn wrong(schedule: &Schedule, first: &[Received], second: &[Received]) -> Option<&'static str> {
+    let whole = || first.iter().chain(second).filter(|request| request.whole);
+    let is_processed =
+        |request: &&Received| request.whole && !request.act.as_ref().is_some_and(refuses);
+    let processed = [first, second].map(|server| server.iter().filter(is_processed).count());
+    let body = schedule.body();
+    let is_other = |request: &Received| request.body != body || request.method() != schedule.method;
+    let by_each = processed.iter().all(|count| *count > 0);
     // Retries by rules of two kinds and by class, and waits of two kinds: at both services no more than these.
-    if all().count() > 2 * (1 + 5 + 4 + 3 + 3) {
-        complain("sent too often");
-    }
-    let (once, sent) = (schedule.is_once_only(), all().count());
+    let most = 2 * (1 + 5 + 4 + 3 + 3);
+    let complaints = [
+        (whole().any(is_other), "another request arrived"),
+        (
+            schedule.is_once_only() && processed.iter().sum::<usize>() > 1,
+            "processed twice",
+        ),
+        (
+            schedule.key && !schedule.same_keys && by_each,
+            "processed by each server",
+        ),
+        (
+            second.iter().any(|request| request.head.contains(SECRET)),
+            "a secret came to the other server",
+        ),
+        (first.len() + second.len() > most, "sent too often"),
+    ];
+    let found = complaints.into_iter().find(|(is_so, _)| *is_so);
+    found.map(|(_, what)| what)
+}
+
+fn seen(schedule: &Schedule, first: &[Received], second: &[Received]) -> Seen {
+    let (once, sent) = (schedule.is_once_only(), first.len() + second.len());
     let elsewhere = schedule.key && !second.is_empty();
     let stayed = once && sent == 1 && schedule.first.len() > 1;
     Seen {

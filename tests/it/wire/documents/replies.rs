@@ -1,14 +1,13 @@
 //! A server that gives one reply for ever, framed in every way that HTTP has, over HTTP/1 or HTTP/2.
 
 use super::super::connections::client::Speaks;
+use crate::listening::Listening;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 /// How HTTP/1 tells where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +33,7 @@ pub(super) struct Reply {
 
 /// The server; it ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct ReplyServer {
-    pub(super) address: SocketAddr,
-    connections: Arc<AtomicUsize>,
-    accepting: JoinHandle<()>,
-}
+pub(super) struct ReplyServer(Listening);
 
 impl Reply {
     pub(super) fn new(status: u16, body: impl Into<Bytes>) -> Self {
@@ -98,41 +93,25 @@ impl Reply {
 
 impl ReplyServer {
     pub(super) async fn start(speaks: Speaks, reply: Reply) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&connections);
         let reply = Arc::new(reply);
-        let accepting = tokio::spawn(async move {
-            let mut open = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                counted.fetch_add(1, Ordering::SeqCst);
-                match speaks {
-                    Speaks::Http1 => open.spawn(http1(stream, Arc::clone(&reply))),
-                    Speaks::Http2 => open.spawn(http2(stream, Arc::clone(&reply))),
-                };
-            }
-        });
-        Self {
-            address,
-            connections,
-            accepting,
-        }
+        let serve = move |stream, _| serve(stream, speaks, Arc::clone(&reply));
+        Self(Listening::start(serve).await)
     }
 
     pub(super) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.0.address)
     }
 
     /// How many connections were accepted.
     pub(super) fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
+        self.0.connections()
     }
 }
 
-impl Drop for ReplyServer {
-    fn drop(&mut self) {
-        self.accepting.abort();
+async fn serve(stream: TcpStream, speaks: Speaks, reply: Arc<Reply>) {
+    match speaks {
+        Speaks::Http1 => http1(stream, reply).await,
+        Speaks::Http2 => http2(stream, reply).await,
     }
 }
 

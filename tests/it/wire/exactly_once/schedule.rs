@@ -1,8 +1,9 @@
 //! A request and what the network does to it, out of a seed.
 
 use super::super::connections::client::{STACKS, Stack};
-use super::super::schedules::{Random, text};
+use super::super::schedules::text;
 use super::super::server::{Act, Answer, Received};
+use crate::random::Random;
 use bytes::Bytes;
 use http::{Method, Request};
 
@@ -59,13 +60,13 @@ enum Effect {
 
 impl Schedule {
     pub(super) fn of(kind: Kind, seed: usize) -> Self {
-        let mut random = Random::of(seed);
+        let mut random = Random::of(seed as u64);
         let method = random.one_of(&[Method::POST, Method::POST, Method::GET, Method::PUT]);
         let acts = 0..1 + random.below(5);
         let path = format!("/{kind:?}/{seed}");
         Self {
             stack: STACKS[usize::from(seed % 2 == 1)],
-            max_retries: u32::try_from(random.below(5)).unwrap(),
+            max_retries: random.below(5),
             key: method == Method::POST && random.one_in(4),
             length: match method {
                 Method::GET => 0,

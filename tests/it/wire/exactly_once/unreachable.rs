@@ -2,8 +2,8 @@
 //!
 //! A firewall that starts to reject gives such errors long after the request was sent.
 
-use super::super::connections::client::{BoxError, without_waits};
-use super::super::server::IN_VAIN;
+use super::super::connections::client::without_waits;
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::Method;
 use http_body_util::Full;
@@ -18,8 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::timeout;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 /// A connection that takes a request and then fails.
 struct Rejected {
@@ -87,8 +86,8 @@ async fn sent(method: Method, with: io::ErrorKind) -> usize {
     let retries = RetryLayer::new(without_waits(2)).runtime(ManualRuntime::paused());
     let mut request = http::Request::new(Full::new(Bytes::from_static(b"order")));
     (*request.method_mut(), *request.uri_mut()) = (method, http::Uri::from_static("http://h/"));
-    let answer = timeout(IN_VAIN, retries.layer(client).oneshot(request)).await;
-    assert!(answer.unwrap().is_err());
+    let answer = in_time(retries.layer(client).oneshot(request)).await;
+    assert!(answer.is_err());
     requests.load(Ordering::Relaxed)
 }
 

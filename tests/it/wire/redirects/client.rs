@@ -1,6 +1,6 @@
 //! A client by either adapter, in each state of what is known of its redirects.
 
-use super::super::server::IN_VAIN;
+use crate::in_time::in_time;
 use http::Method;
 use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
@@ -12,7 +12,6 @@ use reqwest::{Request, Response, Url};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +103,7 @@ impl Client {
                 Sender::Layer(service) => service.clone().oneshot(request).await.ok(),
             }
         };
-        let answer = timeout(IN_VAIN, answer).await.unwrap();
+        let answer = in_time(answer).await;
         Call {
             report: self.report(answer.as_ref()),
             status: answer.map(|answer| answer.status().as_u16()),

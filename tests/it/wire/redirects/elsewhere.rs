@@ -1,8 +1,9 @@
 //! Attempts that go on where the retry layer does not poll them: their redirects count as anybody's.
 
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::super::server::{Act, Answer, FaultServer};
 use super::client::{Log, State, layer, listener, order, plain};
 use super::without_waits;
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use http_retry::tower::RetryLayer;
@@ -10,7 +11,6 @@ use http_retry::{Reach, RetryOverride, RetryPolicy, StopReason};
 use reqwest::{Request, Response};
 use std::fmt::Debug;
 use std::future::Future;
-use tokio::time::timeout;
 use tower::buffer::Buffer;
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
@@ -54,8 +54,8 @@ where
     let log = Log::default();
     let service = retries.observe(listener(&log)).layer(service);
     let request = order(Method::POST, &server.url(path));
-    let answer = timeout(IN_VAIN, service.oneshot(request)).await;
-    answer.unwrap().unwrap();
+    let answer = in_time(service.oneshot(request)).await;
+    answer.unwrap();
     let report = log.lock().unwrap().take().unwrap();
     (
         report.stop(),
@@ -181,8 +181,8 @@ async fn redirects_of_the_same_layer_leave_an_order_alone() {
     });
     let server = busy().await;
     let request = order(Method::POST, &server.url("/same"));
-    let answer = timeout(IN_VAIN, retries.layer(service).oneshot(request)).await;
-    assert_eq!(answer.unwrap().unwrap().status(), 200);
+    let answer = in_time(retries.layer(service).oneshot(request)).await;
+    assert_eq!(answer.unwrap().status(), 200);
 }
 
 #[tokio::test]

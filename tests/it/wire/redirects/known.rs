@@ -1,11 +1,13 @@
 //! What is known of a client's redirects, and what takes it back.
 
 use super::super::schedules::{STALLS, Steered};
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::super::server::{Act, Answer, FaultServer};
 use super::client::{
     ADAPTERS, Adapter, Client, Log, State, following, listener, middleware, order, plain,
 };
-use super::{closed_port, without_waits};
+use super::without_waits;
+use crate::in_time::in_time;
+use crate::listening::nobody;
 use http::Method;
 use http_retry::policy::ErrorKind;
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
@@ -16,7 +18,6 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest_middleware::ClientBuilder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 
 fn redirect(status: u16, location: &str) -> Act {
     Act::Answer(Answer::new(status).header("location", location))
@@ -173,8 +174,8 @@ async fn an_outer_middleware_knows_of_redirects_further_in() {
             .build();
         let server = FaultServer::start([redirect(303, "/nested"), Act::status(429)]).await;
         let request = order(Method::POST, &server.url("/nested"));
-        let answer = timeout(IN_VAIN, client.execute(request)).await;
-        assert_eq!(answer.unwrap().unwrap().status(), 429);
+        let answer = in_time(client.execute(request)).await;
+        assert_eq!(answer.unwrap().status(), 429);
         let report = log.lock().unwrap().take().unwrap();
         assert_eq!(report.stop(), StopReason::NotIdempotent);
         assert_eq!(server.received().len(), 2);
@@ -217,7 +218,7 @@ async fn no_classifier_of_timeouts_takes_a_redirect_back() {
         let server = FaultServer::start(acts).await;
         let request = order(Method::POST, &server.url("/timeouts"));
         let answer = tokio::select! {
-            answer = timeout(IN_VAIN, client.execute(request)) => answer.unwrap(),
+            answer = in_time(client.execute(request)) => answer,
             never = runtime.cut_off_stalls(&server) => match never {},
         };
         drop(answer);
@@ -230,13 +231,7 @@ async fn run(runner: Runner, client: reqwest::Client, url: &str) -> (u32, StopRe
     let slot = ReportSlot::default();
     let runner = runner.report_to(slot.clone());
     let posted = runner.run_by_policy(|_| client.post(url).body("order").send());
-    assert!(
-        timeout(IN_VAIN, posted)
-            .await
-            .unwrap()
-            .unwrap_err()
-            .is_connect()
-    );
+    assert!(in_time(posted).await.unwrap_err().is_connect());
     let report = slot.take().unwrap();
     (report.attempt_count(), report.stop())
 }
@@ -244,7 +239,8 @@ async fn run(runner: Runner, client: reqwest::Client, url: &str) -> (u32, StopRe
 #[tokio::test]
 async fn a_runner_knows_of_redirects_what_it_was_told() {
     let runner = || Runner::on(ManualRuntime::new(), without_waits(3));
-    let (_socket, closed) = closed_port();
+    let (_socket, address) = nobody();
+    let closed = format!("http://{address}");
     let server = FaultServer::start(vec![redirect(303, &closed); 2]).await;
     let url = server.url("/runner");
     let unknown = (1, StopReason::RedirectsUnknown);

@@ -1,8 +1,9 @@
 //! A redirected request that a rule retries by a policy of its own: whether it may be sent twice is that policy's to say,
 //! and what the redirect hides nobody's.
 
-use super::super::server::{Act, Answer, FaultServer, IN_VAIN};
+use super::super::server::{Act, Answer, FaultServer};
 use super::client::{ADAPTERS, Adapter, Log, State, listener, order, plain};
+use crate::in_time::in_time;
 use http::Method;
 use http_retry::StopReason;
 use http_retry::config::RetryConfig;
@@ -11,7 +12,6 @@ use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use reqwest_middleware::ClientBuilder;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 /// A document in which a rule, or what holds where no rule does, retries by a policy of its own.
@@ -59,7 +59,7 @@ async fn sent(
             }
         }
     };
-    assert!(timeout(IN_VAIN, answer).await.unwrap().is_some());
+    assert!(in_time(answer).await.is_some());
     let report = log.lock().unwrap().take().unwrap();
     (report.stop(), server.received().len())
 }

@@ -1,8 +1,9 @@
 //! A circuit breaker outside of the retry layer, and one inside for comparison.
 
 use super::super::server::{Act, FaultServer};
-use super::clients::{BoxError, Setup, fixed, get, hyper, in_time, reqwest};
+use super::clients::{Setup, fixed, get, hyper, reqwest};
 use super::clock::Clock;
+use crate::in_time::in_time;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Extensions, Request, Response};
@@ -15,7 +16,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::{Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Opens after three failures in a row, and lets a request through again after a rest.
 #[derive(Debug, Clone)]

@@ -1,7 +1,9 @@
 //! The stacks under test, set up alike, and calls that a test holds in its hand.
 
-use super::super::server::{FaultServer, IN_VAIN};
+use super::super::server::FaultServer;
+use super::super::tls::certificates::trusting_nobody;
 use super::clock::Clock;
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -13,14 +15,12 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
-use std::error::Error;
 use std::fmt::Debug;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::time::Duration;
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) type Hyper =
     hyper_util::client::legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
@@ -177,14 +177,8 @@ where
 
 /// A client of hyper-util that trusts no certificate.
 pub(crate) fn hyper() -> Hyper {
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let tls = rustls::ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
-        .with_tls_config(tls)
+        .with_tls_config(trusting_nobody())
         .https_or_http()
         .enable_http1()
         .build();
@@ -208,12 +202,6 @@ pub(crate) fn post(url: String) -> Request<Bytes> {
     Request::post(url)
         .body(Bytes::from_static(b"order"))
         .unwrap()
-}
-
-/// What a future gives, unless it hangs.
-pub(crate) async fn in_time<F: Future>(future: F) -> F::Output {
-    let done = tokio::time::timeout(IN_VAIN, future).await;
-    done.expect("it should have ended long ago")
 }
 
 /// So many turns are more than any call needs for anything that happens on this machine.

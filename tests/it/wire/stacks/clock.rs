@@ -1,12 +1,11 @@
 //! Clocks that a test moves.
 
+use crate::in_time::IN_VAIN;
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
 use http_retry::testing::ManualRuntime;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
-
-use super::super::server::IN_VAIN;
 
 /// A clock that stands still until it is moved, and knows who waits on it.
 #[derive(Debug, Clone)]
@@ -90,6 +89,13 @@ impl TokioStopped {
 pub(crate) async fn let_pass(by: Duration) {
     let _running_again = Paused::now();
     tokio::time::advance(by).await;
+}
+
+/// Everything else on this thread goes as far as it can.
+pub(crate) async fn let_all_run() {
+    for _ in 0..32 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// The clock stands still until this is dropped.

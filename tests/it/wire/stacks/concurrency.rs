@@ -1,7 +1,8 @@
 //! A concurrency limit, inside and outside of the retry layer.
 
 use super::super::server::{Act, Answer, FaultServer};
-use super::clients::{SECOND, Setup, drive, fixed, get, hyper, in_time, reqwest, told};
+use super::clients::{SECOND, Setup, drive, fixed, get, hyper, reqwest, told};
+use crate::in_time::in_time;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;

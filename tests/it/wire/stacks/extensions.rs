@@ -1,7 +1,8 @@
 //! What attempts write into extensions: kept from the next attempt, and handed to the caller by the last.
 
 use super::super::server::{Act, FaultServer};
-use super::clients::{Hyper, Setup, fixed, get, hyper, in_time, reqwest};
+use super::clients::{Hyper, Setup, fixed, get, hyper, reqwest};
+use crate::in_time::in_time;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Extensions, Request, Response};

@@ -1,7 +1,8 @@
 //! Streams that are held back and stop after an event that says nothing.
 
 use super::super::server::{Act, Answer, FaultServer};
-use super::clients::{Client, SECOND, STACKS, Setup, Stack, Told, drive, fixed, get, in_time};
+use super::clients::{Client, SECOND, STACKS, Setup, Stack, Told, drive, fixed, get};
+use crate::in_time::in_time;
 use http_retry::llm::HoldStreams;
 use http_retry::policy::Reason;
 use http_retry::{RetryBudget, RetryPolicyBuilder, StopReason};

@@ -1,7 +1,8 @@
 //! A retry layer inside of another does not multiply attempts.
 
 use super::super::server::{Act, FaultServer};
-use super::clients::{Setup, fixed, get, hyper, in_time, reqwest};
+use super::clients::{Setup, fixed, get, hyper, reqwest};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

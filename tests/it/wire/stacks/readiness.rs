@@ -1,7 +1,8 @@
 //! A service that is no longer ready when the retry is due.
 
 use super::super::server::{Act, Answer, FaultServer};
-use super::clients::{BoxError, Hyper, SECOND, Setup, fixed, get, hyper, in_time, told};
+use super::clients::{Hyper, SECOND, Setup, fixed, get, hyper, told};
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::{Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Ready for one call, and broken from then on.
 #[derive(Clone)]

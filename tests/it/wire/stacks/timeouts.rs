@@ -1,8 +1,9 @@
 //! A timeout, inside and outside of the retry layer.
 
 use super::super::server::{Act, FaultServer};
-use super::clients::{Setup, drive, drive_to, fixed, get, hyper, in_time, reqwest};
+use super::clients::{Setup, drive, drive_to, fixed, get, hyper, reqwest};
 use super::clock::TokioStopped;
+use crate::in_time::in_time;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::orders::{Load, Order, Payload};
 use super::stale::StaleThenSend;
-use crate::wire::tls;
+use crate::wire::tls::certificates::trusting_nobody;
 use http::{Request, Response};
 use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
@@ -11,17 +11,15 @@ use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryPolicy};
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use reqwest::redirect::Policy;
-use std::error::Error;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
-use tower::{Layer, Service, ServiceExt};
-
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Every time limit of a client.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
@@ -43,7 +41,7 @@ impl Kit {
         Self {
             url: url.into(),
             load: Load::Usual,
-            tls: tls::trusting_nobody(),
+            tls: trusting_nobody(),
             http2: false,
             limited: Limited::Nothing,
             stale: false,

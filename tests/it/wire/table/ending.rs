@@ -1,11 +1,11 @@
 //! How a call ends for its caller, and what its error says.
 
-use super::clients::BoxError;
 use http::Response;
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy;
 use std::error::Error;
+use tower::BoxError;
 
 /// How a call ended for its caller.
 #[derive(Debug, PartialEq, Eq)]

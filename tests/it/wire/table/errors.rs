@@ -4,15 +4,14 @@ use super::clients::{Kit, Log, Retries, Stack, policy, reqwest_client};
 use super::ending::{Ending, Face};
 use super::orders::Order;
 use super::situations::{self, Situation};
-use crate::wire::server::IN_VAIN;
+use crate::in_time::in_time;
 use http_retry::policy::ErrorKind;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::{Class, Reach};
-use tokio::time::timeout;
 
 #[tokio::test]
 async fn every_error_is_as_it_is_without_retries() {
-    for situation in situations::errors().await {
+    for situation in situations::errors::all().await {
         // A path of its own, so that its redirects are not taken for those of a test at the same time.
         let situation = situation.with(|kit| kit.url.push_str("as-it-is"));
         for stack in situation.stacks() {
@@ -67,7 +66,7 @@ const FACES: [(&str, &[&str]); 16] = [
 
 #[tokio::test]
 async fn what_errors_of_reqwest_say() {
-    let rows = situations::errors().await;
+    let rows = situations::errors::all().await;
     for (name, is) in FACES {
         let situation = rows
             .iter()
@@ -88,7 +87,7 @@ async fn what_errors_of_reqwest_say() {
 
 #[tokio::test]
 async fn errors_of_hyper_keep_their_predicate_and_their_words() {
-    let rows = situations::errors().await;
+    let rows = situations::errors::all().await;
     let refused = rows
         .iter()
         .find(|row| row.name == "connection refused")
@@ -115,10 +114,8 @@ async fn a_request_that_cannot_be_built_fails_the_same() {
     let retrying = reqwest_middleware::ClientBuilder::new(client.clone())
         .with(middleware)
         .build();
-    let bare = timeout(IN_VAIN, client.get("no URL").send()).await.unwrap();
-    let retried = timeout(IN_VAIN, retrying.get("no URL").send())
-        .await
-        .unwrap();
+    let bare = in_time(client.get("no URL").send()).await;
+    let retried = in_time(retrying.get("no URL").send()).await;
     match retried {
         Err(reqwest_middleware::Error::Reqwest(error)) => {
             let bare = Face::of_reqwest(&bare.unwrap_err());

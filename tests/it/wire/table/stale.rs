@@ -1,6 +1,5 @@
 //! A pooled connection that the server has closed, and whose end is noticed only when the next request comes to it.
 
-use super::clients::BoxError;
 use super::orders::{Load, Order, Payload};
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
@@ -17,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tower::Service;
+use tower::{BoxError, Service};
 
 /// Sends every request to such a connection; hyper-util is told not to repeat by itself what was canceled.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! A server whose connections end, are reset or stall at a byte of what they write.
 
+use crate::listening::Listening;
 use crate::wire::connections::client::Speaks;
 use crate::wire::documents::replies::gzip;
 use bytes::Bytes;
@@ -14,13 +15,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 /// What becomes of a connection.
@@ -51,9 +50,8 @@ type OnStall = Arc<dyn Fn() + Send + Sync>;
 
 /// The server; it ends when it is dropped.
 pub(crate) struct FailingServer {
-    address: SocketAddr,
+    listening: Listening,
     state: Arc<State>,
-    accepting: JoinHandle<()>,
 }
 
 struct State {
@@ -63,7 +61,6 @@ struct State {
     /// One for each connection; when there are no more, connections are sound.
     faults: Mutex<VecDeque<Fault>>,
     requests: Mutex<Vec<String>>,
-    connections: Mutex<usize>,
     on_stall: OnStall,
 }
 
@@ -78,22 +75,19 @@ impl FailingServer {
         on_stall: OnStall,
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             speaks,
             tls: tls.map(TlsAcceptor::from),
             page: Mutex::new(page),
             faults: Mutex::default(),
             requests: Mutex::default(),
-            connections: Mutex::default(),
             on_stall,
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        let told = Arc::clone(&state);
+        let serve = move |stream, _| serve(Failing::of(stream, &told), Arc::clone(&told));
         Self {
-            address,
+            listening: Listening::start(serve).await,
             state,
-            accepting,
         }
     }
 
@@ -103,7 +97,7 @@ impl FailingServer {
         } else {
             "http"
         };
-        format!("{scheme}://{}/", self.address)
+        format!("{scheme}://{}/", self.listening.address)
     }
 
     /// The next connections fail like this.
@@ -122,27 +116,7 @@ impl FailingServer {
 
     /// How many connections were accepted.
     pub(crate) fn connections(&self) -> usize {
-        *self.state.connections.lock().unwrap()
-    }
-}
-
-impl Drop for FailingServer {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, state: Arc<State>) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        *state.connections.lock().unwrap() += 1;
-        let fault = state.faults.lock().unwrap().pop_front();
-        let stream = Failing {
-            stream,
-            fault,
-            on_stall: Some(Arc::clone(&state.on_stall)),
-        };
-        connections.spawn(serve(stream, Arc::clone(&state)));
+        self.listening.connections()
     }
 }
 
@@ -212,6 +186,15 @@ struct Failing {
 }
 
 impl Failing {
+    /// With the next fault.
+    fn of(stream: TcpStream, state: &State) -> Self {
+        Self {
+            stream,
+            fault: state.faults.lock().unwrap().pop_front(),
+            on_stall: Some(Arc::clone(&state.on_stall)),
+        }
+    }
+
     /// How many bytes it may write now, or how it fails.
     fn left(&mut self, wanted: usize) -> Result<usize, How> {
         match self.fault {

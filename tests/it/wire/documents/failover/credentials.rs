@@ -40,9 +40,8 @@ fn trusting(url: &str) -> Request<Bytes> {
 
 /// The names of the secrets that came.
 fn secrets(request: &Received) -> Vec<&str> {
-    let lines = request.head.lines().skip(1);
-    let named = lines.filter_map(|line| line.split_once(": "));
-    let mut names: Vec<&str> = named
+    let mut names: Vec<&str> = request
+        .fields()
         .filter(|(_, value)| *value == "secret")
         .map(|(name, _)| name)
         .collect();

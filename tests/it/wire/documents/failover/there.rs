@@ -2,7 +2,7 @@
 
 use super::super::exhausted::Way;
 use super::super::stacks::{Kit, STACKS, Stack, Told, get};
-use super::{Pair, header, order, target};
+use super::{Pair, header, order};
 use crate::wire::server::{Act, FaultServer, Received};
 use http_retry::StopReason;
 use serde_json::{Value, json};
@@ -144,7 +144,7 @@ async fn the_other_services_route_is_chosen_by_the_path_there() {
         let retry = Way::Budget.retry(&json!({"failover": "second"}));
         let kit = Kit::new(pair.with_paths(("/v1", "/api"), &retry, &second_of_its_own()));
         let told = kit.send(stack, get(&pair.first.url("/v1/chat"))).await;
-        assert_eq!(target(&pair.second.received()[0]), "/api/chat", "{stack:?}");
+        assert_eq!(pair.second.received()[0].target(), "/api/chat", "{stack:?}");
         assert_eq!(
             told.attempts(),
             [(503, None), (410, Some("gone")), (200, None)],
@@ -187,7 +187,7 @@ async fn a_failover_may_lead_to_another_one() {
         let (told, received, kit) = three(stack).await;
         let targets: Vec<Vec<&str>> = received
             .iter()
-            .map(|r| r.iter().map(target).collect())
+            .map(|r| r.iter().map(Received::target).collect())
             .collect();
         let expected = [
             vec!["/one/a?b=c"],

@@ -1,0 +1,154 @@
+//! The deadline of a request.
+
+use super::stack::*;
+use http_retry::tower::RetryLayer;
+use http_retry::{Attempt, AttemptTimeout, StopReason};
+use std::time::Duration;
+
+/// A delay, and one second more.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+#[test]
+fn a_retry_after_the_deadline_is_not_waited_for() {
+    let mut stack = Stack::new(policy().deadline(DELAY));
+    let call = stack.answered(get(), text(503, "sorry"));
+    let response = call.end().unwrap();
+    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).waited(), Duration::ZERO);
+    assert_eq!(body_of(response), "sorry");
+    assert_eq!(stack.tokens(), TOKENS);
+}
+
+#[test]
+fn the_deadline_counts_from_the_start_of_the_first_attempt() {
+    let mut stack = Stack::new(policy().deadline(DEADLINE));
+    let mut call = stack.start(get());
+    stack.runtime.advance(SECOND);
+    assert!(call.is_pending());
+    stack.answer(status(503));
+    let response = call.end().unwrap();
+    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+}
+
+#[test]
+fn every_attempt_gets_what_is_left_of_the_deadline() {
+    let mut stack = Stack::layered(policy().deadline(SECOND * 10), RetryLayer::across_tasks);
+    let mut call = stack.start(get());
+    let (request, first) = stack.received();
+    assert_eq!(limit(&request), Some(SECOND * 10));
+    stack.runtime.advance(SECOND * 3);
+    first.send_response(status(503));
+    stack.next_retry(&mut call);
+    let (request, _second) = stack.received();
+    assert_eq!(limit(&request), Some(SECOND * 5));
+}
+
+#[test]
+fn a_delay_that_took_too_long_ends_with_the_last_answer() {
+    let mut stack = Stack::new(policy().deadline(DEADLINE));
+    let mut call = stack.answered(get(), text(503, "sorry"));
+    assert!(call.is_pending());
+    stack.runtime.advance(DEADLINE);
+    let response = call.end().unwrap();
+    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(body_of(response), "sorry");
+    assert!(stack.is_idle());
+    assert_eq!(stack.tokens(), TOKENS);
+}
+
+#[test]
+fn readiness_is_waited_for_no_longer_than_the_deadline() {
+    let mut stack = Stack::new(policy().deadline(DEADLINE));
+    let mut call = stack.answered(get(), text(503, "sorry"));
+    stack.server.allow(0);
+    stack.next_retry(&mut call);
+    stack.runtime.advance(DEADLINE - DELAY);
+    let response = call.end().unwrap();
+    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(body_of(response), "sorry");
+    assert_eq!(stack.tokens(), TOKENS);
+}
+
+#[test]
+fn a_failed_body_is_read_no_longer_than_the_deadline() {
+    let policy = policy().deadline(DEADLINE);
+    let limits = |layer: RetryLayer| layer.drain_limit(1_024, SECOND * 60).boxed_errors();
+    let mut stack = Stack::layered(policy, limits);
+    let mut call = stack.answered(get(), endless(503).0);
+    assert!(call.is_pending());
+    stack.runtime.advance(DEADLINE);
+    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+    assert_eq!(stack.tokens(), TOKENS);
+}
+
+#[test]
+fn with_nothing_kept_the_last_attempt_waits_for_readiness() {
+    let policy = policy().deadline(DEADLINE);
+    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut call = stack.answered(get(), text(503, "sorry"));
+    stack.server.allow(0);
+    stack.next_retry(&mut call);
+    stack.runtime.advance(DEADLINE);
+    assert!(call.is_pending() && stack.is_idle());
+    stack.server.allow(1);
+    assert!(call.is_pending());
+    stack.answer(status(200));
+    assert_eq!(call.end().unwrap().status(), 200);
+}
+
+#[test]
+fn with_nothing_kept_a_late_retry_asks_for_readiness() {
+    let policy = policy().deadline(DEADLINE);
+    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut call = stack.answered(get(), text(503, "sorry"));
+    assert!(call.is_pending());
+    stack.runtime.advance(DEADLINE);
+    assert!(call.is_pending());
+    stack.answer(status(200));
+    assert_eq!(call.end().unwrap().status(), 200);
+}
+
+#[test]
+fn with_nothing_to_give_back_boxed_errors_tell_of_the_deadline() {
+    let policy = policy().deadline(DEADLINE);
+    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND).boxed_errors());
+    let (request, slot) = with_slot(get());
+    let mut call = stack.answered(request, text(503, "sorry"));
+    assert!(call.is_pending());
+    stack.runtime.advance(DEADLINE);
+    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+    assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+    assert!(stack.is_idle());
+    assert_eq!(stack.tokens(), TOKENS);
+}
+
+#[test]
+fn with_plain_errors_the_last_attempt_may_be_late() {
+    let mut stack = Stack::new(policy().deadline(DEADLINE));
+    let mut call = stack.start(get());
+    stack.runtime.advance(SECOND * 60);
+    assert!(call.is_pending());
+    stack.answer(status(200));
+    assert_eq!(call.end().unwrap().status(), 200);
+}
+
+#[test]
+fn with_boxed_errors_the_last_attempt_ends_with_the_deadline() {
+    let policy = policy().deadline(SECOND * 10);
+    let mut stack = Stack::layered(policy, RetryLayer::boxed_errors);
+    let mut call = stack.start(get());
+    stack.runtime.advance(SECOND * 3);
+    stack.answer(status(503));
+    stack.next_retry(&mut call);
+    let _second = stack.received();
+    stack.runtime.advance(SECOND * 4);
+    assert!(call.is_pending());
+    stack.runtime.advance(SECOND);
+    let error = call.end().unwrap_err();
+    let timeout = error.downcast_ref::<AttemptTimeout>().unwrap();
+    assert_eq!(timeout.after(), SECOND * 5);
+}
+
+fn limit(request: &Request) -> Option<Duration> {
+    request.extensions().get::<Attempt>().unwrap().limit()
+}
