@@ -9,7 +9,7 @@ pub(super) fn folder(name: &str) -> PathBuf {
 }
 
 pub(super) fn every_file() -> Vec<(PathBuf, String)> {
-    let folders = ["src", "tests", "examples", "benches"].map(folder);
+    let folders = ["src", "tests", "examples", "benches", "fuzz"].map(folder);
     let paths = folders.iter().flat_map(|folder| files(folder));
     let read = paths.map(|path| (path.clone(), fs::read_to_string(&path).unwrap()));
     read.collect()
@@ -43,6 +43,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let entries = entries.map(|entry| entry.unwrap().path());
+    // What a build leaves behind has no say.
+    let entries = entries.filter(|path| !path.ends_with("target"));
     let files = entries.flat_map(|path| match path.is_dir() {
         true => files(&path),
         false => vec![path],
