@@ -155,7 +155,10 @@ impl Middleware for RetryMiddleware {
         'next: 'all,
         Self: 'all,
     {
-        let (mut started, before) = self.start(&mut request, extensions);
+        EngineSlot::fill(extensions, &self.engine);
+        let options = RequestOptions::of(Some(extensions));
+        let mut started = StartedRequest::new(&self.engine, &mut request, options);
+        let before = before(&started, extensions);
         let Ok(mut admission) = started.enter(&*self.engine, &mut request, || true) else {
             let chain = self.chain(next, extensions, before);
             return self.every_attempt(chain, started, request);
@@ -170,8 +173,7 @@ impl Middleware for RetryMiddleware {
             let result = match ended {
                 Ok(result) => result,
                 Err(cut) => {
-                    let chain = self.chain(next, extensions, before);
-                    return Self::after_cut(chain, cut).await;
+                    return Self::after_cut(self.chain(next, extensions, before), cut).await;
                 }
             };
             let Err(said) = started.succeeds(&mut admission, result.as_ref().ok()) else {
@@ -188,23 +190,6 @@ impl Middleware for RetryMiddleware {
 type Cut<'a> = Box<CutFirst<Chain<'a>>>;
 
 impl RetryMiddleware {
-    /// The request as it starts, and what the extensions held before.
-    #[inline(always)]
-    fn start(
-        &self,
-        request: &mut Request,
-        extensions: &Extensions,
-    ) -> (StartedRequest<Request>, Extensions) {
-        EngineSlot::fill(extensions, &self.engine);
-        let options = RequestOptions::of(Some(extensions));
-        let started = StartedRequest::new(&self.engine, request, options);
-        let before = match started.mark.repeats() {
-            true => extensions.clone(),
-            false => Extensions::new(),
-        };
-        (started, before)
-    }
-
     /// Polls a first attempt, and cuts it where its time is up.
     #[inline]
     fn poll<'a>(
@@ -277,5 +262,13 @@ impl RetryMiddleware {
             across_tasks: self.engine.across_tasks,
             attempt_header: self.engine.attempt_header.clone(),
         }
+    }
+}
+
+/// What the extensions hold before the first attempt, where a later one may need it.
+fn before(started: &StartedRequest<Request>, extensions: &Extensions) -> Extensions {
+    match started.mark.repeats() {
+        true => extensions.clone(),
+        false => Extensions::new(),
     }
 }
