@@ -2,8 +2,8 @@
 //! answers.
 
 use super::core::{Core, Part, idle, lock};
+use super::membership::Membership;
 use super::names::GateKeys;
-use super::seat::Seat;
 use super::status::Standing;
 use super::store::Hear;
 use super::task::{self, Half};
@@ -30,10 +30,10 @@ impl GateFleet for Gates {
     }
 
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
-        let seat = Seat::new(Arc::clone(&self.0), name);
+        let membership = Membership::new(Arc::clone(&self.0), name);
         let gate = Arc::new(SharedGate {
-            begun: seat.runtime.now(),
-            seat,
+            begun: membership.runtime.now(),
+            membership,
             keys: GateKeys::new(&self.0.prefix, name, apart),
             link,
             retry: Mutex::default(),
@@ -45,7 +45,7 @@ impl GateFleet for Gates {
 
 /// A gate that is in the fleet, as its task sees it.
 pub(super) struct SharedGate {
-    seat: Seat,
+    membership: Membership,
     keys: GateKeys,
     link: GateLink,
     begun: Duration,
@@ -68,14 +68,15 @@ struct Ear {
 impl SharedGate {
     /// Listens to the channel, if it does not and may try.
     async fn listen(&self, ear: &Arc<Ear>) {
-        let Seat { core, runtime, .. } = &self.seat;
+        let Membership { core, runtime, .. } = &self.membership;
         if ear.hears() || runtime.now() < self.retries_at() {
             return;
         }
         let (listener, begun): (Arc<dyn Hear>, _) = (Arc::clone(ear) as _, runtime.now());
         ear.hears.store(true, Ordering::SeqCst);
         let listens = core.store.listen(&self.keys, &listener).await;
-        self.seat.measure(Step::Listen, begun, (&listens, false));
+        self.membership
+            .measure(Step::Listen, begun, (&listens, false));
         match listens {
             Ok(()) if ear.hears() => {
                 *lock(&self.retry) = Default::default();
@@ -91,7 +92,7 @@ impl SharedGate {
 
     /// The subscription was in vain; it is tried again later, each time more so.
     fn fails(&self, reason: LeaveReason) {
-        let at = self.seat.runtime.moment();
+        let at = self.membership.runtime.moment();
         let mut retry = lock(&self.retry);
         retry.0 = retry.1.fails(at);
         drop(retry);
@@ -99,37 +100,42 @@ impl SharedGate {
     }
 
     async fn send(&self, words: &GateWords) {
-        let answer = self.seat.core.store.step(&self.keys, words);
+        let answer = self.membership.core.store.step(&self.keys, words);
         let timed_out = || {
-            self.link.timed_out(self.seat.runtime.moment());
+            self.link.timed_out(self.membership.runtime.moment());
             self.leave(LeaveReason::Timeout);
         };
-        self.hear(self.seat.ask(Step::Gate, answer, timed_out).await);
+        self.hear(self.membership.ask(Step::Gate, answer, timed_out).await);
     }
 
     fn hear(&self, answer: Result<GateAnswer, LeaveReason>) {
         let failed = answer.as_ref().err().copied();
-        if self.link.answered(self.seat.runtime.moment(), answer.ok()) {
+        if self
+            .link
+            .answered(self.membership.runtime.moment(), answer.ok())
+        {
             self.join();
         } else if let Some(reason) = failed {
             self.leave(reason);
         }
-        self.seat.core.answered();
+        self.membership.core.answered();
     }
 
     fn join(&self) {
         let (last, since) = self.standing().last();
         if !matches!(last, Some(FleetChange::Joined { .. })) {
             let since = last.map_or(self.begun, |_| since);
-            let away = self.seat.runtime.now().saturating_sub(since);
-            self.seat.tell(Some(FleetChange::Joined { away }), None);
+            let away = self.membership.runtime.now().saturating_sub(since);
+            self.membership
+                .tell(Some(FleetChange::Joined { away }), None);
         }
     }
 
     fn leave(&self, reason: LeaveReason) {
         let (last, _) = self.standing().last();
         if !matches!(last, Some(FleetChange::Left { .. })) {
-            self.seat.tell(Some(FleetChange::Left { reason }), None);
+            self.membership
+                .tell(Some(FleetChange::Left { reason }), None);
         }
     }
 
@@ -140,7 +146,7 @@ impl SharedGate {
 
 impl Part for SharedGate {
     fn standing(&self) -> Standing {
-        self.seat.standing()
+        self.membership.standing()
     }
 }
 
@@ -148,7 +154,7 @@ impl Half for SharedGate {
     async fn run(&self) {
         let ear = Arc::new(Ear {
             link: self.link.clone(),
-            runtime: Arc::clone(&self.seat.runtime),
+            runtime: Arc::clone(&self.membership.runtime),
             hears: AtomicBool::new(false),
             task: Mutex::default(),
         });
@@ -156,19 +162,19 @@ impl Half for SharedGate {
             self.listen(&ear).await;
             let next = poll_fn(|cx| {
                 *lock(&ear.task) = Some(cx.waker().clone());
-                Poll::Ready(self.link.next(self.seat.runtime.moment(), cx.waker()))
+                Poll::Ready(self.link.next(self.membership.runtime.moment(), cx.waker()))
             });
             match next.await {
                 NextWords::Command(words) => self.send(&words).await,
                 NextWords::Wait(until) => {
                     // Nobody says when a gate that has nothing to say is dropped.
-                    let looks = self.seat.runtime.now().saturating_add(LOOK);
+                    let looks = self.membership.runtime.now().saturating_add(LOOK);
                     let listens = (!ear.hears()).then(|| self.retries_at());
                     let until = [until, listens]
                         .into_iter()
                         .flatten()
                         .fold(looks, Duration::min);
-                    idle(&*self.seat.runtime, Some(until)).await;
+                    idle(&*self.membership.runtime, Some(until)).await;
                 }
                 NextWords::Gone => return,
             }
@@ -176,7 +182,7 @@ impl Half for SharedGate {
     }
 
     fn stopped(&self) {
-        let at = self.seat.runtime.moment();
+        let at = self.membership.runtime.moment();
         self.link.subscribed(at, false);
         self.hear(Err(LeaveReason::Unreachable));
     }

@@ -1,8 +1,8 @@
 //! One service of this process in the fleet: a task that sends what the budget has to say, and hands it the answers.
 
 use super::core::{Core, Part, idle};
+use super::membership::Membership;
 use super::names::BudgetKeys;
-use super::seat::Seat;
 use super::status::Standing;
 use super::task::Half;
 use crate::budget::fleet::{BudgetAnswer, BudgetLink, BudgetWords, Due, LeaveReason};
@@ -13,57 +13,58 @@ use std::task::{Poll, Waker};
 
 /// A budget that is in the fleet, as its task sees it.
 pub(super) struct Member {
-    seat: Seat,
+    membership: Membership,
     link: BudgetLink,
 }
 
 impl Member {
     pub(super) fn new(core: Arc<Core>, service: &str, link: BudgetLink) -> Self {
-        let seat = Seat::new(core, service);
-        Self { seat, link }
+        let membership = Membership::new(core, service);
+        Self { membership, link }
     }
 
     async fn send(&self, words: &BudgetWords) {
-        let Seat { core, service, .. } = &self.seat;
+        let Membership { core, service, .. } = &self.membership;
         let keys = BudgetKeys::new(&core.prefix, service, words.process);
         let answer = core.store.settle(&keys, words);
         let timed_out = || {
-            let change = self.link.timed_out(self.seat.runtime.moment());
-            self.seat.tell(change, None);
+            let change = self.link.timed_out(self.membership.runtime.moment());
+            self.membership.tell(change, None);
         };
-        self.hear(self.seat.ask(Step::Budget, answer, timed_out).await);
+        self.hear(self.membership.ask(Step::Budget, answer, timed_out).await);
     }
 
     fn hear(&self, answer: Result<BudgetAnswer, LeaveReason>) {
         let processes = answer.as_ref().ok().map(|answer| answer.processes);
-        let change = self.link.answered(self.seat.runtime.moment(), answer);
-        self.seat.tell(change, processes);
-        self.seat.core.answered();
+        let change = self.link.answered(self.membership.runtime.moment(), answer);
+        self.membership.tell(change, processes);
+        self.membership.core.answered();
     }
 }
 
 impl Part for Member {
     fn standing(&self) -> Standing {
-        self.seat.standing()
+        self.membership.standing()
     }
 
     fn flush(&self) -> bool {
-        self.link.flush(self.seat.runtime.now())
+        self.link.flush(self.membership.runtime.now())
     }
 
     fn has_news(&self) -> bool {
-        self.link.has_news(self.seat.runtime.now())
+        self.link.has_news(self.membership.runtime.now())
     }
 }
 
 impl Half for Member {
     async fn run(&self) {
         loop {
-            let next =
-                poll_fn(|cx| Poll::Ready(self.link.next(self.seat.runtime.moment(), cx.waker())));
+            let next = poll_fn(|cx| {
+                Poll::Ready(self.link.next(self.membership.runtime.moment(), cx.waker()))
+            });
             match next.await {
                 Due::Command(words) => self.send(&words).await,
-                Due::Wait(until) => idle(&*self.seat.runtime, until).await,
+                Due::Wait(until) => idle(&*self.membership.runtime, until).await,
                 Due::Gone => return,
             }
         }

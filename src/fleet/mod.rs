@@ -24,12 +24,12 @@ mod core;
 mod gates;
 mod listeners;
 mod member;
+mod membership;
 #[cfg(feature = "testing")]
 pub(crate) mod memory;
 mod names;
 mod presence;
 mod redis;
-mod seat;
 mod status;
 mod store;
 mod task;

@@ -9,14 +9,15 @@ use crate::runtime::{Runtime, within};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(super) struct Seat {
+/// The membership of one half of a service.
+pub(super) struct Membership {
     pub(super) core: Arc<Core>,
     pub(super) service: Arc<str>,
     pub(super) runtime: Arc<dyn Runtime>,
     standing: Mutex<Standing>,
 }
 
-impl Seat {
+impl Membership {
     pub(super) fn new(core: Arc<Core>, service: &str) -> Self {
         core.presence.enter(service);
         Self {
@@ -85,7 +86,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Membership {
     fn drop(&mut self) {
         let (last, _) = self.standing().last();
         self.core.presence.leave(&self.service, last);
