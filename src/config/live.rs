@@ -62,7 +62,10 @@ impl Live {
         let (services, rest, budgets) = built;
         Ok(Self {
             document,
-            services: Services::new(services, rest),
+            services: Services {
+                by_name: services,
+                rest,
+            },
             budgets,
             names_fleet: spec.fleet,
         })

@@ -4,7 +4,6 @@ use super::Head;
 use crate::dialect::{self, without_port};
 use crate::policy::rules::is_like;
 use http::{Method, Uri};
-use std::cmp::Reverse;
 
 /// What a request must be like; a list means "one of", and what is not given is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -15,13 +14,8 @@ pub(crate) struct Matching {
     pub(crate) methods: Vec<Method>,
 }
 
-/// The more a match says, the earlier it is asked.
-pub(super) type Rank = (
-    Reverse<bool>,
-    Reverse<usize>,
-    Reverse<usize>,
-    Reverse<usize>,
-);
+/// How much a match says: of the host, whether it is exact and how long it is, of the path how long it is, and how much else.
+pub(super) type Rank = ((bool, usize), usize, u8);
 
 impl Matching {
     /// Whether it takes every request.
@@ -46,36 +40,40 @@ impl Matching {
     }
 
     pub(super) fn holds(&self, head: &Head<'_>) -> bool {
-        let authority = head.authority.as_deref().unwrap_or_default();
-        one_of(&self.hosts, |pattern| {
-            is_at(pattern, authority, head.scheme)
-        }) && one_of(&self.schemes, |scheme| Some(scheme.as_str()) == head.scheme)
-            && one_of(&self.paths, |pattern| {
-                is_like(pattern, head.path)
-                    || pattern
-                        .strip_suffix("/*")
-                        .is_some_and(|whole| whole == head.path)
-            })
-            && one_of(&self.methods, |method| Some(method) == head.method)
+        self.rank(head).is_some()
     }
 
-    /// An exact host before a pattern, a longer one before a shorter, and then whatever says more.
-    pub(super) fn rank(&self) -> Rank {
-        let exact = !self.hosts.is_empty() && !self.hosts.iter().any(|host| host.contains('*'));
-        let longest = |patterns: &[String]| patterns.iter().map(String::len).min().unwrap_or(0);
-        let others = usize::from(!self.schemes.is_empty())
-            .saturating_add(usize::from(!self.methods.is_empty()));
-        (
-            Reverse(exact),
-            Reverse(longest(&self.hosts)),
-            Reverse(longest(&self.paths)),
-            Reverse(others),
-        )
+    /// How much it says of a request, if it takes it: an exact host is more than a pattern, a longer one more than a
+    /// shorter, and then whatever says more. Of a list the pattern counts that holds.
+    pub(super) fn rank(&self, head: &Head<'_>) -> Option<Rank> {
+        let scheme = best(&self.schemes, |scheme| {
+            (Some(scheme.as_str()) == head.scheme).then_some(1)
+        })?;
+        let method = best(&self.methods, |method| {
+            (Some(method) == head.method).then_some(1)
+        })?;
+        let authority = head.authority.as_deref().unwrap_or_default();
+        let host = best(&self.hosts, |host| {
+            is_at(host, authority, head.scheme).then(|| (!host.contains('*'), host.len()))
+        })?;
+        let path = best(&self.paths, |path| {
+            is_on(path, head.path).then_some(path.len())
+        })?;
+        Some((host, path, u8::saturating_add(scheme, method)))
     }
 }
 
-fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
-    wanted.is_empty() || wanted.iter().any(holds)
+/// The most that one of these says, if one holds. Where there is none, everything holds.
+fn best<T, R: Ord + Default>(wanted: &[T], rank: impl Fn(&T) -> Option<R>) -> Option<R> {
+    match wanted.is_empty() {
+        true => Some(R::default()),
+        false => wanted.iter().filter_map(rank).max(),
+    }
+}
+
+fn is_on(pattern: &str, path: &str) -> bool {
+    let whole = pattern.strip_suffix("/*");
+    is_like(pattern, path) || whole.is_some_and(|whole| whole == path)
 }
 
 /// What a pattern of a host must be like.

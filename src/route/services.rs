@@ -1,15 +1,14 @@
 //! Services: which one a request belongs to, and which of its routes.
 
-use super::matching::{Matching, Rank};
+use super::matching::Matching;
 use super::{Choose, Head, Route};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Services by their names and matches, and what holds for requests of none.
 pub(crate) struct Services {
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<Service>>,
-    /// Those with a match, the most specific first.
-    matching: Vec<Arc<Service>>,
     pub(crate) rest: Arc<Route>,
 }
 
@@ -22,40 +21,24 @@ pub(crate) struct Service {
 }
 
 impl Services {
-    pub(crate) fn new(by_name: BTreeMap<Arc<str>, Arc<Service>>, rest: Arc<Route>) -> Self {
-        let with_match = by_name
-            .values()
-            .filter(|service| service.matching.is_some());
-        let mut matching: Vec<Arc<Service>> = with_match.cloned().collect();
-        matching.sort_by_cached_key(|service| service.rank());
-        Self {
-            by_name,
-            matching,
-            rest,
-        }
+    /// The service whose match says the most of a request; of equals the first by name.
+    fn most_specific(&self, head: &Head<'_>) -> Option<&Arc<Service>> {
+        let ranked = self.by_name.values().filter_map(|service| {
+            let rank = service.matching.as_ref()?.rank(head)?;
+            Some((Reverse(rank), service))
+        });
+        let first = ranked.min_by_key(|(rank, _)| *rank);
+        first.map(|(_, service)| service)
     }
 }
 
 impl Choose for Services {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
         let named = service.and_then(|name| self.by_name.get(name));
-        let matched = || self.matching.iter().find(|service| service.holds(head));
-        match named.or_else(matched) {
+        match named.or_else(|| self.most_specific(head)) {
             Some(service) => service.choose(head, None),
             None => Arc::clone(&self.rest),
         }
-    }
-}
-
-impl Service {
-    fn holds(&self, head: &Head<'_>) -> bool {
-        let matching = self.matching.as_ref();
-        matching.is_some_and(|matching| matching.holds(head))
-    }
-
-    fn rank(&self) -> (Option<Rank>, Arc<str>) {
-        let rank = self.matching.as_ref().map(Matching::rank);
-        (rank, Arc::clone(&self.name))
     }
 }
 

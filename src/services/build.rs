@@ -25,7 +25,10 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<route::Services, Confi
     let budget = Budgets::PerService(ServiceBudgets::default());
     let rest = builder.route("services", Route { budget, ..rest })?;
     let by_name = builder.chains.services();
-    Ok(route::Services::new(by_name, Arc::new(rest)))
+    Ok(route::Services {
+        by_name,
+        rest: Arc::new(rest),
+    })
 }
 
 fn check(given: &ServicesBuilder) -> Result<(), ConfigError> {

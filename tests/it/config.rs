@@ -9,6 +9,7 @@ mod gates;
 mod many_headers;
 mod memory;
 mod merged;
+mod most_specific;
 mod overrides;
 mod properties;
 mod reading;
