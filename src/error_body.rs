@@ -184,7 +184,8 @@ impl ErrorBody {
         xml::first(&self.text, tag)
     }
 
-    /// Whether this is all of the body. If not, it was longer than what is read of one, or did not come in time.
+    /// Whether this is all of the body. If not, it was longer than what is read of one, did not come in time, or
+    /// broke off.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut

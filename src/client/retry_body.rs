@@ -182,7 +182,10 @@ where
                 return Poll::Ready(Inspected::Enough);
             }
             let Some(rest) = &mut self.rest else {
-                return Poll::Ready(Inspected::AtTheEnd);
+                return Poll::Ready(match read.error {
+                    Some(_) => Inspected::AtAnError,
+                    None => Inspected::AtTheEnd,
+                });
             };
             if ready!(read.poll_more(Pin::new(rest), cx)) {
                 self.rest = None;

@@ -112,7 +112,7 @@ impl InspectStream for Held {
     fn verdict(&mut self, looked: Inspected) -> Option<Verdict> {
         let seen = match looked {
             Inspected::TimeIsUp => return Some(failure(Reason::Timeout)),
-            Inspected::AtTheEnd => self.0.end(),
+            Inspected::AtTheEnd | Inspected::AtAnError => self.0.end(),
             _ => self.0.feed(&[]),
         };
         match seen {

@@ -19,8 +19,10 @@ pub(crate) type Inspect<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 pub enum Inspected {
     /// It has seen enough, or as much as may be read.
     Enough,
-    /// There is no more to see: the body is at its end, or, for a look, has failed.
+    /// The body is at its end.
     AtTheEnd,
+    /// A look met the body's error, which its caller still gets.
+    AtAnError,
     /// The time is up.
     TimeIsUp,
 }

@@ -51,8 +51,8 @@ impl Progress {
         let (policy, bytes) = (self.session.policy(), self.session.whole_answers());
         let (response, filled) = T::fill(response, policy, bytes, time).await;
         match filled {
-            Ok(Inspected::AtTheEnd | Inspected::Enough) => Ok((Ok(response), saved)),
             Ok(Inspected::TimeIsUp) => Err(self.too_late(response, saved, limit).await),
+            Ok(_) => Ok((Ok(response), saved)),
             Err(broken) => Err(self.broke(response, saved, &broken).await),
         }
     }

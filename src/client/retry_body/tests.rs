@@ -114,7 +114,7 @@ async fn a_look_ends_with_its_time_or_with_the_body() {
 async fn an_error_after_the_start_still_comes_after_it() {
     let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
     let seen = look(&mut body, 9, pending()).await;
-    assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
+    assert_eq!(seen, (b"ab".to_vec(), Inspected::AtAnError));
     let first = body.frame().await.unwrap().unwrap();
     assert_eq!(first.into_data().unwrap(), "ab");
     let error = body.frame().await.unwrap().unwrap_err();
