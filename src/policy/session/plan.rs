@@ -6,7 +6,9 @@ use super::delays::Delay;
 use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{Action, By, ChosenAction, Counter, Listed, OnExhausted, Wait};
+use crate::policy::rules::{
+    Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
+};
 use crate::policy::stop_reason::StopReason;
 use crate::policy::{Class, RetryPolicy, RewriteBody};
 use std::sync::Arc;
@@ -183,6 +185,7 @@ impl RetrySession {
         self.check_resend(case)?;
         // A poll's answer says when to come back, success or not.
         let asked = case.outcome.server_hints(case.moment.wall).delay();
+        let asked = asked.filter(|_| case.policy.0.rules.server_delays != ServerDelays::Ignore);
         let n = tally.waits.saturating_add(1);
         let own = match (wait.delay, asked) {
             (Some(delay), _) => delay,

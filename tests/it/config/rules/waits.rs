@@ -180,3 +180,14 @@ rules: [{when: {status: 202}, wait: {delay: 1s, at_most: 3}}]
         assert_eq!(ended.stop(), StopReason::AttemptsExhausted);
     }
 }
+
+#[test]
+fn a_wait_that_ignores_the_server_goes_by_the_backoff() {
+    let config = polling("{at_most: 2}", ", retry_after: ignore");
+    let busy = || Script::new().status(202).header("retry-after", "0");
+    for stack in STACKS {
+        let client = Client::new(busy().status(202).status(200));
+        let ended = send(stack, &config, &client, get());
+        assert_eq!(delays(&ended.report), seconds(&[1, 1]), "{stack:?}");
+    }
+}
