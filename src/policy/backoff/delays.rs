@@ -7,8 +7,8 @@ use crate::policy::moment::{nanos, uniform};
 use std::time::Duration;
 
 impl Backoff {
-    /// The longest delay before retry n = 1, 2, and so on, before jitter. With decorrelated jitter it is three times that of
-    /// the retry before.
+    /// The longest delay before retry n = 1, 2, and so on, before jitter. With decorrelated jitter it is three times the
+    /// first ceiling, and three times more with each retry. n = 0 counts as 1.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -20,7 +20,9 @@ impl Backoff {
     #[must_use]
     pub fn ceiling(&self, n: u32) -> Duration {
         let ceiling = match self.jitter {
-            Jitter::Decorrelated => Decimal::from(DECORRELATED_GROWTH).power_of(n, self.grown(1)),
+            Jitter::Decorrelated => {
+                Decimal::from(DECORRELATED_GROWTH).power_of(n.max(1), self.grown(1))
+            }
             _ => self.grown(n),
         };
         match self.cap {
@@ -86,9 +88,12 @@ impl Backoff {
                 (min.of(ceiling), max.of(ceiling))
             }
         };
-        match self.cap {
-            Cap::Both | Cap::After => (least.min(self.limit()), most.min(self.limit())),
-            Cap::Before => (least, most),
+        // Decorrelated jitter draws from no ceiling that was cut before.
+        match (self.cap, self.jitter) {
+            (Cap::Before, Jitter::None | Jitter::Full | Jitter::Equal | Jitter::Between { .. }) => {
+                (least, most)
+            }
+            _ => (least.min(self.limit()), most.min(self.limit())),
         }
     }
 
@@ -111,7 +116,7 @@ impl Backoff {
         }
     }
 
-    /// The longest delay of all.
+    /// The maximum delay.
     pub(in crate::policy) fn limit(&self) -> Duration {
         match (self.max_delay, &self.growth) {
             (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),

@@ -78,3 +78,18 @@ fn decorrelated_jitter_builds_on_the_delay_before() {
         [SECOND * 3, SECOND * 9, SECOND * 20]
     );
 }
+
+#[test]
+fn the_maximum_cuts_decorrelated_jitter_whatever_the_cap() {
+    let backoff = Backoff::exponential(SECOND)
+        .jitter(Jitter::Decorrelated)
+        .max_delay(SECOND * 20);
+    for backoff in [
+        backoff.clone(),
+        backoff.clone().cap_before_jitter(),
+        backoff.cap_after_jitter(),
+    ] {
+        assert_eq!(backoff.delay_after(SECOND * 9, 3, u64::MAX), SECOND * 20);
+        assert_eq!(backoff.longest(3), SECOND * 20);
+    }
+}
