@@ -97,8 +97,27 @@ pub(crate) fn is_at(pattern: &str, host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RetryPolicy;
     use crate::dialect::Dialects;
+    use crate::policy::{ErrorBody, RequestLine};
+    use crate::{Class, Outcome, RetryPolicy};
+    use http::{HeaderMap, Method, StatusCode};
+
+    #[test]
+    fn a_host_may_speak_less_than_another_by_that_name() {
+        let dialects = Dialects::by_host().host("minio.example", Dialect::s3());
+        let policy = RetryPolicy::background().to_builder().dialects(dialects);
+        let policy = policy.build().unwrap();
+        let body = ErrorBody::read(br#"{"__type": "ThrottlingException"}"#);
+        let class = |host: &str| {
+            let headers = HeaderMap::new();
+            let request = RequestLine::new(&Method::POST, host, "/", &headers);
+            let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+            let outcome = outcome.of_request(&request).with_body(&body);
+            policy.classify(outcome).class()
+        };
+        assert_eq!(class("dynamodb.eu-west-1.amazonaws.com"), Class::Throttled);
+        assert_eq!(class("minio.example"), Class::Permanent);
+    }
 
     #[test]
     fn a_host_that_no_request_has_is_refused() {

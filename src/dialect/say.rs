@@ -11,6 +11,7 @@ use crate::policy::{
 };
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// As many rows as a dialect has by itself, and as many places of a body as it looks at.
@@ -156,19 +157,15 @@ impl Tables {
         hosts: &[(String, Dialect)],
         inspect_success: bool,
     ) -> Result<Self, ConfigError> {
-        let mut tables: Vec<Table> = Vec::new();
-        let mut places = Vec::new();
+        let (mut tables, mut places) = (Vec::new(), Vec::new());
         for (host, dialect) in hosts {
             if !is_pattern(host) {
                 let allowed = "must be a host without a port: api.example.com or *.example.com";
                 return Err(ConfigError::new("dialects.host", "this text", allowed));
             }
-            let known = tables.iter().position(|table| table.name == dialect.name);
-            let place = known.unwrap_or(tables.len());
-            if known.is_none() {
-                tables.push(Table::of(dialect)?);
-            }
-            places.push((host.clone(), place));
+            // Two dialects of one name may have other rows.
+            places.push((host.clone(), tables.len()));
+            tables.push(Table::of(dialect)?);
         }
         Ok(Self {
             tables,
@@ -236,7 +233,8 @@ impl Meanings for Tables {
         match &self.hosts {
             None => self.tables.iter().map(Table::line).collect(),
             Some(hosts) => {
-                let (hosts, tables) = (hosts.len(), self.tables.len());
+                let tables: BTreeSet<_> = self.tables.iter().map(|table| &table.name).collect();
+                let (hosts, tables) = (hosts.len(), tables.len());
                 vec![format!(
                     "dialect by host: {tables} tables for {hosts} hosts"
                 )]
