@@ -19,16 +19,22 @@ pub(super) enum Account {
 }
 
 impl Account {
-    /// Counts the time until `now` and what is new of `successes`.
-    pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Duration) {
+    /// Counts the time until `now`, if it is to be counted, and what is new of `successes`.
+    pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Option<Duration>) {
         match self {
             Self::Local { bucket, counted } => {
                 let new = successes.wrapping_sub(*counted);
                 *counted = successes;
-                bucket.settle(terms, new, now);
+                match now {
+                    Some(now) => bucket.settle(terms, new, now),
+                    None => bucket.count(terms, new),
+                }
             }
             #[cfg(feature = "redis")]
-            Self::Shared(member) => member.settle(successes, now),
+            Self::Shared(member) => match now {
+                Some(now) => member.settle(successes, now),
+                None => member.count(successes),
+            },
         }
     }
 

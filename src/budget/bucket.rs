@@ -73,6 +73,15 @@ impl Bucket {
             None => 0,
         };
         self.settled = self.settled.max(Some(now));
+        self.take_in(terms, successes, elapsed);
+    }
+
+    /// Takes in successes since the last look, and no time.
+    pub(super) fn count(&mut self, terms: &Terms, successes: u64) {
+        self.take_in(terms, successes, 0);
+    }
+
+    fn take_in(&mut self, terms: &Terms, successes: u64, elapsed: u128) {
         self.average(successes, elapsed);
         self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
         let deposited = successes.saturating_mul(terms.per_success);

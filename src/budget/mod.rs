@@ -195,6 +195,15 @@ impl RetryBudget {
         Some(Decimal::from_micros(shared.settle(now).capacity()))
     }
 
+    /// The tokens and the capacity, without what time alone has brought since the last use: to look is no use.
+    pub(crate) fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
+        let shared = self.0.as_ref()?;
+        let mut account = shared.lock();
+        shared.count(&mut account, None);
+        let [tokens, capacity] = [account.tokens(), account.capacity()].map(Decimal::from_micros);
+        Some((tokens, capacity))
+    }
+
     /// How many retries at `retry_cost` the budget would grant at `now`, rounded down; `u64::MAX` for an unlimited one.
     #[must_use]
     pub fn available(&self, now: Duration) -> u64 {
@@ -243,17 +252,17 @@ impl Shared {
 
     fn settle(&self, now: Duration) -> MutexGuard<'_, Account> {
         let mut account = self.lock();
-        self.count(&mut account, now);
+        self.count(&mut account, Some(now));
         account
     }
 
     fn try_settle(&self, now: Duration) {
         if let Ok(mut account) = self.account.try_lock() {
-            self.count(&mut account, now);
+            self.count(&mut account, Some(now));
         }
     }
 
-    fn count(&self, account: &mut Account, now: Duration) {
+    fn count(&self, account: &mut Account, now: Option<Duration>) {
         let successes = self.successes.0.load(Ordering::Relaxed);
         account.settle(&self.terms, successes, now);
     }

@@ -1,10 +1,10 @@
 //! The policy, rules and costs at each place that a request can match.
 
+use crate::budget::RetryBudget;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route, Service, Services};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A place that a request can match, and its policy, rules and budget: what a program prints, or checks before it starts.
 ///
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// }
 /// let orders = &services.routes()[0];
 /// assert_eq!(orders.worst_case.attempts, Some(5));
-/// assert_eq!(orders.tokens.unwrap().capacity.to_string(), "50");
+/// assert_eq!(orders.capacity.unwrap().to_string(), "50");
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -89,6 +89,7 @@ fn summary<'a>(
         #[cfg(feature = "redis")]
         Budgets::InFleet(_) => None,
     };
+    let budget = budget.and_then(RetryBudget::as_used_last);
     RouteSummary {
         service: service.map(str::to_owned),
         route: name.map(ToString::to_string),
@@ -98,8 +99,8 @@ fn summary<'a>(
         budget: name_of_budget.map(|origin| origin.value.to_string()),
         shared: route.budget.is_shared(),
         shares_gate: !route.alone && route.policy.max_gate_wait().is_some(),
-        tokens: budget.and_then(|budget| budget.tokens(Duration::ZERO)),
-        capacity: budget.and_then(|budget| budget.capacity(Duration::ZERO)),
+        tokens: budget.map(|(tokens, _)| tokens),
+        capacity: budget.map(|(_, capacity)| capacity),
     }
 }
 

@@ -93,11 +93,16 @@ impl Member {
 
     /// Takes in the time and the count of successes; to be called before anything else.
     pub(in crate::budget) fn settle(&mut self, successes: u64, now: Duration) {
-        self.successes = successes;
+        self.count(successes);
         self.pace.settle(now);
         if !matches!(self.state, State::Alone(_)) {
             self.share.ages(&self.terms, now);
         }
+    }
+
+    /// Takes in the count of successes alone.
+    pub(in crate::budget) fn count(&mut self, successes: u64) {
+        self.successes = successes;
     }
 
     pub(super) fn watch(&mut self, waker: &Waker) {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::RetryConfig;
+use std::time::Duration;
 
 fn routes(document: &str) -> Vec<RouteSummary> {
     serde_json::from_str::<RetryConfig>(document)

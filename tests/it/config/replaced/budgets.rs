@@ -128,3 +128,21 @@ fn a_call_in_flight_pays_from_the_budget_it_began_with() {
     assert!(call.as_mut().now_or_never().is_none());
     assert_eq!(tokens(&config), "9", "the new budget is not touched");
 }
+
+#[test]
+fn a_look_at_a_budget_starts_no_clock() {
+    let text = "
+version: 1
+budgets: {shared: {capacity: 50, initial: 5, per_second: 1}}
+retry: {backoff: none, max_retries: 1, budget: shared}
+";
+    let config = config(text);
+    assert_eq!(tokens(&config), "5");
+    let runtime = ManualRuntime::new();
+    runtime.advance(SECOND * 3600);
+    let layer = RetryLayer::from_config(&config).runtime(runtime);
+    let service = layer.layer(Script::new().status(503));
+    let request = get();
+    service.oneshot(request).now_or_never().unwrap().unwrap();
+    assert_eq!(tokens(&config), "4");
+}
