@@ -26,11 +26,24 @@ impl Depth {
 
     /// The length of the string, the array or the object that a text begins with.
     pub(super) fn length(text: &[u8]) -> usize {
-        let mut depth = Self::default();
-        let end = text.iter().position(|byte| {
+        let (mut depth, mut at) = (Self::default(), 0_usize);
+        while let Some(byte) = text.get(at) {
             depth.step(*byte);
-            depth.brackets == 0 && !depth.in_string
-        });
-        end.map_or(text.len(), |end| end.saturating_add(1))
+            at = at.saturating_add(1);
+            if depth.brackets == 0 && !depth.in_string {
+                return at;
+            }
+            at = at.saturating_add(depth.skipped(text.get(at..).unwrap_or_default()));
+        }
+        text.len()
+    }
+
+    /// How many bytes of what follows change nothing: most of a long text in a string.
+    fn skipped(&self, rest: &[u8]) -> usize {
+        let matters = |byte: &u8| matches!(byte, b'"' | b'\\');
+        match self.in_string && !self.escaped {
+            true => rest.iter().position(matters).unwrap_or(rest.len()),
+            false => 0,
+        }
     }
 }
