@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// A setting that cannot work: its field, its value, and what is allowed.
 ///
-/// Builders return it from `build`, for the first field at fault, and conditions where they are made; nothing in this crate
-/// panics on bad settings.
+/// `build` returns it for the first field at fault; conditions and some other constructors return it at once. Nothing in this
+/// crate panics on bad settings.
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -135,7 +135,8 @@ impl AttemptTimeout {
         }
     }
 
-    /// The limit that the attempt had, from its start.
+    /// The limit that was reached: of the attempt, from its start; or, if the deadline passed before an attempt could be
+    /// sent, the whole time that the request had.
     #[must_use]
     pub fn after(&self) -> Duration {
         self.after

@@ -184,8 +184,7 @@ impl ErrorBody {
         xml::first(&self.text, tag)
     }
 
-    /// Whether this is all of the body. If not, it was longer than what is read of one, did not come in time, or
-    /// broke off.
+    /// Whether this is all of the body. If not, it was longer than 64 KiB, did not come in time, or broke off.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut

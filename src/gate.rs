@@ -132,8 +132,8 @@ impl Gate {
     /// The most services that the handle keeps; 0 counts as 1. Default 1,000, which take at most 2 MB. Call it before you
     /// clone the handle.
     ///
-    /// A key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service of its own, and so does each route or
-    /// limit that a server has refused by itself.
+    /// A key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service of its own, and so does each path or
+    /// named limit that a server limits apart from the rest.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
         self.but(|options| options.max_services = max_services)

@@ -66,6 +66,7 @@
 //! | `hyper` | recognises the errors of hyper and hyper-util |
 //! | `http2` | recognises the errors of h2 by type, not by their words |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
+//! | `dialects` | the rows of dialects that read JSON bodies; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
 //! | `llm` | what the answers of LLM APIs mean |
 //! | `redis` | one budget and one gate for many processes |

@@ -51,7 +51,7 @@ pub trait Runtime: Send + Sync + 'static {
     fn now(&self) -> Duration;
 
     /// The same time, the wall clock and a fresh random number. The wall clock is used only to read a date of a server's
-    /// answer, the random number only to spread delays.
+    /// answer, the random number to spread delays and, in a fleet, to give the process a new ID.
     fn moment(&self) -> Moment;
 
     /// A wait of this length, from its first poll or from now; the runtime chooses. `Duration::ZERO` must be over at the

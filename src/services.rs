@@ -116,7 +116,7 @@ pub struct ServicesBuilder {
 }
 
 impl ServicesBuilder {
-    /// A service more. Their order does not matter: the most specific match wins. Two of one name, or of one match, are an error
+    /// Adds a service. Their order does not matter: the most specific match wins. Two of one name, or of one match, are an error
     /// at [`build`](Self::build).
     pub fn service(mut self, service: Service) -> Self {
         let name = service.name().clone();

@@ -94,7 +94,7 @@ impl RetryBudgetBuilder {
     }
 
     /// The tokens at the start: 0 up to the capacity. Default the capacity, so that a client that has just started can
-    /// retry. A program that runs often and shortly may set less: each of its processes starts with so many.
+    /// retry. A short program that is started often may set less, since each of its processes starts with this many.
     pub fn initial(mut self, initial: impl Into<Decimal>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -110,7 +110,7 @@ impl RetryBudgetBuilder {
     }
 
     /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes, so that in the long run
-    /// retries are at most a tenth of the traffic.
+    /// the retries that cost a token are at most a tenth of the successes.
     pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
         self.per_success = per_success.into();
         self

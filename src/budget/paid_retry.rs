@@ -45,14 +45,14 @@ impl PaidRetry {
         &self.plan
     }
 
-    /// Who set the delay: the policy's backoff, the server, a rule or the gate.
+    /// Who set the delay: the policy (its backoff or a rule), the server, or the gate.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.plan.source
     }
 
-    /// Spends the tokens; call it right before the retry is sent. They do not come back by a success of the retry: that
-    /// counts like any other, by [`RetryBudget::deposit`].
+    /// Spends the tokens; call it right before the retry is sent. A success of the retry does not give them back; count
+    /// it by [`RetryBudget::deposit`] like any other.
     pub fn commit(mut self) {
         self.price = 0;
     }

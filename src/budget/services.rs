@@ -38,8 +38,8 @@ use std::time::Duration;
 /// # }
 /// ```
 ///
-/// The default makes default budgets. Who uses a budget that is there holds up nobody else who does: only the first use of
-/// a service takes the lock of all for itself.
+/// The default makes default budgets. Calls that use existing budgets do not wait for each other. Only the first use of a
+/// service locks the table for a moment.
 #[derive(Debug, Clone)]
 pub struct ServiceBudgets {
     each: RetryBudgetBuilder,

@@ -18,8 +18,8 @@ pin_project! {
     /// A response's body: first what the layer has read of it, byte for byte and with its trailers, then the rest of
     /// the inner body.
     ///
-    /// On a success the layer has read nothing, unless the policy reads whole answers or holds streams back, and every call
-    /// goes to the inner body. Of a failure that comes back it has read at most what a rule looks at (64 KiB) and the
+    /// On a success the layer has read nothing, and every call goes to the inner body. It has read some if the policy reads
+    /// whole answers or holds streams back, or if a dialect or a classifier looks into successes (64 KiB). Of a failure that comes back it has read at most what a rule looks at (64 KiB) and the
     /// layer's `drain_limit`.
     ///
     /// Its error is the inner body's. `size_hint` counts what was read and what is left.

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
 /// use http_retry::dialect::{At, Dialect, Meaning, Row};
-/// use http_retry::policy::{ServerDelay, Unit};
+/// use http_retry::policy::Unit;
 /// use http_retry::{Outcome, RetryPolicy};
 /// use std::time::Duration;
 ///
@@ -27,7 +27,7 @@ use std::time::Duration;
 ///
 /// let headers = HeaderMap::from_iter([("x-wait-ms".parse().unwrap(), HeaderValue::from_static("1500"))]);
 /// let judged = policy.classify(Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers));
-/// assert_eq!(judged.server_delay(Duration::ZERO), ServerDelay::Asked(Duration::from_millis(1500)));
+/// assert_eq!(judged.server_delay(Duration::ZERO), Some(Duration::from_millis(1500)));
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -115,7 +115,8 @@ impl Meaning {
     /// What is not there, or cannot be read in this unit, says nothing. `Retry-After` and its kin go before it. A place in
     /// the head takes the place of the resets of quotas, so that a number is not read in two units.
     ///
-    /// A longer wait than the policy's [`max_server_delay`](crate::RetryPolicyBuilder::max_server_delay) is not made.
+    /// A longer wait than the policy's [`max_server_delay`](crate::RetryPolicyBuilder::max_server_delay) stops the request,
+    /// unless [`server_delays`](crate::RetryPolicyBuilder::server_delays) says otherwise.
     pub fn delay(self, at: At, unit: Unit) -> Self {
         self.with(at, |meaning, place| meaning.delay.push((place, unit)))
     }

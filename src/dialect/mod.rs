@@ -28,7 +28,7 @@
 //! names, the resets of spent quotas.
 //!
 //! A body is read only if a row could still match: of a failure 64 KiB at most, for 2 s at most; of a success only where
-//! a row names its status and a test of the body, and only JSON or XML of at most 64 KiB.
+//! a row names its status and a test of the body, and only JSON or XML of at most 64 KiB or of unknown length.
 
 mod at;
 mod hosts;
@@ -227,7 +227,7 @@ impl Dialect {
     }
 
     /// Whether some row looks at the body of an answer that is a success by its status (100 to 399). The layer then reads such
-    /// an answer before the caller has it, if it is JSON or XML of at most 64 KiB.
+    /// an answer before the caller has it, if it is JSON or XML of at most 64 KiB or of unknown length.
     #[must_use]
     pub fn reads_successes(&self) -> bool {
         let of_success = |named: NamedRow| named.row.of_successes && named.row.reads_the_body();

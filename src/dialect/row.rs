@@ -44,7 +44,8 @@ pub struct RowBuilder {
 }
 
 impl Row {
-    /// A row for the answers that what follows holds for, all of it. If nothing follows, it holds for every failure.
+    /// A row for the answers that what follows holds for, all of it. If nothing follows, it holds for every answer that is a
+    /// failure by its status.
     pub fn when() -> RowBuilder {
         RowBuilder::default()
     }

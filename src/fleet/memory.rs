@@ -138,7 +138,7 @@ impl MemoryStore {
     }
 
     /// From now on all is well, with what the store knew before and the latency that was set. Processes join again when they
-    /// ask next, at most 6.25 s later.
+    /// ask next, at most 6 s later, and 1 s more after [`MemoryStore::hang`].
     pub fn recover(&self) {
         self.state().health = Health::Well;
     }

@@ -24,7 +24,7 @@ pub struct FleetStatus {
     /// How many processes the store has heard of in the last 10 to 20 s, of the service that has the most; this one counts.
     /// 0 before the first answer of a budget. While this process is on its own, the number that it heard last.
     pub processes: u64,
-    /// Why a service is not shared, if one is not; of several, the one that has left last. `None` before the first answer.
+    /// Why a service is not shared, if one is not; of several, the one that has left last. `None` before the first answer or failure.
     pub reason: Option<LeaveReason>,
     /// When a service was joined or left last, on the clock of [`Runtime::now`](crate::runtime::Runtime::now); zero before
     /// the first change.

@@ -35,7 +35,7 @@ impl Attempt {
     }
 
     /// The time limit of this attempt, from its start: the policy's attempt timeout or what is left of the deadline, the
-    /// shorter of the two. `None` if the policy sets neither.
+    /// shorter of the two. `None` if neither the policy nor the request sets one.
     #[must_use]
     pub fn limit(&self) -> Option<Duration> {
         self.limit

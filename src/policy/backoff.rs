@@ -16,7 +16,7 @@ use std::time::Duration;
 /// | the ceiling before retry n | [`fixed`](Self::fixed), [`linear`](Self::linear), [`exponential`](Self::exponential), [`schedule`](Self::schedule), [`custom`](Self::custom), [`none`](Self::none) | exponential from 2 s, in a policy |
 /// | how it grows | [`factor`](Self::factor), [`first_step`](Self::first_step) | doubles, from the base on |
 /// | the random part | [`jitter`](Self::jitter) | full: 0 to the ceiling |
-/// | the longest delay | [`max_delay`](Self::max_delay) | 60 s where it grows |
+/// | the longest delay | [`max_delay`](Self::max_delay) | linear and exponential: 60 s, or the base if that is longer; else none |
 ///
 /// ```
 /// use http_retry::{Backoff, Jitter};
@@ -103,7 +103,7 @@ impl Backoff {
         Self::new(Growth::Fixed(delay))
     }
 
-    /// A ceiling of `base * n` before retry n; the base is above 0.
+    /// A ceiling of `base * n` before retry n. `build` refuses a base of 0 or above [`max_delay`](Self::max_delay).
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -117,7 +117,8 @@ impl Backoff {
         Self::new(Growth::Linear(base))
     }
 
-    /// A ceiling of `base * factor^(n-1)` before retry n; the base is above 0. It saturates.
+    /// A ceiling of `base * factor^(n-1)` before retry n. `build` refuses a base of 0 or above
+    /// [`max_delay`](Self::max_delay). Too large a value counts as [`Duration::MAX`] before the cap.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -132,7 +133,7 @@ impl Backoff {
         Self::new(Growth::Exponential(base))
     }
 
-    /// The ceiling before each retry in turn; the last one repeats. At least one, of any length: no maximum cuts them
+    /// The ceiling before each retry in turn; the last one repeats. At least one, each as long as you like: no maximum cuts them
     /// unless [`max_delay`](Self::max_delay) sets one.
     ///
     /// ```

@@ -74,7 +74,7 @@ impl RetryPolicyBuilder {
     /// The delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
     ///
     /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses a
-    /// backoff that cannot work: [`Backoff`] says what.
+    /// backoff that cannot work: each function of [`Backoff`] says what it takes.
     ///
     /// ```
     /// use http_retry::{Backoff, RetryPolicy};

@@ -5,8 +5,8 @@ use std::fmt;
 
 /// What one attempt's outcome means for a retry.
 ///
-/// The standard table of statuses; a policy's classifier, rules and dialect go before it. Where nothing proves that the
-/// request was not processed ([`Reach`]), only an idempotent one is repeated.
+/// The standard table of statuses; a policy's classifier, dialect and header rules go before it. Unless the outcome proves that
+/// the request was not processed ([`Reach`]), only an idempotent request is repeated.
 ///
 /// | status | class | repeated |
 /// |---|---|---|
@@ -40,8 +40,8 @@ pub enum Class {
     Success,
     /// It failed, and the same request may well succeed a moment later.
     Transient,
-    /// The server asks for less: it may succeed later, and trying sooner makes things worse. A 429 of this class closes the
-    /// gate, where the policy has one.
+    /// The server asks for less: it may succeed later, and trying sooner makes things worse. Where the policy has a
+    /// gate, a 429 closes it, and mostly another status that names a time; 413, 503 and 529 never do.
     Throttled,
     /// Repeating the same request cannot help, or nothing says that it can.
     Permanent,

@@ -104,7 +104,7 @@ impl RetryPlan {
         self.after.resends
     }
 
-    /// Who set the delay: the policy, or the server by asking for a longer one.
+    /// Who set the delay: the policy, the server by asking for a longer one, or the gate.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.source
@@ -159,9 +159,9 @@ pub(crate) enum Cost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DelaySource {
-    /// The policy's own backoff.
+    /// The policy's own backoff, or the delay of a rule's wait.
     Own,
-    /// The server asked for longer than that, and a spread of at most a fifth, and 10 s, is added.
+    /// The server asked for longer than that. Up to a fifth of it, at most 10 s, is added at random.
     Server,
     /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself spreads
     /// those who come from it.

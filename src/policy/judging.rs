@@ -30,8 +30,9 @@ impl OwnError {
 }
 
 impl RetryPolicy {
-    /// The outcome as this policy judges it: by its own classifier if that has a verdict, else by its dialect, else by
-    /// the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), else unchanged.
+    /// The outcome as this policy judges it: by its own classifier if that has a verdict, else by its dialect and
+    /// the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), of which
+    /// `x-should-retry` goes before the dialect, else unchanged.
     ///
     /// ```
     /// use http::{HeaderMap, StatusCode};

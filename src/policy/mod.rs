@@ -6,9 +6,10 @@
 //! | question | answered by |
 //! |---|---|
 //! | how often, how long, how far apart | [`RetryPolicy`] and [`RetryPolicyBuilder`], [`Backoff`] |
-//! | what an answer or an error means | [`Class`] and [`Reach`]: the standard tables; then [`rules`], a [`Classify`] of your own, a [`Dialect`](crate::dialect::Dialect) |
+//! | what an answer or an error means | a [`Classify`] of your own, else a [`Dialect`](crate::dialect::Dialect) and the header rules, else the standard tables ([`Class`], [`Reach`]) |
+//! | what follows from it | [`rules`], else the class |
 //! | what the server asks for | [`ServerHints`], read once per answer |
-//! | what the most is that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
+//! | the most that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
 //! | why there was no further attempt | [`StopReason`] |
 //!
 //! Nothing here reads a clock, sleeps, or draws a random number: time and randomness come in as a [`Moment`]. So the same
@@ -128,7 +129,7 @@ use std::time::Duration;
 
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
-/// Five presets hold for most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
+/// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
 /// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm) and [`never`](Self::never). Start from a preset and adjust it, or
 /// build a policy:
 ///
@@ -154,7 +155,7 @@ pub struct RetryPolicy(Arc<Settings>);
 
 /// Which methods may be repeated after the server may have processed the request.
 ///
-/// A request that the server has not processed ([`Reach::is_unprocessed`]) is repeated whatever its method is.
+/// For a request that the server has not processed ([`Reach::is_unprocessed`]) the method does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Methods {

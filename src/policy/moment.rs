@@ -20,15 +20,16 @@ pub struct Moment {
     /// Monotonic time since the runtime's epoch, whatever that epoch is; the same as for
     /// [`RetryPolicy::session`](super::RetryPolicy::session).
     pub now: Duration,
-    /// Wall-clock time since 1970-01-01T00:00:00Z; only read to measure an HTTP-date.
+    /// Wall-clock time since 1970-01-01T00:00:00Z; only read to measure a date or a Unix time.
     pub wall: Duration,
-    /// A uniformly distributed random number: 0 gives the shortest delay, `u64::MAX` the longest.
+    /// A uniformly distributed random number: 0 gives the shortest own delay, `u64::MAX` the longest. The spread on
+    /// top of a server's wait is drawn from a second number, which is made of it.
     pub random: u64,
 }
 
 impl Moment {
-    /// A moment at `now`, with the wall clock at 1970 and the random number at 0, which gives the shortest delays. Where a
-    /// response may have an HTTP-date and no `date` of its own, [`with_wall`](Self::with_wall) gives the time to measure by.
+    /// A moment at `now`, with the wall clock at 1970 and the random number at 0, which gives the shortest own delays.
+    /// Where a response may name a date or a Unix time and has no `date` of its own, [`with_wall`](Self::with_wall) gives the time to measure by.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         Self {

@@ -175,7 +175,7 @@ impl<'a> Outcome<'a> {
         self.request
     }
 
-    /// Whom a limit stops, if a classifier or a table says so; `None` counts as [`Scope::Account`].
+    /// Whom a limit stops, if a classifier or a dialect says so; `None` counts as [`Scope::Account`].
     #[must_use]
     pub fn scope(&self) -> Option<Scope> {
         self.verdict.scope
@@ -186,7 +186,7 @@ impl<'a> Outcome<'a> {
         self.verdict.row
     }
 
-    /// Why it has its class, if a classifier or a table says so. The standard tables give no reasons.
+    /// Why it has its class, if a classifier or a dialect says so. The standard tables give no reasons.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.verdict.reason

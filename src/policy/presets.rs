@@ -155,7 +155,7 @@ impl RetryPolicy {
     /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
     /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    /// min in all, and quota headers count from the first answer on. With the feature `llm` its classifier is `llm::LlmClassifier`.
     ///
     /// ```
     /// let worst = http_retry::RetryPolicy::llm().worst_case();

@@ -33,7 +33,8 @@ pub enum StopReason {
     RedirectsUnknown,
     /// The server asks for a longer wait than the policy's `max_server_delay`.
     ServerDelayTooLong,
-    /// The next attempt would start at the deadline or after it, so the request ends without the wait.
+    /// The next attempt would start at the deadline or after it. If that is known beforehand, the request ends without the
+    /// wait.
     DeadlineExceeded,
     /// The shared budget of retries is spent: too much fails for retries to help.
     BudgetExhausted,

@@ -84,7 +84,8 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with the shortest wait, above what the server may ask for.
+    /// The same verdict with the shortest wait, also where the server asks for less. One longer than `max_server_delay` stops
+    /// the request; [`ServerDelays::Ignore`](crate::rules::ServerDelays::Ignore) drops it.
     #[must_use]
     pub fn at_least(self, least: Duration) -> Self {
         Self {

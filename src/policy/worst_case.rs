@@ -13,7 +13,8 @@ use std::time::Duration;
 
 /// The most that one request can cost by a policy: attempts for the server, and time for the caller.
 ///
-/// It is an upper bound: no request exceeds it, unless it sets its own limits. A part that only the deadline bounds, or
+/// It is an upper bound, unless the request sets its own limits, fails over, or its last attempt cannot be cut (tower without
+/// `boxed_errors()`). A part that only the deadline bounds, or
 /// nothing, is `None`.
 ///
 /// ```
@@ -31,15 +32,15 @@ pub struct WorstCase {
     /// All attempts, the first one included: how often one request can reach a failing server. Attempts that return to
     /// the gate do not count. `None` where nothing bounds their number.
     pub attempts: Option<u64>,
-    /// All waits, if no server asks for any.
+    /// All waits, if no server asks for any. `None` where nothing bounds them.
     pub backoff: Option<Duration>,
     /// All waits, if the server asks each time for the longest that the policy allows, with the spread on top. `None` where
-    /// it may ask for any wait.
+    /// that, or the number of retries, has no bound.
     pub waits: Option<Duration>,
-    /// All attempts together, each up to its response head. `None` without an
-    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout), or a bound on the attempts.
+    /// All attempts together, each up to its response head. `None` unless their number is bounded, and the policy and
+    /// each policy that a rule retries by has an [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout).
     pub sending: Option<Duration>,
-    /// The deadline, which no request exceeds, whatever the other numbers are.
+    /// The deadline.
     pub deadline: Option<Duration>,
     /// The attempts that a 429 may send back to the gate, which do not count as [`attempts`](Self::attempts): each uses
     /// at least a second of the policy's [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), so there are many

@@ -56,7 +56,8 @@ use std::time::Duration;
 ///
 /// The events of one request come in this order: perhaps `WaitedAtGate`, `AttemptStarted`, `AttemptEnded`; then, if a retry
 /// follows, perhaps `TextCut`, `RetryScheduled`, and the same again; at the end `Stopped`. A request that
-/// is dropped ends without `Stopped`. A download tells `Resuming`, `Resumed` and `Interrupted` after that.
+/// is dropped ends without `Stopped`. A download tells `Resuming` at a break. The request for the
+/// rest then tells its own events up to `Stopped`, and `Resumed` or `Interrupted` follows.
 ///
 /// Of a fleet, every observer of every adapter in it hears each change once, whichever adapter calls the service.
 ///

@@ -83,14 +83,15 @@ impl RetryReport {
         self.attempt_count
     }
 
-    /// The number of retries: the attempts after the first. Those that count as none for the policy, such as a wait at the
-    /// gate, are counted here.
+    /// The number of retries: the attempts after the first. Attempts that the policy does not count, such as one after
+    /// a 429 that went back to the gate, are counted here.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.attempt_count.saturating_sub(1)
     }
 
-    /// The total wait before the attempts, at the gate too; not the time that the attempts took.
+    /// The total wait before the attempts, at the gate too; not the time that the attempts took. A wait whose attempt was
+    /// not sent does not count.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
@@ -112,7 +113,7 @@ impl RetryReport {
     /// The service that the request named, if the document has none of that name: a typo in
     /// [`RetryOverride::service`](crate::RetryOverride::service) or [`Runner::service`](crate::run::Runner::service),
     /// or a service that a newer document no longer has. The request then uses the service that matches it, else the
-    /// document's own settings. `None` without a document, where every name is valid.
+    /// document's own settings. `None` without a document or services, where every name is valid.
     #[must_use]
     pub fn unknown_service(&self) -> Option<&str> {
         self.unknown_service.as_deref()

@@ -42,7 +42,7 @@ use std::task::{Context, Poll};
 /// Put it before the middlewares that are to see each attempt, such as one that signs. Several in one client do not
 /// multiply: the inner ones stand aside.
 ///
-/// Each setting has its default, and none needs another:
+/// Each setting has a default. Here some of them are set:
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -74,7 +74,8 @@ use std::task::{Context, Poll};
 ///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that
 /// `RequestBuilder::with_extension` fills, or into those of `execute_with_extensions`. An attempt that is cut is an
-/// [`AttemptTimeout`](crate::AttemptTimeout) in `Error::Middleware`; every other error is unchanged.
+/// [`AttemptTimeout`](crate::AttemptTimeout) in `Error::Middleware`, and a request that the policy calls a failure is a
+/// [`RequestFailed`](crate::report::RequestFailed) there. Every other error is unchanged.
 ///
 /// # Cancel safety
 ///

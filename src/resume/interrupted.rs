@@ -8,8 +8,9 @@ use std::fmt;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A download that broke and is not resumed. What was read before it is whole and right: to go on by hand, ask for the bytes
-/// from [`at`](Self::at) on.
+/// A download that broke and is not resumed. What was read before it is whole and right. To go on by hand, ask for the bytes
+/// from [`at`](Self::at) on, counted from the start of the range that you asked for. Begin anew if [`why`](Self::why) says that
+/// the file is another one now.
 ///
 /// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value. Its
 /// source is the error by which the body broke, if that was one.

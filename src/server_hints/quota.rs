@@ -29,7 +29,7 @@ use std::time::Duration;
 ///
 /// # Source
 ///
-/// draft-ietf-httpapi-ratelimit-headers, and the `x-ratelimit-*` headers of many services, which no standard has.
+/// draft-ietf-httpapi-ratelimit-headers, and the `x-ratelimit-*` headers of many services, which no standard defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quota {

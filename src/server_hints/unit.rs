@@ -8,8 +8,8 @@ use std::time::Duration;
 ///
 /// A row of a dialect says it of a place that its service uses ([`Meaning::delay`](crate::dialect::Meaning::delay)).
 /// Decimals count, and are rounded up to the millisecond. A duration that names its own units, such as `1m30s`, is read
-/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. Signs, names and exponents cannot be read, and a
-/// time that is past asks for no wait.
+/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. A number with a sign or an
+/// exponent, and any other word, cannot be read. A time that is past asks for no wait.
 ///
 /// ```
 /// use http_retry::dialect::{At, Meaning};

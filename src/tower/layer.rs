@@ -45,7 +45,7 @@ use tower_layer::Layer;
 /// # Ok(()) }) }
 /// ```
 ///
-/// Each setting has its default, and none needs another:
+/// Each setting has a default. Here some of them are set:
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {

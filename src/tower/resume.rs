@@ -19,7 +19,8 @@ use tower_service::Service;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Adds retries and [resumed downloads](crate::resume) to a tower service; made by
-/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads), on which everything else is set before.
+/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer` first; `local`
+/// and `keep_response_type` cannot be combined with it.
 #[derive(Debug, Clone)]
 pub struct ResumeLayer<X = Unchanged, C = CloneBody>(RetryLayer<X, C>);
 

@@ -37,7 +37,8 @@ pub struct CloneBody;
 
 /// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
 ///
-/// To name it in a struct, give a function pointer: `CopyBody<Body, fn(&Body) -> Option<Body>>`.
+/// To name it in a struct, give a function pointer, `CopyBody<Body, fn(&Body) -> Option<Body>>`, and set it as
+/// one: `.copy_body(Body::try_clone as fn(&Body) -> Option<Body>)`.
 pub struct CopyBody<B, F> {
     copy: F,
     body: PhantomData<fn(&B)>,
@@ -46,7 +47,8 @@ pub struct CopyBody<B, F> {
 /// Records bodies of the type `B` while they are sent, and makes the client's bodies of the records by the function that
 /// [`RetryLayer::record_body`](super::RetryLayer::record_body) sets.
 ///
-/// To name it in a struct, give a function pointer: `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`.
+/// To name it in a struct, give a function pointer, `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`, and set it
+/// as one: `.record_body(Body::new as fn(ReplayBody<Body>) -> Body)`.
 pub struct RecordBody<B, F> {
     wrap: F,
     body: PhantomData<fn(&B)>,

@@ -10,8 +10,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaveReason {
-    /// The store has not answered within [`FleetBuilder::wait`](crate::fleet::FleetBuilder::wait), or is busy with a script of
-    /// somebody's that does not end.
+    /// The store has not answered within [`FleetBuilder::wait`](crate::fleet::FleetBuilder::wait), or runs somebody else's script
+    /// that does not end.
     Timeout,
     /// There is no connection to the store: it refuses one, has closed it, or is still loading its data.
     Unreachable,
@@ -25,7 +25,7 @@ pub enum LeaveReason {
     NoMemory,
     /// A key of the fleet holds a value of another type: somebody else uses the prefix. It is never deleted.
     WrongType,
-    /// The store does not run the script, or answers something that the script does not.
+    /// The store does not run the script, or its answer is not one that the script gives.
     Script,
     /// The store is a cluster, and the key is at another of its nodes, which is not asked.
     Moved,

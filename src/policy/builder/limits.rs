@@ -8,10 +8,11 @@ use std::time::Duration;
 impl RetryPolicyBuilder {
     /// The most retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit. Default 4; 1 in
     /// [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in
-    /// [`llm`](crate::RetryPolicy::llm) and [`rate_limited`](crate::RetryPolicy::rate_limited).
+    /// [`llm`](crate::RetryPolicy::llm) and [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in
+    /// [`never`](crate::RetryPolicy::never).
     ///
-    /// Beyond it go only the waits of rules, retries of rules that count their own, attempts that return to the gate, and a
-    /// failover. Where the limit is reached, the request stops with
+    /// The retries of a rule follow the limit of the rule's own policy instead. Waits of rules, attempts that return to the
+    /// gate, and a failover do not count. [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. Where the limit is reached, the request stops with
     /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     ///
     /// ```
@@ -86,7 +87,8 @@ impl RetryPolicyBuilder {
 
     /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer
     /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` for any wait. Default 15 min, which covers a
-    /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing).
+    /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 min in
+    /// [`llm`](crate::RetryPolicy::llm), 10 min in [`rate_limited`](crate::RetryPolicy::rate_limited).
     ///
     /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part upwards, so
     /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.

@@ -13,7 +13,8 @@ impl RetryPolicyBuilder {
     /// decides. Default no rule.
     ///
     /// `build` refuses a rule that is never reached, a name that is none, headers that no attempt would have, a policy to
-    /// retry by with rules of its own, and a wait without an end or a delay.
+    /// retry by with rules of its own, and a wait without an end, with a delay or a count of 0, or without a delay where the
+    /// backoff is none.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -42,7 +43,7 @@ impl RetryPolicyBuilder {
 
     /// What decides where no rule holds. Default [`Action::Classify`]: the class of the outcome.
     ///
-    /// [`Action::Retry`] accepts a success. `build` refuses [`Action::Wait`] and [`Action::Failover`], which need a
+    /// [`Action::Retry`] accepts a success. [`Action::Stop`] reports a success as stopped too, [`Action::Accept`] does not. `build` refuses [`Action::Wait`] and [`Action::Failover`], which need a
     /// condition, and a policy to retry by that has rules of its own.
     ///
     /// ```
@@ -51,7 +52,7 @@ impl RetryPolicyBuilder {
     ///
     /// // Only what the rules say is repeated.
     /// let lost = Rule::when(Condition::status([502])?).retry(RetryPolicy::user_facing());
-    /// let policy = RetryPolicy::builder().rule(lost).otherwise(Action::Stop).build()?;
+    /// let policy = RetryPolicy::builder().rule(lost).otherwise(Action::Accept).build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn otherwise(self, action: Action) -> Self {
@@ -115,7 +116,7 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.rules.on_exhausted = then)
     }
 
-    /// The name of the budget that pays for the retries of this policy, where a rule retries by it: one of
+    /// The name of the budget that pays for the retries by this policy: one of
     /// [`ServicesBuilder::budget`](crate::services::ServicesBuilder::budget). Default the budget of the request's
     /// service, which also pays where there is none of this name.
     ///
@@ -157,7 +158,7 @@ impl RetryPolicyBuilder {
     /// use http_retry::RetryPolicy;
     /// use http_retry::rules::{Condition, Counter, Rule};
     ///
-    /// // Five retries while the record is locked, beside the four for everything else.
+    /// // Up to five retries while the record is locked, however many others came before.
     /// let locked = RetryPolicy::builder().max_retries(5).counter(Counter::Rule).build()?;
     /// let policy = RetryPolicy::builder()
     ///     .rule(Rule::when(Condition::status([423])?).retry(locked))
@@ -177,7 +178,7 @@ impl RetryPolicyBuilder {
     /// use http_retry::rules::ServerDelays;
     /// use std::time::Duration;
     ///
-    /// // Waits of more than 10 s are cut to 10 s.
+    /// // Waits of more than 10 s are cut to 10 s; up to 2 s of spread come on top.
     /// let policy = RetryPolicy::builder()
     ///     .max_server_delay(Duration::from_secs(10))
     ///     .server_delays(ServerDelays::Clamp)

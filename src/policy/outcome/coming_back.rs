@@ -7,7 +7,7 @@ use crate::server_hints::{HeaderSet, Quota, ServerHints, time_of};
 use std::time::Duration;
 
 impl<'a> Outcome<'a> {
-    /// Whether a classifier or a table says when to come back.
+    /// Whether a classifier or a dialect says when to come back.
     pub(in crate::policy) fn is_told_a_time(&self) -> bool {
         let Verdict {
             asked,
@@ -18,7 +18,7 @@ impl<'a> Outcome<'a> {
         asked.or(until).or(at_least).is_some()
     }
 
-    /// The shortest wait, whatever the server asks for, if a classifier or a table names one
+    /// The shortest wait, whatever the server asks for, if a classifier or a dialect names one
     /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
     #[must_use]
     pub fn at_least(&self) -> Option<Duration> {
@@ -44,7 +44,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The delay that the server asks for: by a header that says when to come back, else by what a classifier or a table read
+    /// The delay that the server asks for: by a header that says when to come back, else by what a classifier or a dialect read
     /// of the body, else by the reset of a spent quota. `None` on a success, and where nothing that can be read asks for one.
     /// `wall` is as for [`Outcome::server_hints`], which also tells the headers that cannot be read.
     ///
@@ -80,7 +80,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// What a classifier or a table says that the server asks for; what is past is no wish.
+    /// What a classifier or a dialect says that the server asks for; what is past is no wish.
     fn named_delay(&self, wall: Duration) -> Option<Duration> {
         let until = self.verdict.until.and_then(|until| {
             let now = self.headers().map_or(wall, |head| time_of(head, wall));

@@ -94,18 +94,18 @@ pub enum ErrorGroup {
     Connect,
     /// A time limit, of connecting too: [`ErrorKind::is_timeout`](crate::ErrorKind::is_timeout).
     Timeout,
-    /// The connection broke before the whole response head was there, or the server closed it without processing the request.
+    /// The connection broke before the whole answer was there, or the server closed it without processing the request.
     Reset,
     /// The host's name leads nowhere.
     Dns,
     /// The TLS handshake or a certificate failed.
     Tls,
-    /// The body broke, or is not what it should be.
+    /// The caller's own request body failed, or the answer could not be decoded.
     Body,
 }
 
 impl Condition {
-    /// Holds for every outcome. `build` refuses a rule behind one with it, which is never reached.
+    /// Holds for every outcome. A rule after such a rule is never reached, so `build` refuses it.
     pub fn always() -> Self {
         Self::default()
     }
@@ -203,7 +203,7 @@ impl Condition {
         Self::of(Test::Retryable(true))
     }
 
-    /// Holds where both do. A body is read only where all holds that the head tells.
+    /// Holds where both do. The body is read only if everything holds that the head tells.
     pub fn and(self, other: Self) -> Self {
         let both = [self, other];
         Self(both.iter().flat_map(|one| one.0.iter().cloned()).collect())

@@ -99,7 +99,7 @@ pub enum Counter {
     /// All retries of the request, whatever rule they follow. The default.
     #[default]
     Request,
-    /// The retries by the rule alone: they come on top of those of other rules.
+    /// The retries by the rule alone, however many others came before. Other limits still count them.
     Rule,
 }
 

@@ -6,13 +6,14 @@ use http::Method;
 use std::ops::{Bound, RangeBounds};
 
 impl Condition {
-    /// Holds for requests of this method. [`or`](Self::or) joins several.
+    /// Holds for requests of this method. [`or`](Self::or) joins several. Only the HTTP adapters know the method; elsewhere it
+    /// never holds.
     pub fn method(method: Method) -> Self {
         Self::of(Test::Method(vec![method]))
     }
 
-    /// Holds for requests to a path like this one, in which `*` stands for anything, slashes too. The query does not count. A
-    /// path that is not known is like none.
+    /// Holds for requests to a path like this one, in which `*` stands for anything, slashes too. The query does not count.
+    /// Where the path is not known, it does not hold.
     ///
     /// ```
     /// use http::Method;
