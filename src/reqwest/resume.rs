@@ -47,7 +47,8 @@ pub trait SendResumed: sealed::Sealed {
     /// # Errors
     ///
     /// As of `send`; and one in `Error::Middleware` where no [`RetryMiddleware`](super::RetryMiddleware) saw the request,
-    /// so that nothing can resume it: the client has none, or a middleware before it answered.
+    /// so that nothing can resume it: the client has none, or a middleware before it answered. Its text is "send_resumed needs a
+    /// client with a RetryMiddleware that sees every request".
     ///
     /// # Cancel safety
     ///

@@ -52,6 +52,7 @@ pub struct Rest<S, Q: Resend> {
 
 /// Calls may move between threads, and so may all that they work with.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct AnyThread;
 
 /// Calls stay on the thread of their caller, and their futures need not be `Send`: the last type parameter of

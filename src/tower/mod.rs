@@ -36,7 +36,7 @@ mod service;
 mod strategy;
 mod transport;
 
-pub use boxed_loop::OneThread;
+pub use boxed_loop::{AnyThread, OneThread};
 pub use errors::{Boxed, Unchanged};
 pub use layer::RetryLayer;
 pub use response::{SameType, Wrapped};
