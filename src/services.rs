@@ -32,8 +32,8 @@
 //!
 //! The most specific service wins, wherever it stands: an exact host before a pattern, a longer host before a shorter, a
 //! longer path before a shorter, then the match with more conditions, then alphabetical order. Of a list that pattern counts
-//! which holds. A request can name its service ([`RetryOverride::service`](crate::RetryOverride::service)), which wins over any match. Of the routes of a
-//! service the first that matches wins.
+//! which holds. A request can name its service ([`RetryOverride::service`](crate::RetryOverride::service)), which wins over
+//! any match. Of the routes of a service the first that matches wins.
 //!
 //! # Which budget pays
 //!
