@@ -160,6 +160,7 @@ pub mod budget;
         any(doctest, test),
         feature = "llm",
         feature = "metrics",
+        feature = "redis",
         feature = "reqwest",
         feature = "serde",
         feature = "testing",
