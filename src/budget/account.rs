@@ -27,7 +27,7 @@ impl Account {
                 *counted = successes;
                 match now {
                     Some(now) => bucket.settle(terms, new, now),
-                    None => bucket.count(terms, new),
+                    None => bucket.take_in(terms, new, 0),
                 }
             }
             #[cfg(feature = "redis")]

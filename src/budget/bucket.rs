@@ -76,12 +76,8 @@ impl Bucket {
         self.take_in(terms, successes, elapsed);
     }
 
-    /// Takes in successes since the last look, and no time.
-    pub(super) fn count(&mut self, terms: &Terms, successes: u64) {
-        self.take_in(terms, successes, 0);
-    }
-
-    fn take_in(&mut self, terms: &Terms, successes: u64, elapsed: u128) {
+    /// Takes in successes since the last look, and so many nanoseconds.
+    pub(super) fn take_in(&mut self, terms: &Terms, successes: u64, elapsed: u128) {
         self.average(successes, elapsed);
         self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
         let deposited = successes.saturating_mul(terms.per_success);
