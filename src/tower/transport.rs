@@ -128,7 +128,7 @@ where
             TypeId::of::<S::Response>(),
             TypeId::of::<S::Error>(),
         ];
-        types.into_iter().any(is_of_reqwest)
+        types.into_iter().any(is_type_of_reqwest)
     }
 
     fn own_error(error: impl Error + Send + Sync + 'static) -> Option<X::Error> {
@@ -138,7 +138,7 @@ where
 
 /// Whether a type of this name is one of reqwest's requests, responses or errors.
 #[cfg(feature = "reqwest")]
-fn is_of_reqwest(name: TypeId) -> bool {
+fn is_type_of_reqwest(name: TypeId) -> bool {
     use ::reqwest::{Body, Error, Request, Response};
     let own = [
         TypeId::of::<Request>(),
@@ -151,6 +151,6 @@ fn is_of_reqwest(name: TypeId) -> bool {
 }
 
 #[cfg(not(feature = "reqwest"))]
-fn is_of_reqwest(_: TypeId) -> bool {
+fn is_type_of_reqwest(_: TypeId) -> bool {
     false
 }
