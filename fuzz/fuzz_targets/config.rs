@@ -144,7 +144,7 @@ fn drive(route: &RouteSummary, steps: &[u8]) {
         attempts += 1;
         let deadline = worst.deadline.filter(|_| stays);
         assert!(deadline.is_none_or(|deadline| now < deadline));
-        // What a 429 sends back to the gate does not count as an attempt, and its wait is one at the gate.
+        // What a limit refuses may count apart from the attempts, and its wait is one at the gate.
         let most = worst.attempts.map(|most| most.saturating_add(worst.gated_attempts));
         assert!(!stays || most.is_none_or(|most| attempts <= most));
         let most = worst.waits.map(|most| most.saturating_add(worst.gated_waits));

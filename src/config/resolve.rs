@@ -177,6 +177,7 @@ impl Resolver<'_> {
             .of_document(name, rules)
             .never(limit == Some(Limit::Never))
             .max_retries(retries)
+            .max_refused(value(&retry.max_refused).unwrap_or_default())
             .backoff(self.backoff(retry))
             .deadline(deadline(retry))
             .attempt_timeout(value(&retry.attempt_timeout).flatten())

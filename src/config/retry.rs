@@ -50,6 +50,10 @@ table! { layered
         /// How many attempts there may be in all, max_retries + 1: 1 to 4294967294, or unlimited, which needs a deadline.
         /// Default 5. Give this or max_retries.
         max_attempts: Given<Limit> = told(limit::<1>()), default(&5);
+        /// How many attempts a rate limit may refuse without a retry counted, while the call waits at the gate: 0 to
+        /// 4294967295. Default 0: max_attempts bounds all that is sent; 300 in llm, 900 in rate_limited, which wait for a
+        /// limit. max_retries or max_attempts sets it to 0 for the layers below.
+        max_refused: Given<u32> = told(count::<0, { u32::MAX }>()), default(&0);
         /// How the ceilings of the delays grow, for retry n = 1, 2, ..: none (no delay), fixed (base), linear (base * n),
         /// exponential (base * factor^(n-1), the default), a list of durations (the last one repeats), or
         /// {custom: NAME, args: ..}.
@@ -180,6 +184,16 @@ impl Retry {
         // Who says how long to wait at the gate leaves it to the preset below when a quota counts there.
         if let (Some(own), Some(below)) = (&mut self.gate, &below.gate) {
             own.value.quotas_at_once = own.value.quotas_at_once.or(below.value.quotas_at_once);
+        }
+        // A limit of one's own bounds all that is sent, the refused attempts of the preset below included.
+        if let (Some(limit), None, Some(_)) =
+            (&self.max_retries, &self.max_refused, &below.max_refused)
+        {
+            self.max_refused = Some(Given {
+                value: 0,
+                text: "0".into(),
+                from: limit.from.clone(),
+            });
         }
         self.lay_on(below);
         self

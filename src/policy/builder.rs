@@ -36,6 +36,7 @@ pub struct RetryPolicyBuilder {
     settings: Settings,
     max_retries: Option<u32>,
     max_attempts: Option<u32>,
+    max_refused: Option<u32>,
     /// What a setter could not take.
     refused: Option<ConfigError>,
     /// A document has its own words for rules that cannot work.
@@ -64,6 +65,7 @@ impl RetryPolicy {
             settings: Settings::clone(&self.0),
             max_retries: None,
             max_attempts: None,
+            max_refused: None,
             refused: None,
             is_of_document: false,
         }
@@ -204,6 +206,7 @@ impl RetryPolicyBuilder {
         }
         let settings = Settings {
             max_retries,
+            max_refused: self.refused_apart(),
             never: self.settings.never && max_retries == 0,
             // A document says where each field came from.
             changed: self.settings.rules.origins.is_empty(),
@@ -212,6 +215,7 @@ impl RetryPolicyBuilder {
         };
         settings.check()?;
         if !self.is_of_document {
+            settings.check_refused(self.max_refused)?;
             settings.check_waits()?;
         }
         Ok(RetryPolicy(Arc::new(settings)))
@@ -230,6 +234,16 @@ impl RetryPolicyBuilder {
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self
+    }
+
+    /// A limit of the caller's own bounds all attempts, unless the refused ones have one too.
+    fn refused_apart(&self) -> u32 {
+        let inherited = if self.max_retries.or(self.max_attempts).is_some() {
+            0
+        } else {
+            self.settings.max_refused
+        };
+        self.max_refused.unwrap_or(inherited)
     }
 
     fn limit(&self) -> Result<u32, ConfigError> {

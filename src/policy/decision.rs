@@ -98,7 +98,7 @@ impl RetryPlan {
         }
     }
 
-    /// Which retry this is: 1, 2, and so on. Waits of rules and attempts that return to the gate count here too.
+    /// Which retry this is: 1, 2, and so on. Waits of rules and refused attempts count here too.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.after.resends
@@ -121,7 +121,7 @@ pub(crate) struct Counts {
     pub(super) previous: Duration,
     /// How long it has waited at the gate.
     pub(super) gate_waited: Duration,
-    /// How often a rate limit has sent it back there.
+    /// The refused attempts that were followed by another and counted apart from the retries.
     pub(super) refusals: u32,
     /// A server may have processed one of the attempts that were followed by another.
     pub(super) in_doubt: bool,

@@ -43,18 +43,23 @@ impl Settings {
             true => " (changed)",
             false => "",
         };
+        let worst = self.worst_case();
+        write!(text, "{}{changed}: {}", self.name, Attempts(worst.attempts))?;
+        if worst.gated_attempts > 0 {
+            let refused = worst.gated_attempts;
+            write!(text, ", and {refused} more that a rate limit refuses")?;
+        }
+        writeln!(text)?;
         let attempts = limited(self.max_retries).map(|retries| retries.saturating_add(1));
-        writeln!(text, "{}{changed}: {}", self.name, Attempts(attempts))?;
+        if worst.attempts != attempts {
+            writeln!(text, "  without its rules: {}", Attempts(attempts))?;
+        }
         if self.max_retries > 0 {
             self.explain_schedule(text)?;
         }
         self.explain_rules(text)?;
-        let worst = self.worst_case();
         if worst.attempts != Some(1) {
             self.explain_limits(&worst, text)?;
-        }
-        if worst.attempts != attempts {
-            writeln!(text, "  by all its rules: {}", Attempts(worst.attempts))?;
         }
         self.explain_worst_case(&worst, text)?;
         self.explain_origins(text)
@@ -118,10 +123,8 @@ impl Settings {
         if !worst.gated_waits.is_zero() {
             writeln!(
                 text,
-                "  after a 429 all callers wait together, each for at most {} in all; at most {} attempts that are \
-                 refused meanwhile do not count",
-                Words(worst.gated_waits),
-                worst.gated_attempts
+                "  after a 429 all callers wait together, each for at most {} in all",
+                Words(worst.gated_waits)
             )?;
         }
         match self.methods {

@@ -122,6 +122,7 @@ pub(crate) use whole_answers::is_grpc;
 #[cfg(feature = "llm")]
 pub(crate) use whole_answers::media_type;
 pub(crate) use whole_answers::{BrokenAnswer, Filled, is_read_whole};
+pub(crate) use worst_case::most_refusals;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -173,6 +174,8 @@ struct Settings {
     /// Whether it is the preset without retries, unchanged.
     never: bool,
     max_retries: u32,
+    /// The refused attempts that count apart from the retries.
+    max_refused: u32,
     backoff: Backoff,
     deadline: Option<Duration>,
     attempt_timeout: Option<Duration>,

@@ -13,6 +13,7 @@ const fn seconds(seconds: u64) -> Duration {
 pub(crate) struct Preset {
     pub(crate) name: &'static str,
     pub(crate) max_retries: u32,
+    pub(crate) max_refused: u32,
     pub(crate) base: Duration,
     pub(crate) max_delay: Duration,
     pub(crate) max_server_delay: Duration,
@@ -34,6 +35,7 @@ impl Preset {
     const USER_FACING: Self = Self {
         name: "user_facing",
         max_retries: 1,
+        max_refused: 0,
         base: Duration::from_millis(500),
         max_delay: seconds(2),
         max_server_delay: seconds(2),
@@ -45,6 +47,7 @@ impl Preset {
     pub(crate) const BACKGROUND: Self = Self {
         name: "background",
         max_retries: 4,
+        max_refused: 0,
         base: seconds(2),
         max_delay: seconds(60),
         max_server_delay: seconds(15 * 60),
@@ -56,6 +59,7 @@ impl Preset {
     pub(crate) const LLM: Self = Self {
         name: "llm",
         max_retries: 2,
+        max_refused: 300,
         base: seconds(1),
         max_delay: seconds(60),
         max_server_delay: seconds(2 * 60),
@@ -67,6 +71,7 @@ impl Preset {
     const RATE_LIMITED: Self = Self {
         name: "rate_limited",
         max_retries: 2,
+        max_refused: 900,
         base: seconds(2),
         max_delay: seconds(120),
         max_server_delay: seconds(10 * 60),
@@ -88,6 +93,7 @@ impl Preset {
             changed: false,
             never: self.max_retries == 0,
             max_retries: self.max_retries,
+            max_refused: self.max_refused,
             backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
             deadline: None,
             attempt_timeout: None,
@@ -134,8 +140,9 @@ impl RetryPolicy {
     /// 5 attempts, base 2 s, delays up to 60 s, waits for a server up to 15 min, idempotent methods only. Five attempts
     /// last through half a minute of trouble or a restart; 15 min covers a short announced maintenance. It has the
     /// gate: after a 429 all callers of the service wait together, each for at most 5 min in all, and no refusal costs
-    /// a token. Without the gate the calls of a batch spend their budget on a rate limit, and most of them fail. Quota
-    /// headers count only after a first 429, so the gate changes nothing for a service that never sends one.
+    /// a token, but each counts as an attempt. Without the gate the calls of a batch spend their budget on a rate limit,
+    /// and most of them fail. Quota headers count only after a first 429, so the gate changes nothing for a service that
+    /// never sends one.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -155,7 +162,8 @@ impl RetryPolicy {
     /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
     /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all, and quota headers count from the first answer on. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    /// min in all, and quota headers count from the first answer on. Up to 300 refused attempts count apart
+    /// ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these 5 min. With the feature `llm` its classifier is `llm::LlmClassifier`.
     ///
     /// ```
     /// let worst = http_retry::RetryPolicy::llm().worst_case();
@@ -171,7 +179,9 @@ impl RetryPolicy {
     ///
     /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 10 min, idempotent methods only. A quota
     /// needs waits as long as the server says, not more attempts. It has the gate: after a 429 all callers of the
-    /// service wait together, each for at most 15 min in all. Quota headers count from the first answer on.
+    /// service wait together, each for at most 15 min in all. Quota headers count from the first answer on. Up to 900
+    /// refused attempts count apart ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these
+    /// 15 min.
     ///
     /// ```
     /// use http_retry::RetryPolicy;

@@ -68,7 +68,8 @@ impl RetryOverride {
     }
 
     /// The most retries after the first attempt; 0 means one attempt. It may be more than the policy allows, and counts with
-    /// [`RetryPolicy::never`](crate::RetryPolicy::never) too.
+    /// [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all that is sent, whatever the policy's
+    /// [`max_refused`](crate::RetryPolicyBuilder::max_refused).
     #[must_use]
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {

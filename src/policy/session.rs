@@ -177,11 +177,14 @@ impl RetrySession {
     /// and not at the clock.
     #[must_use]
     pub fn may_retry(&self) -> bool {
-        let at_the_gate = || self.repeats() && self.gate_wait_left() > Some(Duration::ZERO);
+        let at_the_gate = || {
+            let time_is_left = self.gate_wait_left() > Some(Duration::ZERO);
+            self.repeats() && time_is_left && self.has_refused_left(&self.policy)
+        };
         self.may_retry_a_success() || at_the_gate()
     }
 
-    /// The same without those that wait at the gate, which follow nothing but a rate limit.
+    /// The same without those that count apart, which follow nothing but a rate limit.
     pub(crate) fn may_retry_a_success(&self) -> bool {
         let left = self.counts.retries < self.max_retries(&self.policy);
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
@@ -199,7 +202,8 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
-    /// The number of retries counted so far; waits of rules and attempts that return to the gate are none.
+    /// The number of retries counted so far; waits of rules are none, nor are the retries of refused attempts that the
+    /// policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts apart.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.counts.retries

@@ -114,6 +114,7 @@ impl fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("name", &self.name)
             .field("max_retries", &self.max_retries)
+            .field("max_refused", &self.max_refused)
             .field("backoff", &self.backoff)
             .field("deadline", &self.deadline)
             .field("attempt_timeout", &self.attempt_timeout)

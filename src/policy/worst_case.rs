@@ -6,6 +6,7 @@ mod sources;
 mod tests;
 
 pub(super) use sources::limited;
+pub(crate) use sources::most_refusals;
 
 use super::{Jitter, RetryPolicy, Settings};
 use sources::Sources;
@@ -29,8 +30,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorstCase {
-    /// All attempts, the first one included: how often one request can reach a failing server. Attempts that return to
-    /// the gate do not count. `None` where nothing bounds their number.
+    /// All attempts, the first one included: how often one request can reach a failing server. Those of
+    /// [`gated_attempts`](Self::gated_attempts) come on top. `None` where nothing bounds their number.
     pub attempts: Option<u64>,
     /// All waits, if no server asks for any. `None` where nothing bounds them.
     pub backoff: Option<Duration>,
@@ -42,9 +43,9 @@ pub struct WorstCase {
     pub sending: Option<Duration>,
     /// The deadline.
     pub deadline: Option<Duration>,
-    /// The attempts that a 429 may send back to the gate, which do not count as [`attempts`](Self::attempts): each uses
-    /// at least a second of the policy's [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), so there are many
-    /// only at a server that refuses every call. 0 without a gate, or without retries.
+    /// The attempts that a rate limit may refuse besides the [`attempts`](Self::attempts): the policy's
+    /// [`max_refused`](crate::RetryPolicyBuilder::max_refused), and no more than one for each second of its
+    /// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait). 0 without a gate, or without retries.
     pub gated_attempts: u64,
     /// All waits at the gate: the policy's `max_gate_wait`, without the seconds over which calls spread after the
     /// longest wait. Zero without a gate.

@@ -1,6 +1,6 @@
 //! What a request costs that goes on at another service: the sums and the larger of what policies cost.
 
-use crate::policy::WorstCase;
+use crate::policy::{WorstCase, most_refusals};
 use std::time::Duration;
 
 impl WorstCase {
@@ -8,6 +8,8 @@ impl WorstCase {
     pub(super) fn and_then(self, next: Self) -> Self {
         let both = sum(self.time(), next.time());
         let ends_in_time = next.deadline.and(both);
+        let gated_waits = self.gated_waits.max(next.gated_waits);
+        let gated_attempts = self.gated_attempts.saturating_add(next.gated_attempts);
         Self {
             attempts: sum_of(self.attempts, next.attempts, u64::saturating_add),
             backoff: sum(self.backoff, next.backoff),
@@ -15,8 +17,8 @@ impl WorstCase {
             sending: sum(self.sending, next.sending),
             deadline: self.deadline.or(ends_in_time),
             // What was waited at one gate is not waited at the next.
-            gated_attempts: self.gated_attempts.max(next.gated_attempts),
-            gated_waits: self.gated_waits.max(next.gated_waits),
+            gated_attempts: gated_attempts.min(most_refusals(gated_waits)),
+            gated_waits,
             gated_sending: sum(self.gated_sending, next.gated_sending),
         }
     }
@@ -85,11 +87,22 @@ mod tests {
 
     #[test]
     fn two_gates_are_waited_at_as_long_as_the_more_patient_allows() {
-        let gated = |millis| cost(fixed(1).max_gate_wait(Duration::from_millis(millis)));
+        let gated = |millis| {
+            let builder = fixed(1).max_gate_wait(Duration::from_millis(millis));
+            cost(builder.max_refused(100))
+        };
         let (worst, patient) = (gated(4_500), gated(9_000));
         let twice = worst.time().unwrap() * 2 - Duration::from_millis(4_500);
         assert_eq!(worst.and_then(worst).time(), Some(twice));
         assert_eq!(worst.and_then(worst).gated_attempts, 5);
         assert_eq!(worst.or(patient).gated_attempts, 9);
+    }
+
+    #[test]
+    fn refused_attempts_count_anew_after_a_failover() {
+        let gated = |refused| cost(fixed(1).max_gate_wait(SECOND * 10).max_refused(refused));
+        assert_eq!(gated(3).and_then(gated(4)).gated_attempts, 7);
+        assert_eq!(gated(8).and_then(gated(4)).gated_attempts, 10);
+        assert_eq!(gated(3).or(gated(4)).gated_attempts, 4);
     }
 }

@@ -35,3 +35,4 @@ mod waiting;
 mod whole_answers;
 mod wire;
 mod worked_documents;
+mod worst_server;

@@ -36,12 +36,15 @@ impl Retry {
         let gate = preset
             .max_gate_wait
             .map_or_else(|| "off".to_owned(), duration_text);
+        let refused = preset.max_refused > 0;
         let is_llm = preset.name == Preset::LLM.name;
         let classifier = if is_llm { "llm" } else { "by status" };
         let (longest, asked) = (preset.max_delay, preset.max_server_delay);
         let retries = preset.max_retries.to_string();
         Self {
             max_retries: Some(from.gives(limit, retries)),
+            max_refused: refused
+                .then(|| from.gives(preset.max_refused, preset.max_refused.to_string())),
             backoff: Some(Backoff {
                 growth: Some(from.gives(Growth::Exponential, "exponential")),
                 ..Backoff::default()

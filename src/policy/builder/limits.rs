@@ -11,9 +11,10 @@ impl RetryPolicyBuilder {
     /// [`llm`](crate::RetryPolicy::llm) and [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in
     /// [`never`](crate::RetryPolicy::never).
     ///
-    /// The retries of a rule follow the limit of the rule's own policy instead. Waits of rules, attempts that return to the
-    /// gate, and a failover do not count. [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. Where the limit is reached, the request stops with
-    /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+    /// It bounds all that is sent, refused attempts included: [`max_refused`](Self::max_refused) counts them apart. The
+    /// retries of a rule follow the limit of the rule's own policy instead. Waits of rules and a failover do not count.
+    /// [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. If the limit is reached, the request
+    /// stops with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -41,6 +42,29 @@ impl RetryPolicyBuilder {
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         Self {
             max_attempts: Some(max_attempts),
+            ..self
+        }
+    }
+
+    /// The most attempts that a rate limit may refuse without a retry counted: the call waits at the gate and is sent again.
+    /// Those beyond it count as retries. Default 0, so that [`max_retries`](Self::max_retries) bounds all that is sent; 300 in
+    /// [`llm`](crate::RetryPolicy::llm), 900 in [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
+    ///
+    /// Setting `max_retries` or `max_attempts` on such a preset sets it to 0, unless it is set too. Each refused attempt
+    /// takes at least a second of [`max_gate_wait`](Self::max_gate_wait), which bounds them as well. `build` refuses a
+    /// number above 0 without a gate, or without retries.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::rate_limited().to_builder().max_attempts(5).max_refused(20).build()?;
+    /// let first = policy.explain();
+    /// assert!(first.starts_with("rate_limited (changed): at most 5 attempts, and 20 more that a rate limit refuses\n"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn max_refused(self, max_refused: u32) -> Self {
+        Self {
+            max_refused: Some(max_refused),
             ..self
         }
     }
@@ -110,9 +134,9 @@ impl RetryPolicyBuilder {
     /// [`user_facing`](crate::RetryPolicy::user_facing) and [`never`](crate::RetryPolicy::never).
     ///
     /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
-    /// if it says nothing), and then the calls go on in order. While time is left, a 429 does not count as an attempt
-    /// and costs no token; it uses as much of the time as it asks for, and at least a second. A call that has used up
-    /// its time is sent even so, and counts again.
+    /// if it says nothing), and then the calls go on in order. While time is left, the retry after a 429 costs no token; it
+    /// uses as much of the time as it asks for, and at least a second. A call that has used up its time is sent even so.
+    /// Each attempt counts, but those of [`max_refused`](Self::max_refused).
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -166,6 +190,23 @@ impl Settings {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl Settings {
+    /// Refuses a limit that a caller has set and that nothing heeds.
+    pub(super) fn check_refused(&self, given: Option<u32>) -> Result<(), ConfigError> {
+        let Some(most) = given.filter(|most| *most > 0) else {
+            return Ok(());
+        };
+        let allowed = if self.max_gate_wait.is_none() {
+            "has no effect without a gate: set max_gate_wait too"
+        } else if self.max_retries == 0 {
+            "has no effect without retries: set max_attempts to 2 or more"
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::new("max_refused", most, allowed))
     }
 }
 

@@ -65,3 +65,32 @@ fn a_backoff_that_cannot_work_is_found_by_the_policy() {
         )
     );
 }
+
+#[test]
+fn refused_attempts_need_a_gate_and_retries() {
+    let given = |builder: RetryPolicyBuilder| refused(builder.max_refused(5));
+    let without = |why: &str| {
+        (
+            "max_refused".into(),
+            "5".into(),
+            format!("has no effect without {why}"),
+        )
+    };
+    let ungated = RetryPolicy::user_facing().to_builder();
+    assert_eq!(
+        given(ungated.clone()),
+        without("a gate: set max_gate_wait too")
+    );
+    assert_eq!(
+        given(RetryPolicy::builder().max_retries(0)),
+        without("retries: set max_attempts to 2 or more")
+    );
+    assert!(ungated.max_refused(0).build().is_ok());
+    assert!(
+        RetryPolicy::llm()
+            .to_builder()
+            .max_gate_wait(None)
+            .build()
+            .is_ok()
+    );
+}

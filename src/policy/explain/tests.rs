@@ -14,8 +14,7 @@ fn the_background_preset_in_words() {
          retry 3: after at most 8s\n  \
          retry 4: after at most 16s\n  \
          a server may ask for a wait of at most 15min\n  \
-         after a 429 all callers wait together, each for at most 5min in all; at most 300 attempts that are refused \
-         meanwhile do not count\n  \
+         after a 429 all callers wait together, each for at most 5min in all\n  \
          methods that are not idempotent are repeated only when the request was not processed\n  \
          worst case: 30s of backoff and the attempts, which have no limit\n  \
          worst case where a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
@@ -26,9 +25,8 @@ fn the_background_preset_in_words() {
 fn what_the_gate_may_add_is_told_apart() {
     let text = RetryPolicy::rate_limited().explain();
     for line in [
-        "rate_limited: at most 3 attempts\n",
-        "  after a 429 all callers wait together, each for at most 15min in all; at most 900 attempts that are refused \
-         meanwhile do not count\n",
+        "rate_limited: at most 3 attempts, and 900 more that a rate limit refuses\n",
+        "  after a 429 all callers wait together, each for at most 15min in all\n",
         "  worst case where a server asks for waits: 20min 20s of waits, and 15min at the gate\n",
     ] {
         assert!(text.contains(line), "{text}");

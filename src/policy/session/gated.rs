@@ -59,18 +59,25 @@ impl RetrySession {
 
     /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
     /// the gate spreads those who come from there.
-    pub(super) fn delay_of(&self, refusal: Refusal, case: &Case<'_>) -> Duration {
-        let n = self.counts.refusals.saturating_add(1);
+    fn delay_of(&self, refusal: Refusal, n: u32, case: &Case<'_>) -> Duration {
         refusal.asked.unwrap_or_else(|| self.backoff(n, case))
     }
 
     /// Who has no retries is not sent back to the gate either: another service may stand in at once.
-    pub(super) fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
+    fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
         let left = self.gate_wait_left().unwrap_or_default();
         self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
     }
 
-    /// Another attempt behind the gate, which counts as no retry.
+    /// The delay after a refused attempt, if the call waits at the gate; n counts the attempts of its kind.
+    pub(super) fn gated_delay(&self, n: u32, case: &Case<'_>) -> Option<Duration> {
+        let refusal = self.refusal(case.by, case.outcome, case.moment)?;
+        let delay = self.delay_of(refusal, n, case);
+        self.may_wait_at_the_gate(delay, case.policy)
+            .then_some(delay)
+    }
+
+    /// Another attempt behind the gate, which counts as nothing yet.
     pub(super) fn plan_gated(
         &self,
         delay: Duration,
@@ -81,7 +88,6 @@ impl RetrySession {
         let mut plan = self.resend(planned, Cost::Gated, case);
         let waited = delay.max(GATED_LEAST);
         plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
-        plan.after.refusals = plan.after.refusals.saturating_add(1);
         Ok(plan)
     }
 }

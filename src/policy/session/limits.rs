@@ -59,6 +59,13 @@ impl RetrySession {
         self.own.max_retries.unwrap_or(policy.0.max_retries)
     }
 
+    /// Returns `true` if the next refused attempt counts apart from the retries.
+    pub(super) fn has_refused_left(&self, policy: &RetryPolicy) -> bool {
+        // A request's own limit bounds all that is sent.
+        let most = policy.0.max_refused;
+        self.own.max_retries.is_none() && self.counts.refusals < most
+    }
+
     pub(super) fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
         let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
         self.own.idempotent.unwrap_or(by_policy)

@@ -113,11 +113,12 @@ impl RetrySession {
         if outcome.class() == Class::Success && !case.is_told() && listed != Listed::Yes {
             return Err(StopReason::Succeeded);
         }
-        if listed != Listed::No {
-            let refusal = self.refusal(case.by, outcome, case.moment);
-            let delay = refusal.map(|refusal| self.delay_of(refusal, case));
-            if let Some(delay) = delay.filter(|delay| self.may_wait_at_the_gate(*delay, policy)) {
-                return self.plan_gated(delay, case);
+        if listed != Listed::No && self.has_refused_left(policy) {
+            let n = self.counts.refusals.saturating_add(1);
+            if let Some(delay) = self.gated_delay(n, case) {
+                let mut plan = self.plan_gated(delay, case)?;
+                plan.after.refusals = n;
+                return Ok(plan);
             }
         }
         let counted = match (policy.0.rules.counter, self.tally(case.by)) {
@@ -125,6 +126,13 @@ impl RetrySession {
             _ => self.counts.retries,
         };
         self.check_count(counted, policy)?;
+        if listed != Listed::No {
+            if let Some(delay) = self.gated_delay(counted.saturating_add(1), case) {
+                let mut plan = self.plan_gated(delay, case)?;
+                self.count_retry(&mut plan, case);
+                return Ok(plan);
+            }
+        }
         if let Some(rewrite) = rewrite(case) {
             return self.plan_rewrite(rewrite, case);
         }
@@ -146,13 +154,17 @@ impl RetrySession {
             false => Cost::Retry,
         };
         let mut plan = self.resend(delay, cost, case);
-        plan.after.retries = plan.after.retries.saturating_add(1);
         plan.after.previous = own;
+        self.count_retry(&mut plan, case);
+        Ok(plan)
+    }
+
+    fn count_retry(&self, plan: &mut RetryPlan, case: &Case<'_>) {
+        plan.after.retries = plan.after.retries.saturating_add(1);
         if let Some(tally) = self.tally(case.by) {
             let retries = tally.retries.saturating_add(1);
             plan.add().tally = Some(Tally { retries, ..tally });
         }
-        Ok(plan)
     }
 
     /// Whether one more retry is allowed after so many.

@@ -210,3 +210,73 @@ fn who_has_no_retries_is_not_sent_back_to_the_gate() {
     let source = plan(&one, &refused, Moment::default()).source();
     assert_eq!(source, DelaySource::Gate);
 }
+
+/// The sources of all delays of a request that is refused each time, and why it ends.
+fn always_refused(
+    session: &mut RetrySession,
+    seconds: &'static str,
+) -> (Vec<DelaySource>, StopReason) {
+    let headers = asking(seconds);
+    let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let budget = crate::RetryBudget::unlimited();
+    let mut sources = Vec::new();
+    loop {
+        match session.plan(&refused, Moment::default()) {
+            Ok(plan) => {
+                sources.push(plan.source());
+                session.apply(&budget.withdraw(plan, Duration::ZERO).unwrap());
+            }
+            Err(why) => return (sources, why),
+        }
+    }
+}
+
+#[test]
+fn refused_attempts_count_as_all_others() {
+    let exhausted = StopReason::AttemptsExhausted;
+    for preset in [
+        RetryPolicy::background(),
+        RetryPolicy::llm(),
+        RetryPolicy::rate_limited(),
+    ] {
+        let policy = preset.to_builder().max_attempts(2).build().unwrap();
+        let mut session = session(&policy, &Method::GET);
+        assert_eq!(
+            always_refused(&mut session, "1"),
+            (vec![DelaySource::Gate], exhausted)
+        );
+        assert_eq!(session.retries(), 1);
+    }
+    let mut five = session(&RetryPolicy::background(), &Method::GET);
+    assert_eq!(
+        always_refused(&mut five, "1"),
+        (vec![DelaySource::Gate; 4], exhausted)
+    );
+    // What is longer than a call waits at the gate delays this call alone.
+    let mut long = session(&RetryPolicy::background(), &Method::GET);
+    assert_eq!(
+        always_refused(&mut long, "301"),
+        (vec![DelaySource::Server; 4], exhausted)
+    );
+}
+
+#[test]
+fn refused_attempts_count_apart_up_to_their_own_limit() {
+    let builder = RetryPolicy::background().to_builder();
+    let policy = builder.max_attempts(3).max_refused(4).build().unwrap();
+    let mut both = session(&policy, &Method::GET);
+    let wanted = (vec![DelaySource::Gate; 6], StopReason::AttemptsExhausted);
+    assert_eq!(always_refused(&mut both, "1"), wanted);
+    assert_eq!(both.retries(), 2);
+    let (sources, _) = always_refused(&mut session(&RetryPolicy::llm(), &Method::GET), "20");
+    assert_eq!(sources.len(), 300 / 20 + 2);
+}
+
+#[test]
+fn a_requests_own_limit_bounds_refused_attempts_too() {
+    let own = RetryOverride::new().max_retries(2);
+    let mut session = session(&RetryPolicy::llm(), &Method::GET).with_override(&own);
+    let wanted = (vec![DelaySource::Gate; 2], StopReason::AttemptsExhausted);
+    assert_eq!(always_refused(&mut session, "1"), wanted);
+    assert!(!session.may_retry());
+}

@@ -80,11 +80,10 @@ impl<'a> Sources<'a> {
 
     /// The gate is the service's, whatever policy a rule retries by; where nothing retries, no refusal leads back to it.
     fn refusals(&self, waits: Duration) -> u64 {
-        let mut repeating = self.together.iter().chain(&self.apart);
-        match repeating.any(|settings| settings.max_retries > 0) {
-            true => most_refusals(waits),
-            false => 0,
-        }
+        let settings = self.together.iter().chain(&self.apart);
+        let repeating = settings.filter(|settings| settings.max_retries > 0);
+        let most = repeating.map(|settings| u64::from(settings.max_refused));
+        most.max().unwrap_or_default().min(most_refusals(waits))
     }
 
     fn attempts(&self) -> Option<u64> {
@@ -216,7 +215,7 @@ fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
 }
 
 /// How many refusals take up the time that a call may wait at the gate.
-fn most_refusals(wait: Duration) -> u64 {
+pub(crate) fn most_refusals(wait: Duration) -> u64 {
     let times = wait.as_nanos().div_ceil(GATED_LEAST.as_nanos());
     u64::try_from(times).unwrap_or(u64::MAX)
 }

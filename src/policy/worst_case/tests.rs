@@ -1,6 +1,6 @@
 use super::*;
 use crate::policy::rules::{Action, Counter, Rule, Wait};
-use crate::policy::{Backoff, Condition, Rules, Test};
+use crate::policy::{Backoff, Condition, RetryPolicyBuilder, Rules, Test};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -150,6 +150,7 @@ fn a_delay_built_on_the_last_may_follow_a_longer_one() {
 fn gated(retries: u32, millis: u64) -> RetryPolicy {
     let builder = fixed(retries, SECOND).to_builder();
     let builder = builder.max_gate_wait(Duration::from_millis(millis));
+    let builder = builder.max_refused(if retries > 0 { 100 } else { 0 });
     builder.attempt_timeout(SECOND * 2).build().unwrap()
 }
 
@@ -165,10 +166,23 @@ fn the_gate_adds_waits_and_a_refusal_for_each_second() {
 }
 
 #[test]
+fn refused_attempts_are_attempts_unless_they_count_apart() {
+    let gated = |builder: RetryPolicyBuilder| builder.max_gate_wait(SECOND * 60).build().unwrap();
+    let worst = |builder| gated(builder).worst_case().gated_attempts;
+    let plain = || fixed(2, SECOND).to_builder();
+    assert_eq!(worst(plain()), 0);
+    assert_eq!(worst(plain().max_refused(7)), 7);
+    let apart = || gated(plain().max_refused(7)).to_builder();
+    assert_eq!(worst(apart().max_retries(3)), 0);
+    assert_eq!(worst(apart().max_attempts(3).max_refused(5)), 5);
+    assert_eq!(worst(apart().attempt_timeout(SECOND)), 7);
+}
+
+#[test]
 fn a_request_sent_once_waits_at_the_gate_only_before_it() {
     let worst = gated(0, 5_000).worst_case();
     assert_eq!((worst.gated_attempts, worst.gated_waits), (0, SECOND * 5));
-    let retries = || rule(Action::Retry(fixed(1, SECOND)));
+    let retries = || rule(Action::Retry(gated(1, 1_000)));
     assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gated_attempts, 7);
     let fails = Rules {
         otherwise: Action::Fail,

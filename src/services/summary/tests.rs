@@ -84,9 +84,9 @@ fn an_explanation_names_the_rules_and_counts_them() {
     );
     let text = all.first().unwrap().policy.explain();
     for line in [
-        "document: at most 5 attempts\n",
+        "document: at most 14 attempts\n",
+        "  without its rules: at most 5 attempts\n",
         "  rule poll: wait 2s, at most 9 times\n",
-        "  by all its rules: at most 14 attempts\n",
         "  worst case: 48s of backoff and the attempts, which have no limit\n",
     ] {
         assert!(text.contains(line), "{text}");

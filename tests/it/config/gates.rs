@@ -114,3 +114,72 @@ fn a_documents_gate_holds_where_a_service_says_nothing() {
     let rest = policy(&document(""), None, None);
     assert!(!rest.explain().contains("at the gate"));
 }
+
+/// All attempts at a server that refuses each of them.
+fn sent(document: &str) -> usize {
+    let api = Script::new().status(429).header("retry-after", "1");
+    let service = RetryLayer::from_config(&config(document)).runtime(ManualRuntime::new());
+    let request = http::Request::get("http://api.example/");
+    let request = request.body(String::new()).unwrap();
+    let call = service.layer(api.clone()).oneshot(request);
+    assert_eq!(call.now_or_never().unwrap().unwrap().status(), 429);
+    api.calls().len()
+}
+
+#[test]
+fn max_attempts_in_a_document_bounds_refused_attempts_too() {
+    for said in [
+        "retry: {max_attempts: 2}",
+        "retry: {use: llm, max_attempts: 2}",
+        "retry: {use: rate_limited, max_retries: 1}",
+        "retry: {use: rate_limited, max_attempts: 2}, gate: {max_wait: 9m}",
+        "retry: {use: llm, max_attempts: 2}, rules: [{when: 429, retry: {use: background, max_retries: 1}}]",
+    ] {
+        assert_eq!(sent(&service(said)), 2, "{said}");
+    }
+    assert_eq!(sent(&service("retry: background")), 5);
+}
+
+#[test]
+fn the_most_specific_limit_decides_which_attempts_count_apart() {
+    for (document, said, most) in [
+        ("retry: llm", "retry: {max_attempts: 2}", 2),
+        ("retry: llm", "retry: {max_attempts: 2, max_refused: 5}", 7),
+        ("retry: {max_attempts: 2}", "retry: {max_refused: 5}", 7),
+        ("retry: {max_refused: 5}", "retry: {max_attempts: 2}", 2),
+        ("retry: llm", "retry: {use: background, deadline: 1h}", 5),
+        ("retry: {max_refused: 5}", "", 10),
+        (
+            "policies: {p: {use: llm, max_refused: 5}}",
+            "retry: {use: p, deadline: 1h}",
+            8,
+        ),
+        (
+            "policies: {p: {use: llm, max_refused: 5}}",
+            "retry: {use: p, max_attempts: 2}",
+            2,
+        ),
+        (
+            "policies: {p: {max_attempts: 2}}, retry: llm",
+            "retry: {use: p, max_refused: 5}",
+            7,
+        ),
+    ] {
+        let service = format!("services: {{a: {{match: {{host: api.example}}, {said}}}}}");
+        assert_eq!(
+            sent(&format!("{{version: 1, {document}, {service}}}")),
+            most,
+            "{document} {said}"
+        );
+    }
+    let found = policy(
+        &config(&service("retry: {use: llm, max_attempts: 4}")),
+        Some("a"),
+        None,
+    );
+    let wanted = ("0".to_owned(), "services.a.retry.max_attempts".to_owned());
+    assert_eq!(origin(&found, "max_refused"), Some(wanted));
+    let waits = policy(&config(&service("retry: llm")), Some("a"), None);
+    let headline = "at most 3 attempts, and 300 more that a rate limit refuses\n";
+    assert!(waits.explain().contains(headline), "{}", waits.explain());
+}

@@ -18,8 +18,16 @@ fn built(model: &Model) -> RetryPolicy {
         "all" => Methods::All,
         _ => Methods::Idempotent,
     };
+    let count = |field: &str| text(model, field).map_or(0, |text| text.parse::<u32>().unwrap());
+    let retries = count("max_retries");
+    let refused = if retries == 0 {
+        0
+    } else {
+        count("max_refused")
+    };
     let builder = RetryPolicy::builder()
-        .max_retries(text(model, "max_retries").unwrap().parse().unwrap())
+        .max_retries(retries)
+        .max_refused(refused)
         .backoff(backoff(model))
         .deadline(time("deadline"))
         .attempt_timeout(time("attempt_timeout"))

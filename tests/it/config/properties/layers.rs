@@ -29,6 +29,7 @@ fn fields() -> impl Strategy<Value = Map<String, Value>> {
             {"max": "30s"}, {"over": "clamp"}, {"max": "none", "over": "stop"},
         ],
         "max_retries": [0, 1, 3, 7],
+        "max_refused": [0, 2, 50],
         "methods": ["all", "idempotent"],
     });
     let fields = fields.as_object().unwrap().iter();

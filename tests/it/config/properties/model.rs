@@ -41,14 +41,30 @@ fn lay(model: &mut Model, layers: &[Layer; 5], layer: &Layer, place: &str) {
         Some("two") => lay(model, layers, &layers[1], "policies.two"),
         Some(name) => {
             let found = PRESETS.iter().find(|(preset, _)| preset == name);
+            let from = format!("preset {name}");
             for (field, value) in found.unwrap().1 {
-                put(model, field, value, &format!("preset {name}"));
+                put(model, field, value, &from);
+            }
+            match *name {
+                "llm" => put(model, "max_refused", "300", &from),
+                "rate_limited" => put(model, "max_refused", "900", &from),
+                _ => bound_all(model, &from),
             }
         }
         None => {}
     }
+    if fields.contains_key("max_retries") && !fields.contains_key("max_refused") {
+        bound_all(model, &format!("{place}.max_retries"));
+    }
     for (key, value) in fields {
         lay_field(model, key, value, &format!("{place}.{key}"));
+    }
+}
+
+/// A limit of retries bounds all that is sent, whatever the layers below count apart.
+fn bound_all(model: &mut Model, from: &str) {
+    if model.contains_key("max_refused") {
+        put(model, "max_refused", "0", from);
     }
 }
 

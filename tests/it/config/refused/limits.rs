@@ -30,6 +30,10 @@ const LIMITS: &[Case] = &[
         &["retry.max_retries: -1 is not allowed: must be a whole number of at least 0"],
     ),
     (
+        "retry: {max_refused: -1}",
+        &["retry.max_refused: -1 is not allowed: must be a whole number of at least 0"],
+    ),
+    (
         "retry: {max_retries: 2.5}",
         &["retry.max_retries: 2.5 is not a whole number or unlimited"],
     ),

@@ -142,7 +142,7 @@ services:
   first:
     match: {host: first.example}
     gate: {max_wait: 10m}
-    retry: {max_retries: 1, backoff: none, on_exhausted: {failover: second}}
+    retry: {max_retries: 1, max_refused: 1, backoff: none, on_exhausted: {failover: second}}
   second:
     base_url: http://second.example
     gate: {max_wait: 50s}

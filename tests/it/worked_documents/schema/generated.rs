@@ -25,6 +25,7 @@ fn schedule_keys() -> Keys {
             one_of(json!(["background", "llm", "never", "fast", "slow"])),
         ),
         ("max_retries", one_of(json!([0, 3, 7, null]))),
+        ("max_refused", one_of(json!([0, 20, 900]))),
         ("base", durations()),
         (
             "backoff",
