@@ -19,7 +19,7 @@
 //! // One gate for each API key at a host; clone the handle into every client.
 //! let gate = Gate::new().per_credential();
 //! # #[cfg(feature = "tower")]
-//! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::llm()).gate(gate.clone());
+//! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::rate_limited()).gate(gate.clone());
 //! ```
 
 mod admission;

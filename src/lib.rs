@@ -58,7 +58,9 @@
 //!
 //! # Features
 //!
-//! `default = ["tower", "hyper", "http2"]`. A feature never changes a decision that could be taken without it.
+//! `default = ["tower", "hyper", "http2"]`. A feature adds items, and no item decides otherwise because of one: another
+//! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper` and
+//! `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -68,7 +70,7 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | the rows of dialects that read JSON bodies; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
-//! | `llm` | what the answers of LLM APIs mean |
+//! | `llm` | [`RetryPolicy::llm`]: what the answers of LLM APIs mean |
 //! | `redis` | one budget and one gate for many processes |
 //! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
@@ -92,7 +94,10 @@
     not(any(feature = "tower", feature = "reqwest")),
     doc = "[`resume`]: #features"
 )]
-#![cfg_attr(not(feature = "llm"), doc = "[`llm`]: #features")]
+#![cfg_attr(
+    not(feature = "llm"),
+    doc = "[`llm`]: #features\n[`RetryPolicy::llm`]: #features"
+)]
 #![cfg_attr(
     not(feature = "testing"),
     doc = "[`testing::ManualRuntime`]: #features\n[`testing::Script`]: #features"

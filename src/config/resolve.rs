@@ -10,7 +10,7 @@ use super::document::{PlaceSpec, Spec};
 use super::given::Given;
 use super::names::Names;
 use super::problems::{Problems, Unknown};
-use super::retry::{Limit, Retry};
+use super::retry::{Limit, NEEDS_LLM, Retry};
 use crate::budget::RetryBudget;
 use crate::dialect::Row;
 use crate::policy::{Methods, Preset, RetryPolicy, Rule, Rules};
@@ -131,6 +131,10 @@ impl Resolver<'_> {
             .iter()
             .find(|preset| preset.name == &*uses.value)
         {
+            // By status alone it would be another preset.
+            if preset.name == Preset::LLM.name && cfg!(not(feature = "llm")) {
+                self.wrong(uses, format!("the preset llm {NEEDS_LLM}"));
+            }
             return own.over(&Retry::preset(preset));
         }
         if trail.len() >= LONGEST_CHAIN {

@@ -9,7 +9,7 @@ pub(super) use delays::Growth;
 pub(super) use exhausted::Exhausted;
 #[cfg(feature = "llm")]
 pub(super) use llm::Kept;
-pub(super) use llm::{Hold, Truncate};
+pub(super) use llm::{Hold, NEEDS_LLM, Truncate};
 
 use super::block::{Block, Node};
 use super::dialect::Speaks;

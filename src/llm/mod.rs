@@ -1,6 +1,6 @@
 //! Answers of LLM APIs: what every 429 means, requests that are too long, and streams that fail before they begin.
 //!
-//! With the feature `llm`, [`RetryPolicy::llm`] judges by [`LlmClassifier`]. The rest is off by default:
+//! [`RetryPolicy::llm`] judges by [`LlmClassifier`]. The rest is off by default:
 //!
 //! ```
 //! use http_retry::RetryPolicy;
@@ -35,7 +35,15 @@ impl RetryPolicy {
     /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
     /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all. With the feature `llm` its classifier is `llm::LlmClassifier`.
+    /// min in all, and quota headers count from the first answer on. Up to 300 refused attempts count apart
+    /// ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these 5 min. Its classifier is
+    /// [`LlmClassifier`], so it needs the feature `llm`.
+    ///
+    /// ```
+    /// let worst = http_retry::RetryPolicy::llm().worst_case();
+    /// assert_eq!(worst.attempts, Some(3));
+    /// assert_eq!(worst.gated_attempts, 300);
+    /// ```
     #[must_use]
     pub fn llm() -> Self {
         let builder = Preset::LLM.policy().to_builder();

@@ -141,8 +141,8 @@ impl RetryPolicyBuilder {
     }
 
     /// A classifier of your own type that overrides the standard tables, such as one that reads bodies ([`Classify`] shows
-    /// one). It replaces an earlier [`classify`](Self::classify). Default none; in [`RetryPolicy::llm`], with the feature
-    /// `llm`, `llm::LlmClassifier`.
+    /// one). It replaces an earlier [`classify`](Self::classify). Default none; `llm::LlmClassifier` in
+    /// [`RetryPolicy::llm`].
     pub fn classifier(self, classifier: impl Classify) -> Self {
         self.with(|settings| settings.classify = Some(Arc::new(classifier)))
     }

@@ -56,6 +56,7 @@ impl Preset {
         methods: Methods::Idempotent,
     };
 
+    #[cfg(any(feature = "serde", feature = "llm"))]
     pub(crate) const LLM: Self = Self {
         name: "llm",
         max_retries: 2,
@@ -157,24 +158,6 @@ impl RetryPolicy {
         Preset::BACKGROUND.policy()
     }
 
-    /// For calls to a large language model.
-    ///
-    /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
-    /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
-    /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all, and quota headers count from the first answer on. Up to 300 refused attempts count apart
-    /// ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these 5 min. With the feature `llm` its classifier is `llm::LlmClassifier`.
-    ///
-    /// ```
-    /// let worst = http_retry::RetryPolicy::llm().worst_case();
-    /// assert_eq!(worst.attempts, Some(3));
-    /// ```
-    #[cfg(not(feature = "llm"))]
-    #[must_use]
-    pub fn llm() -> Self {
-        Preset::LLM.policy()
-    }
-
     /// For an API with a strict quota.
     ///
     /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 10 min, idempotent methods only. A quota
@@ -228,6 +211,7 @@ mod tests {
         for preset in [
             RetryPolicy::user_facing(),
             RetryPolicy::background(),
+            #[cfg(feature = "llm")]
             RetryPolicy::llm(),
             RetryPolicy::rate_limited(),
             RetryPolicy::never(),

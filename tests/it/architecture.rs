@@ -105,6 +105,42 @@ fn the_policy_names_nothing_of_language_models() {
     assert_eq!(wrong.collect::<Vec<_>>(), NONE);
 }
 
+/// What has one body with a feature and another without it decides otherwise as soon as another crate turns the feature on.
+#[test]
+fn no_public_item_has_another_body_without_a_feature() {
+    let wrong = sources().into_iter().flat_map(|(module, text)| {
+        let found = without_a_feature(&text).into_iter();
+        found
+            .map(|item| format!("{module}: {item}"))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), NONE);
+}
+
+/// The public items of a file that are only there without a feature.
+fn without_a_feature(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let hidden = lines.iter().enumerate().filter_map(|(place, line)| {
+        let is_without = line.starts_with("#[cfg(not(") && line.contains("feature");
+        let mut after = lines.iter().skip(place + 1);
+        is_without.then(|| after.find(|line| !line.starts_with(['#', '/'])))?
+    });
+    hidden
+        .copied()
+        .filter(|item| item.starts_with("pub "))
+        .collect()
+}
+
+#[test]
+fn an_item_that_a_feature_takes_away_would_be_seen() {
+    let public = "#[cfg(not(feature = \"a\"))]\n/// Doc.\n#[must_use]\npub fn b() {}";
+    assert_eq!(without_a_feature(public), ["pub fn b() {}"]);
+    for other in ["pub(crate) fn b() {}", "fn b() {}", "mod b;"] {
+        let private = format!("#[cfg(not(feature = \"a\"))]\n{other}\npub fn c() {{}}");
+        assert_eq!(without_a_feature(&private), NONE, "{other}");
+    }
+}
+
 #[test]
 fn no_file_is_longer_than_can_be_read_at_once() {
     let long = every_file().into_iter().filter_map(|(path, text)| {

@@ -98,11 +98,14 @@ pub(super) fn hold_streams() -> Type<Option<Hold>> {
     }
 }
 
+/// What is wrong with a setting for language models, or the preset, in a program without the feature.
+pub(in crate::config) const NEEDS_LLM: &str =
+    "needs a program that is built with the feature llm of http-retry";
+
 /// What needs a feature is refused without it, and not passed over.
 fn in_this_build<T>(node: &Node<'_>, wanted: Option<T>) -> Option<Option<T>> {
     if wanted.is_some() && cfg!(not(feature = "llm")) {
-        let cause = "needs a program that is built with the feature llm of http-retry";
-        node.wrong_unseen(cause);
+        node.wrong_unseen(NEEDS_LLM);
         return None;
     }
     Some(wanted)

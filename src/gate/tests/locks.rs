@@ -69,7 +69,7 @@ fn a_call_takes_no_lock_while_nothing_was_refused() {
     };
     assert_eq!(locks_of(RetryPolicy::background(), 0..100, troubled), 0);
     let untold = |_| Script::new().status(200).status(500).status(200);
-    assert_eq!(locks_of(RetryPolicy::llm(), 0..100, untold), 0);
+    assert_eq!(locks_of(RetryPolicy::rate_limited(), 0..100, untold), 0);
 }
 
 #[test]

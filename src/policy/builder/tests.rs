@@ -87,7 +87,7 @@ fn refused_attempts_need_a_gate_and_retries() {
     );
     assert!(ungated.max_refused(0).build().is_ok());
     assert!(
-        RetryPolicy::llm()
+        RetryPolicy::rate_limited()
             .to_builder()
             .max_gate_wait(None)
             .build()

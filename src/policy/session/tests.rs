@@ -234,11 +234,7 @@ fn always_refused(
 #[test]
 fn refused_attempts_count_as_all_others() {
     let exhausted = StopReason::AttemptsExhausted;
-    for preset in [
-        RetryPolicy::background(),
-        RetryPolicy::llm(),
-        RetryPolicy::rate_limited(),
-    ] {
+    for preset in [RetryPolicy::background(), RetryPolicy::rate_limited()] {
         let policy = preset.to_builder().max_attempts(2).build().unwrap();
         let mut session = session(&policy, &Method::GET);
         assert_eq!(
@@ -268,14 +264,17 @@ fn refused_attempts_count_apart_up_to_their_own_limit() {
     let wanted = (vec![DelaySource::Gate; 6], StopReason::AttemptsExhausted);
     assert_eq!(always_refused(&mut both, "1"), wanted);
     assert_eq!(both.retries(), 2);
-    let (sources, _) = always_refused(&mut session(&RetryPolicy::llm(), &Method::GET), "20");
-    assert_eq!(sources.len(), 300 / 20 + 2);
+    let (sources, _) = always_refused(
+        &mut session(&RetryPolicy::rate_limited(), &Method::GET),
+        "20",
+    );
+    assert_eq!(sources.len(), 900 / 20 + 2);
 }
 
 #[test]
 fn a_requests_own_limit_bounds_refused_attempts_too() {
     let own = RetryOverride::new().max_retries(2);
-    let mut session = session(&RetryPolicy::llm(), &Method::GET).with_override(&own);
+    let mut session = session(&RetryPolicy::rate_limited(), &Method::GET).with_override(&own);
     let wanted = (vec![DelaySource::Gate; 2], StopReason::AttemptsExhausted);
     assert_eq!(always_refused(&mut session, "1"), wanted);
     assert!(!session.may_retry());
