@@ -59,11 +59,8 @@ impl RetryConfigBuilder {
         F: Fn(u32) -> Duration + Send + Sync + 'static,
     {
         let make = move |args: &Value| {
-            let read = serde_json::from_value(args.to_json());
-            let args = read.map_err(|error| match args.is_public() {
-                true => shown::sentence(&error.to_string()),
-                false => "are not what this backoff takes".to_owned(),
-            })?;
+            let read = serde_json::from_value::<A>(args.to_json());
+            let args = read.map_err(|error| why_unreadable::<A>(args, &error.to_string()))?;
             Ok(Arc::new(make(args)) as Ceiling)
         };
         self.names.backoffs.insert(name.into(), Arc::new(make));
@@ -153,6 +150,19 @@ impl RetryConfigBuilder {
     /// Every problem of the document, each with its place.
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
         RetryConfig::with_names(document, self.names)
+    }
+}
+
+/// Why arguments cannot be read, without any text of theirs: what they hold is known to the program alone.
+fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
+    let hidden = args.without_texts();
+    let without = serde_json::from_value::<A>(hidden.to_json()).err();
+    // The same complaint, unless the texts themselves are what is wrong.
+    let same = without.map(|without| without.to_string());
+    let same = same.filter(|same| hidden.is_public() && *same == args.hide_in(error));
+    match same {
+        Some(same) => shown::sentence(&same),
+        None => "are not what this backoff takes".to_owned(),
     }
 }
 

@@ -13,6 +13,9 @@ const LONGEST_SENTENCE: usize = 200;
 /// The most characters of a key that is too long for a name.
 const LONGEST_KEY: usize = 32;
 
+/// What stands in an error in the place of a text that may be a secret.
+pub(super) const HIDDEN: &str = "this text";
+
 /// A text in quotes, shortened; `this text` where it may be a secret.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
@@ -21,7 +24,7 @@ impl fmt::Display for Quoted<'_> {
         let Self(text) = self;
         match is_public(text) {
             true => write!(f, "\"{}\"", shortened(text, LONGEST_VALUE)),
-            false => f.write_str("this text"),
+            false => f.write_str(HIDDEN),
         }
     }
 }

@@ -5,7 +5,7 @@ mod size;
 
 pub(super) use size::check_text;
 
-use super::shown::{self, Quoted};
+use super::shown::{self, HIDDEN, Quoted};
 use size::Size;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,6 +45,33 @@ impl Value {
                 .iter()
                 .all(|(key, value)| shown::is_public(key) && value.is_public()),
             Self::Null | Self::Bool(_) | Self::Integer(_) | Self::Float(_) => true,
+        }
+    }
+
+    /// The same with [`HIDDEN`] in the place of each text.
+    pub(super) fn without_texts(&self) -> Self {
+        match self {
+            Self::Text(_) => Self::Text(HIDDEN.to_owned()),
+            Self::List(list) => Self::List(list.iter().map(Self::without_texts).collect()),
+            Self::Map(map) => {
+                let hidden = |(key, value): (&String, &Self)| (key.clone(), value.without_texts());
+                Self::Map(map.iter().map(hidden).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// A message with [`HIDDEN`] in the place of each of the texts here.
+    pub(super) fn hide_in(&self, message: &str) -> String {
+        match self {
+            Self::Text(text) if !text.is_empty() => message.replace(text.as_str(), HIDDEN),
+            Self::List(list) => list
+                .iter()
+                .fold(message.to_owned(), |said, value| value.hide_in(&said)),
+            Self::Map(map) => map
+                .values()
+                .fold(message.to_owned(), |said, value| value.hide_in(&said)),
+            _ => message.to_owned(),
         }
     }
 

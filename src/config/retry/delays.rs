@@ -156,7 +156,14 @@ fn args(node: &Node<'_>) -> Option<Args> {
         node.wrong_unseen(cause);
         return None;
     }
-    Some(Args(Given::at(node, Arc::new(node.value.clone()))))
+    // An explanation tells a number, and of a text only that it is there.
+    let given = Given::at(node, Arc::new(node.value.clone()));
+    let is_text = matches!(node.value, Value::Text(_));
+    Some(Args(if is_text {
+        given.in_words("given")
+    } else {
+        given
+    }))
 }
 
 words! { Spread:

@@ -199,7 +199,7 @@ fn unreadable_arguments_of_a_custom_backoff_are_refused() {
     let text = "version: 1\nretry: {backoff: {custom: squares, args: {unit_ms: soon}}}";
     let builder = RetryConfig::builder().backoff("squares", squares);
     let errors = builder.load(&document(text)).unwrap_err();
-    let wanted = r#"retry.backoff.args: invalid type: string "soon", expected u64"#;
+    let wanted = r#"retry.backoff.args: invalid type: string "this text", expected u64"#;
     assert_eq!(messages(&errors), [wanted]);
 }
 

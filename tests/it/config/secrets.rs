@@ -135,6 +135,80 @@ fn a_header_or_a_body_is_never_told_however_it_is_written() {
     }
 }
 
+/// What a program reads from the arguments of its own backoff.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Taken {
+    Number(u64),
+    Tenant(Tenant),
+}
+
+#[derive(serde::Deserialize)]
+struct Tenant {
+    #[serde(rename = "token", deserialize_with = "token")]
+    _token: String,
+}
+
+/// Refuses what is too short, and quotes it.
+fn token<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, D::Error> {
+    let text: String = serde::Deserialize::deserialize(reader)?;
+    if text.len() > SECRET.len() {
+        Ok(text)
+    } else {
+        Err(serde::de::Error::custom(format!("{text} is too short")))
+    }
+}
+
+fn with_args<A: serde::de::DeserializeOwned + 'static>(args: &Value) -> Vec<String> {
+    let backoff = json!({"custom": "mine", "args": args});
+    let document = json!({"version": 1, "retry": {"backoff": backoff}});
+    let document: Document = serde_json::from_value(document).unwrap();
+    let builder = RetryConfig::builder().backoff("mine", |_: A| |_| Duration::ZERO);
+    match builder.load(&document) {
+        Ok(config) => vec![config.routes()[0].policy.explain()],
+        Err(errors) => vec![errors.to_string(), format!("{errors:?}")],
+    }
+}
+
+/// What the arguments of a program's own backoff hold is known to the program alone.
+#[test]
+fn the_arguments_of_a_backoff_are_never_told() {
+    for args in [
+        json!(SECRET),
+        json!([SECRET]),
+        json!({"a": SECRET}),
+        json!({"a": [[SECRET]]}),
+        json!({"token": SECRET}),
+    ] {
+        let told = [
+            with_args::<u64>(&args),
+            with_args::<String>(&args),
+            with_args::<Args>(&args),
+            with_args::<Tenant>(&args),
+            with_args::<Taken>(&args),
+        ];
+        let told = told.concat().join("\n");
+        assert!(!told.contains(SECRET), "{told}\nof {args}");
+    }
+}
+
+#[test]
+fn an_error_in_arguments_says_what_they_should_be() {
+    let first = |told: Vec<String>| told.into_iter().next().unwrap();
+    let wanted = "retry.backoff.args: invalid type: string \"this text\", expected u64";
+    assert_eq!(first(with_args::<u64>(&json!(SECRET))), wanted);
+    let wanted = "retry.backoff.args: invalid type: integer `1`, expected a sequence";
+    assert_eq!(
+        first(with_args::<Args>(&json!({"a": 1, "b": SECRET}))),
+        wanted
+    );
+    let wanted = "retry.backoff.args: are not what this backoff takes";
+    assert_eq!(
+        first(with_args::<Tenant>(&json!({"token": "t: 1"}))),
+        wanted
+    );
+}
+
 #[test]
 fn a_key_that_is_there_twice_tells_no_secret() {
     for text in TEXTS {
