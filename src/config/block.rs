@@ -7,12 +7,41 @@ pub(super) use path::Path;
 use super::problems::{Problems, Unknown, nearest};
 use super::shown;
 use super::value::Value;
-use super::words::Words;
+use super::words::{OFF, ON, Words};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 /// An upper bound from here on is no news to anybody.
 const MANY: u32 = u32::MAX - 1;
+
+/// The keys of RETRY, which people write beside it.
+pub(super) const OF_RETRY: [&str; 25] = [
+    "use",
+    "max_retries",
+    "max_attempts",
+    "max_refused",
+    "backoff",
+    "base",
+    "factor",
+    "first_step",
+    "max_delay",
+    "jitter",
+    "cap",
+    "retry_on",
+    "stop_on",
+    "retry_after",
+    "methods",
+    "deadline",
+    "attempt_timeout",
+    "whole_answers",
+    "counter",
+    "budget",
+    "classify_error",
+    "truncate",
+    "hold_streams",
+    "on_exhausted",
+    "credentials",
+];
 
 /// A value, where it stands, and where problems go.
 #[derive(Debug, Clone)]
@@ -29,6 +58,8 @@ pub(super) struct Block<'a> {
     known: Vec<&'static str>,
     /// Those of them that have a value.
     said: Vec<&'static str>,
+    /// Those of them that stand there without one.
+    empty: Vec<&'static str>,
     path: Path,
     problems: &'a Problems,
 }
@@ -63,6 +94,7 @@ impl<'a> Node<'a> {
                 .collect(),
             known: Vec::new(),
             said: Vec::new(),
+            empty: Vec::new(),
             path: self.path.clone(),
             problems: self.problems,
         })
@@ -157,9 +189,15 @@ impl<'a> Node<'a> {
         let known: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
         let forms = T::FORMS.iter().map(|(_, form)| *form);
         let all: Vec<&str> = known.iter().copied().chain(forms).collect();
-        let Value::Text(text) = self.value else {
-            self.not(&format!("one of {}", all.join(", ")));
-            return None;
+        let text = match self.value {
+            Value::Text(text) => text.as_str(),
+            // YAML 1.1 writes on and off as truth values.
+            Value::Bool(true) if known.contains(&ON) => ON,
+            Value::Bool(false) if known.contains(&OFF) => OFF,
+            _ => {
+                self.not(&format!("one of {}", all.join(", ")));
+                return None;
+            }
         };
         if let Some((_, value)) = T::WORDS.iter().find(|(word, _)| *word == text) {
             return Some(value.clone());
@@ -221,6 +259,11 @@ impl<'a> Block<'a> {
         self.said.contains(&key)
     }
 
+    /// Returns `true` if a key that was asked for stands there without a value.
+    pub(super) fn is_empty_at(&self, key: &str) -> bool {
+        self.empty.contains(&key)
+    }
+
     /// The key of these that has a value. Two of them mean the same.
     pub(super) fn either(&self, key: &'static str, alias: &'static str) -> Option<&'static str> {
         if self.has(key) && self.has(alias) {
@@ -235,6 +278,7 @@ impl<'a> Block<'a> {
         self.known.push(key);
         let value = self.left.remove(key)?;
         if *value == Value::Null {
+            self.empty.push(key);
             return None;
         }
         self.said.push(key);
@@ -273,6 +317,11 @@ impl<'a> Block<'a> {
     pub(super) fn end(self) {
         for key in self.left.keys() {
             let shown = shown::key(key);
+            if self.known.contains(&"retry") && OF_RETRY.contains(key) {
+                let cause = format!("is a key of retry: write retry: {{{key}: ..}}");
+                self.problems.add(&self.path.key(key), &shown, cause);
+                continue;
+            }
             let unknown = Unknown {
                 name: key,
                 what: "is not a known key".to_owned(),

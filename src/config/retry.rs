@@ -150,6 +150,10 @@ fn read(node: &Node<'_>) -> RetryBlock {
             ..Retry::default()
         }));
     }
+    if let Value::Null = node.value {
+        node.wrong("has nothing in it: write {max_attempts: 3}, or the name of a preset");
+        return None;
+    }
     let mut block = node.block()?;
     let mut read = Retry::take(&mut block);
     read.one_limit(&block);

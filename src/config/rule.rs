@@ -190,6 +190,10 @@ fn rule(node: &Node<'_>) -> Option<RuleSpec> {
     })
 }
 
+/// What is wrong where a block of RETRY is asked for, and there is no value.
+const EMPTY_RETRY: &str =
+    "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
+
 /// The one key that says an action.
 fn said(block: &Block<'_>) -> Option<&'static str> {
     let said = [
@@ -200,14 +204,15 @@ fn said(block: &Block<'_>) -> Option<&'static str> {
         block.either("failover", "jump"),
     ];
     let mut said = said.into_iter().flatten();
-    let (Some(key), None) = (said.next(), said.next()) else {
-        block.wrong(
+    match (said.next(), said.next()) {
+        (Some(key), None) => return Some(key),
+        (None, _) if block.is_empty_at("retry") => block.wrong_at("retry", &"", EMPTY_RETRY),
+        _ => block.wrong(
             &"",
             "must hold exactly one of do, as, retry, wait and failover",
-        );
-        return None;
-    };
-    Some(key)
+        ),
+    }
+    None
 }
 
 /// The action, and the key that says it.

@@ -11,6 +11,10 @@ pub(super) trait Words: Clone + 'static {
     const MEANT: &'static [(&'static str, &'static str)] = &[];
 }
 
+/// The words that YAML 1.1 writes as truth values.
+pub(super) const ON: &str = "on";
+pub(super) const OFF: &str = "off";
+
 /// The word for a value.
 pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
     let found = T::WORDS.iter().find(|(_, of)| of == value);
@@ -19,8 +23,16 @@ pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
 
 /// A word of the set, as the JSON Schema has it.
 pub(super) fn words_of<T: Words>() -> Json {
-    let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
-    json!({"type": "string", "enum": words})
+    let words = T::WORDS.iter().map(|(word, _)| *word);
+    let truths = [(ON, true), (OFF, false)].into_iter();
+    let truths = truths.filter(|(truth, _)| T::WORDS.iter().any(|(word, _)| word == truth));
+    let all = words.map(Json::from);
+    let all: Vec<Json> = all.chain(truths.map(|(_, truth)| truth.into())).collect();
+    if all.iter().all(Json::is_string) {
+        json!({"type": "string", "enum": all})
+    } else {
+        json!({"enum": all})
+    }
 }
 
 /// Gives a type its words: `words! { Type: "word" => value, ..; "what is no word" => "how it is written", .. }`.

@@ -1,6 +1,6 @@
 //! OTHERWISE: what decides where no rule holds.
 
-use super::ActionSpec;
+use super::{ActionSpec, EMPTY_RETRY};
 use crate::config::fields::{Type, checked, table, word_or_map};
 use crate::config::retry::{RetryBlock, retry};
 use crate::config::value::Value;
@@ -21,7 +21,10 @@ pub(in crate::config) fn otherwise() -> Type<ActionSpec> {
         read: |node| match node.value {
             Value::Map(_) => {
                 let nothing = "says nothing: write {retry: RETRY}";
-                let map = checked(node, |map: &OtherwiseRetry, _| {
+                let map = checked(node, |map: &OtherwiseRetry, block| {
+                    if block.is_empty_at("retry") {
+                        block.wrong_at("retry", &"", EMPTY_RETRY);
+                    }
                     map.retry.is_none().then_some(nothing)
                 });
                 map?.retry.map(ActionSpec::Retry)

@@ -1,6 +1,7 @@
 //! The committed schema, held against the tables.
 
 use crate::config::RetryConfig;
+use crate::config::block::OF_RETRY;
 use crate::config::document::schema;
 use serde_json::{Value as Json, json};
 
@@ -15,6 +16,16 @@ fn the_committed_schema_is_that_of_the_tables() {
     let committed = std::fs::read_to_string(FILE).unwrap();
     let committed: Json = serde_json::from_str(&committed).unwrap();
     assert_eq!(made, committed, "write it anew with UPDATE_SCHEMA=1");
+}
+
+#[test]
+fn every_key_of_retry_is_known_beside_it() {
+    let schema = schema();
+    let keys = schema["$defs"]["retry_map"]["properties"].as_object();
+    let keys: Vec<&str> = keys.unwrap().keys().map(String::as_str).collect();
+    let mut known = OF_RETRY.to_vec();
+    known.sort_unstable();
+    assert_eq!(keys, known);
 }
 
 /// So that the defaults of the tables are those in force.

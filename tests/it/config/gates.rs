@@ -86,6 +86,9 @@ fn a_service_has_the_gate_of_its_preset() {
         ("retry: user_facing", "off", "preset user_facing"),
         ("retry: never", "off", "preset never"),
         ("gate: off", "off", "services.a.gate"),
+        // YAML 1.1 writes on and off so.
+        ("gate: false", "off", "services.a.gate"),
+        ("gate: true", "5m", "services.a.gate"),
         ("retry: user_facing, gate: on", "5m", "services.a.gate"),
         ("gate: {max_wait: 9m}", "9m", "services.a.gate"),
     ] {
@@ -93,6 +96,28 @@ fn a_service_has_the_gate_of_its_preset() {
         let wanted = Some((gate.to_owned(), from.to_owned()));
         assert_eq!(origin(&found, "gate"), wanted, "{said}");
     }
+}
+
+#[test]
+fn on_and_off_may_be_truth_values_wherever_they_stand() {
+    for (value, wanted) in [
+        ("true", "on"),
+        ("on", "on"),
+        ("false", "off"),
+        ("off", "off"),
+    ] {
+        let said = format!("retry: {{hold_streams: {value}}}, fleet: {value}");
+        let found = policy(&config(&service(&said)), Some("a"), None);
+        let held = origin(&found, "hold_streams").map(|(value, _)| value);
+        assert_eq!(held.as_deref(), Some(wanted), "{said}");
+    }
+    let found = policy(
+        &config(&service("retry: {truncate: false}")),
+        Some("a"),
+        None,
+    );
+    let cut = origin(&found, "truncate").map(|(value, _)| value);
+    assert_eq!(cut.as_deref(), Some("off"));
 }
 
 #[test]

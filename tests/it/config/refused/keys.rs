@@ -131,3 +131,61 @@ const KEYS: &[Case] = &[
         &["services.a.routes[0].rules[0].naem: is not a known key: did you mean name?"],
     ),
 ];
+
+#[test]
+fn a_key_of_retry_beside_it_is_sent_there() {
+    check(BESIDE);
+}
+
+const BESIDE: &[Case] = &[
+    (
+        "max_attempts: 2",
+        &["max_attempts: is a key of retry: write retry: {max_attempts: ..}"],
+    ),
+    (
+        "services: {a: {match: {host: h}, max_attempts: 2, deadline: 1s}}",
+        &[
+            "services.a.deadline: is a key of retry: write retry: {deadline: ..}",
+            "services.a.max_attempts: is a key of retry: write retry: {max_attempts: ..}",
+        ],
+    ),
+    (
+        "services: {a: {match: {host: h}, routes: [{name: r, match: {path: /a}, use: background}]}}",
+        &["services.a.routes[0].use: is a key of retry: write retry: {use: ..}"],
+    ),
+    (
+        "rules: [{when: 500, do: retry, backoff: none}]",
+        &["rules[0].backoff: is a key of retry: write retry: {backoff: ..}"],
+    ),
+    // There is no retry in a budget.
+    (
+        "budgets: {b: {max_attempts: 2}}",
+        &[
+            "budgets.b.max_attempts: is not a known key: known are per_second, initial, per_success, capacity, retry_cost, timeout_cost, gated_cost, growth, shared",
+        ],
+    ),
+];
+
+#[test]
+fn a_key_with_nothing_in_it_says_what_is_missing() {
+    check(EMPTY);
+}
+
+const EMPTY: &[Case] = &[
+    (
+        "rules: [{when: 500, retry: }]",
+        &[
+            "rules[0].retry: has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place",
+        ],
+    ),
+    (
+        "otherwise: {retry: }",
+        &[
+            "otherwise.retry: has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place",
+        ],
+    ),
+    (
+        "policies: {a: }",
+        &["policies.a: has nothing in it: write {max_attempts: 3}, or the name of a preset"],
+    ),
+];

@@ -67,8 +67,8 @@ const WORDS: &[Case] = &[
         ],
     ),
     (
-        "retry: {hold_streams: true}",
-        &["retry.hold_streams: true is not one of on, off, {first_event_timeout: 2m}"],
+        "retry: {truncate: true}",
+        &["retry.truncate: true is not one of off, head, tail, ends, {keep: tail, share: 0.5}"],
     ),
     (
         "retry: {methods: idempotnt}",
@@ -165,7 +165,7 @@ const WORDS: &[Case] = &[
         &["services.a.gate.max_wait: 0s is not allowed: must be above 0; write gate: off"],
     ),
     (
-        "services: {a: {match: {host: h}, gate: true}}",
-        &["services.a.gate: true is not one of on, off"],
+        "services: {a: {match: {host: h}, gate: 1}}",
+        &["services.a.gate: 1 is not one of on, off"],
     ),
 ];

@@ -164,7 +164,7 @@ fn of_services() -> Vec<Value> {
         service(json!({"base_url": "https://user@a.example"})),
         service(json!({"base_url": "https://a.example/?q=1"})),
         service(json!({"gate": {}})),
-        service(json!({"gate": true})),
+        service(json!({"gate": 1})),
         service(json!({"budget": 5})),
         service(json!({"request_overrides": "some"})),
         service(json!({"routes": []})),

@@ -165,7 +165,7 @@ fn service() -> Values {
 }
 
 fn gate() -> Values {
-    one_of(json!(["off", "on", {"max_wait": "3m"}]))
+    one_of(json!(["off", "on", true, false, {"max_wait": "3m"}]))
 }
 
 fn documents() -> Values {
