@@ -15,7 +15,7 @@ use std::time::Duration;
 /// | [`growth`](Self::growth) | 250 ms; none if `capacity` is set | any duration |
 /// | [`initial`](Self::initial) | the capacity | 0 up to the capacity |
 /// | [`per_second`](Self::per_second) | 0 | 0 to 1,000,000 |
-/// | [`per_success`](Self::per_success) | 0.1 | 0 to 1,000 |
+/// | [`per_success`](Self::per_success) | 0.1 | 0 to the larger of 1 and `retry_cost`, at most 1,000 |
 /// | [`retry_cost`](Self::retry_cost) | 1 | above 0, up to the capacity |
 /// | [`timeout_cost`](Self::timeout_cost) | twice `retry_cost` | above 0, up to the capacity |
 /// | [`gated_cost`](Self::gated_cost) | 0 | 0 up to the capacity |
@@ -109,8 +109,9 @@ impl RetryBudgetBuilder {
         self
     }
 
-    /// The tokens that each success adds: 0 to 1000. Default 0.1: one retry for ten successes, so that in the long run
-    /// the retries that cost a token are at most a tenth of the successes.
+    /// The tokens that each success adds: 0 to 1, or to `retry_cost` if that is more, at most 1000. Default 0.1: one retry
+    /// for ten successes, so that in the long run the retries that cost a token are at most a tenth of the successes. It is
+    /// no percentage.
     pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
         self.per_success = per_success.into();
         self
@@ -151,6 +152,22 @@ impl RetryBudgetBuilder {
         Ok(RetryBudget::new(terms, initial))
     }
 
+    /// More than a retry for each success is no bound, and most likely a percentage.
+    fn checked_per_success(&self) -> Result<Decimal, ConfigError> {
+        let field = "budget.per_success";
+        let given = self
+            .per_success
+            .within(field, Decimal::ZERO, Decimal::from(MAX_RATIO))?;
+        let most = self.retry_cost.micros().max(Decimal::ONE.micros());
+        if given.micros() <= most {
+            return Ok(given);
+        }
+        let most = Decimal::from_micros(most);
+        let allowed =
+            format!("must be 0 to {most}, what a retry costs: 0.1 is a retry for ten successes");
+        Err(ConfigError::new(field, given, allowed))
+    }
+
     pub(super) fn terms(&self) -> Result<(Terms, u64), ConfigError> {
         let least = Decimal::from_micros(1);
         let bounded = |value: Decimal, field, most: u32| {
@@ -178,7 +195,7 @@ impl RetryBudgetBuilder {
             capacity: capacity.micros(),
             growth: self.growth.unwrap_or(default_growth),
             per_second: bounded(self.per_second, "budget.per_second", MAX_RATE)?.micros(),
-            per_success: bounded(self.per_success, "budget.per_success", MAX_RATIO)?.micros(),
+            per_success: self.checked_per_success()?.micros(),
             retry_cost: retry_cost.micros(),
             timeout_cost: timeout_cost
                 .within("budget.timeout_cost", least, capacity)?
@@ -231,6 +248,24 @@ mod tests {
             field_at_fault(builder().timeout_cost(21)),
             "budget.timeout_cost"
         );
+    }
+
+    #[test]
+    fn a_success_pays_for_at_most_one_retry() {
+        let percent = RetryBudget::builder().per_success(10).build().unwrap_err();
+        assert_eq!(
+            percent.to_string(),
+            "budget.per_success: 10 is not allowed: must be 0 to 1, what a retry costs: 0.1 is a retry for ten successes"
+        );
+        let costs = |cost: u32| RetryBudget::builder().capacity(500).retry_cost(cost);
+        assert!(costs(5).per_success(5).build().is_ok());
+        assert_eq!(
+            field_at_fault(costs(5).per_success(6)),
+            "budget.per_success"
+        );
+        // Tokens of any size.
+        let cheap = RetryBudget::builder().capacity(5).retry_cost(0.1);
+        assert!(cheap.per_success(1).build().is_ok());
     }
 
     #[test]

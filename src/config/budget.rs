@@ -20,7 +20,8 @@ table! {
         per_second: Decimal = number::<0, 1_000_000>(), default(&0);
         /// Tokens at the start, 0 to the capacity. Default the capacity.
         initial: Decimal = number::<0, MOST_TOKENS>();
-        /// Tokens that a success brings, 0 to 1000. Default 0.1: one retry for ten successes.
+        /// Tokens that a success brings, 0 to 1 (or to retry_cost, where that is more), at most 1000. Default 0.1: one
+        /// retry for ten successes. No percentage.
         per_success: Decimal = number::<0, 1_000>(), default(&0.1);
         /// Tokens that it holds at most: above 0 (at least retry_cost), up to 1000000000. It adds at most this many
         /// retries to an outage. Default 20, growing with traffic; a capacity that is given does not grow.

@@ -43,7 +43,8 @@ fn terms() -> impl Strategy<Value = Terms> {
                     capacity,
                     initial,
                     per_second,
-                    per_success,
+                    // A success pays for at most one retry.
+                    per_success: per_success.min(retry_cost.max(1_000)),
                     retry_cost,
                     timeout_cost,
                 },

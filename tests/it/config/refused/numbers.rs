@@ -103,6 +103,12 @@ const NUMBERS: &[Case] = &[
         &["budgets.shared.per_success: 1001 is not allowed: must be 0 to 1000"],
     ),
     (
+        "budgets: {shared: {per_success: 10}}",
+        &[
+            "budgets.shared.per_success: 10 is not allowed: must be 0 to 1, what a retry costs: 0.1 is a retry for ten successes",
+        ],
+    ),
+    (
         "budgets: {shared: {per_success: 0.1234567}}",
         &[
             "budgets.shared.per_success: 0.1234567 is not allowed: must be 0 to 1000, with at most six decimal places",
