@@ -138,6 +138,7 @@ fn a_header_or_a_body_is_never_told_however_it_is_written() {
 /// What a program reads from the arguments of its own backoff.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
+#[expect(dead_code, reason = "only whether it is read counts")]
 enum Taken {
     Number(u64),
     Tenant(Tenant),
