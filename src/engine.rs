@@ -16,14 +16,16 @@ pub(crate) use settings::{engine_settings, redirect_settings};
 use crate::fleet::Fleet;
 use crate::gate::Gate;
 use crate::nested::LayerId;
+use crate::policy::rules::NamesUsed;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
-use crate::report::Observer;
+use crate::report::{Observer, warn_of_misuse};
 use crate::route::{Budgets, Choose, Head, Route};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What says how to retry, and everything it works with.
 #[derive(Clone)]
@@ -68,6 +70,33 @@ pub(crate) struct Engine {
     has_gate: bool,
     /// Nobody is told of a success, as far as that is known before a request.
     silent: bool,
+    /// The log has named a service that is not known.
+    has_warned: Arc<AtomicBool>,
+}
+
+/// Says of each name in a policy that only services or a document give a meaning to.
+fn warn_of_names(policy: &RetryPolicy) {
+    let mut names = NamesUsed::default();
+    policy.rules().names(&mut names);
+    let all = [
+        (
+            names.failovers,
+            "a failover goes nowhere: only the services of for_services or of a document can be its target",
+        ),
+        (
+            names.budgets,
+            "a budget's name has no effect: only the services of for_services or of a document have names for budgets",
+        ),
+        (
+            names.dead_letters,
+            "dead letters go nowhere: only the services of for_services or of a document have names for observers",
+        ),
+    ];
+    for (names, what) in all {
+        for name in names {
+            warn_of_misuse(name, what);
+        }
+    }
 }
 
 const RECORDED: usize = 64 * 1024;
@@ -83,6 +112,7 @@ pub(crate) enum Routes {
 
 impl Engine {
     pub(crate) fn new(policy: RetryPolicy, runtime: Arc<dyn Runtime>) -> Self {
+        warn_of_names(&policy);
         Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
     }
 
@@ -112,6 +142,7 @@ impl Engine {
             #[cfg(feature = "redis")]
             has_gate: false,
             silent: false,
+            has_warned: Arc::default(),
         };
         engine.refresh();
         engine
@@ -144,6 +175,13 @@ impl Engine {
     ) -> Option<Arc<str>> {
         let by_document = matches!(self.routes, Routes::PerRequest(_));
         let unknown = named.filter(|_| by_document && route.service.as_ref() != named);
+        // Once is enough: the report of each such request has the name.
+        if let Some(name) = unknown.filter(|_| !self.has_warned.swap(true, Ordering::Relaxed)) {
+            warn_of_misuse(
+                name,
+                "a request names a service that is not known: the name has no effect",
+            );
+        }
         unknown.cloned()
     }
 

@@ -36,6 +36,11 @@ const WINDOW: u128 = 10 * SECOND;
 const RATE_UNIT: u128 = 1_000 * SECOND;
 
 impl Terms {
+    /// Returns `true` if neither time nor successes bring tokens.
+    pub(super) fn never_refill(&self) -> bool {
+        self.per_second == 0 && self.per_success == 0
+    }
+
     pub(super) fn price(&self, cost: Cost) -> u64 {
         match cost {
             Cost::Nothing => 0,

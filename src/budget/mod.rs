@@ -227,6 +227,17 @@ impl RetryBudget {
     }
 }
 
+/// What a log says of a budget without a refill.
+pub(crate) const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
+
+impl RetryBudget {
+    /// Returns `true` if neither time nor successes bring tokens back.
+    pub(crate) fn never_refills(&self) -> bool {
+        let terms = self.0.as_ref().map(|shared| &shared.terms);
+        terms.is_some_and(Terms::never_refill)
+    }
+}
+
 impl Default for RetryBudget {
     fn default() -> Self {
         // The default numbers are within their own bounds, which a test holds.

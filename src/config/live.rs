@@ -11,7 +11,8 @@ use super::names::Names;
 use super::problems::Problems;
 use super::resolve::Resolver;
 use super::value::Value;
-use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::budget::{NEVER_REFILLS, RetryBudget, ServiceBudgets};
+use crate::report::warn_of_misuse;
 use crate::route::Services;
 use builder::Builder;
 use std::collections::BTreeMap;
@@ -101,6 +102,9 @@ impl LiveBudgets {
                 _ => joined.named(name, numbers.builder()),
             };
             let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
+            if kept.is_none() && budget.never_refills() {
+                warn_of_misuse(name, NEVER_REFILLS);
+            }
             (name.clone(), (numbers.clone(), budget))
         });
         let own = spec.services.iter().map(|(name, service)| {

@@ -1,7 +1,8 @@
 //! Who pays for the retries on a route, and what a fleet says to one.
 
 use super::{Engine, Routes};
-use crate::budget::{Asking, PaidRetry, RetryBudget};
+use crate::budget::{Asking, NEVER_REFILLS, PaidRetry, RetryBudget};
+use crate::report::warn_of_misuse;
 use crate::route::{Budgets, Route};
 use crate::runtime::within;
 use std::sync::Arc;
@@ -13,6 +14,15 @@ impl Engine {
         #[cfg(feature = "redis")]
         {
             self.has_budget = true;
+        }
+        let never_refills = match &budget {
+            Budgets::One(budget) => budget.never_refills(),
+            Budgets::PerService(budgets) => budgets.never_refill(),
+            #[cfg(feature = "redis")]
+            Budgets::InFleet(_) => false,
+        };
+        if never_refills {
+            warn_of_misuse("budget", NEVER_REFILLS);
         }
         self.pay_from(budget);
     }

@@ -124,7 +124,7 @@ impl RetryOverride {
     /// The request's service, instead of its host: it chooses the budget and names the events. With a document, it
     /// chooses the service there before any match;
     /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service) tells a name that the document does not
-    /// have.
+    /// have, and so does a log line for the first one.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {

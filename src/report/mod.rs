@@ -42,6 +42,7 @@ pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
 #[cfg(feature = "tower")]
 pub(crate) use span::warn_of_kept_type;
+pub(crate) use span::warn_of_misuse;
 pub(crate) use subject::Subject;
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};

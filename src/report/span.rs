@@ -148,6 +148,16 @@ mod on {
         );
     }
 
+    /// Something was asked for that has no effect, or hardly the one that was meant.
+    pub(crate) fn warn_of_misuse(name: &str, what: &str) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            name,
+            "{what}"
+        );
+    }
+
     /// The layer returns the inner service's own type of response, and so a part of its policy does nothing.
     #[cfg(feature = "tower")]
     pub(crate) fn warn_of_kept_type(lost: &str) {
@@ -196,6 +206,8 @@ mod on {
         _: std::time::Duration,
     ) {
     }
+
+    pub(crate) fn warn_of_misuse(_: &str, _: &str) {}
 
     #[cfg(feature = "tower")]
     pub(crate) fn warn_of_kept_type(_: &str) {}

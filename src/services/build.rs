@@ -2,9 +2,10 @@
 
 use super::ServicesBuilder;
 use super::service::{Place, Service};
-use crate::budget::{RetryBudget, ServiceBudgets};
+use crate::budget::{NEVER_REFILLS, RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::rules::NamesUsed;
+use crate::report::warn_of_misuse;
 use crate::route::{self, Broken, Budgets, Chains, Destination, Overrides, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,6 +17,14 @@ struct Builder<'a> {
 
 pub(super) fn services(given: &ServicesBuilder) -> Result<route::Services, ConfigError> {
     check(given)?;
+    let of_services = given.services.iter();
+    let of_services =
+        of_services.filter_map(|(name, service)| Some((name, service.budget.as_ref()?)));
+    for (name, budget) in given.budgets.iter().chain(of_services) {
+        if budget.never_refills() {
+            warn_of_misuse(name, NEVER_REFILLS);
+        }
+    }
     let chains = Chains::default();
     let mut builder = Builder { given, chains };
     for service in given.services.values() {

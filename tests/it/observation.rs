@@ -7,6 +7,7 @@ mod failover_secrets;
 pub(crate) mod journal;
 mod judged_once;
 mod kept_type;
+mod misuse;
 mod reports;
 mod secrets;
 mod spans;
