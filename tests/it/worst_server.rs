@@ -1,6 +1,7 @@
 //! No server gets more attempts, or more time, out of a call than its policy's explanation says.
 
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use http::{Request, Response, StatusCode};
 use http_retry::rules::{Condition, Counter, Rule, Wait};
 use http_retry::runtime::Runtime;
@@ -95,6 +96,8 @@ struct Seen {
     sent: u64,
     took: Duration,
     stop: Option<StopReason>,
+    /// Of the answer that the caller gets.
+    status: Option<u16>,
 }
 
 /// One call to a server; nothing if it never ends.
@@ -118,10 +121,11 @@ fn call(policy: &RetryPolicy, server: &Server, random: u64) -> Option<Seen> {
         .unwrap();
     request.extensions_mut().insert(slot.clone());
     let ended = layer.layer(client).oneshot(request).now_or_never();
-    ended.map(|_| Seen {
+    ended.map(|ended| Seen {
         sent: sent.load(Ordering::Relaxed),
         took: runtime.now(),
         stop: slot.take().map(|report| report.stop()),
+        status: ended.ok().map(|answer| answer.status().as_u16()),
     })
 }
 
@@ -173,5 +177,58 @@ fn no_server_beats_the_first_line_of_an_explanation() {
                 assert!(seen.took <= time, "{said}");
             }
         }
+    }
+}
+
+#[test]
+fn a_server_that_always_refuses_gets_all_attempts_and_no_more() {
+    let [two, _, apart, ..] = <[RetryPolicy; 6]>::try_from(adjusted()).unwrap();
+    let llm = built(RetryPolicy::llm().to_builder().max_attempts(2));
+    for (policy, sent) in [
+        (RetryPolicy::user_facing(), 2),
+        (RetryPolicy::background(), 5),
+        (two, 2),
+        (llm, 2),
+        (apart, 3 + 20),
+    ] {
+        assert_eq!(headline(&policy), sent);
+        let refusing = vec![Act::Answer(429, Some(SECOND))];
+        let seen = call(&policy, &refusing, 0).unwrap();
+        assert_eq!((seen.sent, seen.status), (sent, Some(429)));
+        assert_eq!(seen.stop, Some(StopReason::AttemptsExhausted));
+    }
+}
+
+/// Each of several calls that wait at one gate.
+#[test]
+fn no_call_of_many_beats_the_first_line_either() {
+    for policy in presets().into_iter().chain(adjusted()) {
+        let most = headline(&policy);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let layer = RetryLayer::new(policy).budget(RetryBudget::unlimited());
+        let service = layer.layer(service_fn(|_: Request<String>| {
+            answer(Act::Answer(429, Some(SECOND)))
+        }));
+        let calls = (0..20).map(|_| {
+            let slot = RetryReport::slot();
+            let mut request = Request::get("http://api.example/")
+                .body(String::new())
+                .unwrap();
+            request.extensions_mut().insert(slot.clone());
+            let call = service.clone().oneshot(request);
+            async move {
+                call.await.unwrap();
+                slot.take().unwrap().attempt_count()
+            }
+        });
+        let sent = runtime.block_on(join_all(calls));
+        assert!(
+            sent.iter().all(|sent| u64::from(*sent) <= most),
+            "{sent:?} of {most}"
+        );
     }
 }
