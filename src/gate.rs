@@ -100,7 +100,6 @@ struct Shared {
 
 #[derive(Clone, Default)]
 struct Options {
-    head_start: bool,
     max_services: usize,
     by: By,
     hashers: Hashers,
@@ -113,20 +112,13 @@ struct Options {
 const MAX_SERVICES: usize = 1_000;
 
 impl Gate {
-    /// Gates that are all open, with the default settings: one for each host and port, at most 1,000, no head start.
+    /// Gates that are all open, with the default settings: one for each host and port, at most 1,000.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Options {
             max_services: MAX_SERVICES,
             ..Options::default()
         })
-    }
-
-    /// After each pause sends one call first, and the others 100 ms later if it was not refused. Default: off, since it adds
-    /// 100 ms to each pause; it saves refusals where a server names too short a one. Call it before you clone the handle.
-    #[must_use]
-    pub fn head_start(self, head_start: bool) -> Self {
-        self.but(|options| options.head_start = head_start)
     }
 
     /// The most services that the handle keeps; 0 counts as 1. Default 1,000, which take at most 2 MB. Call it before you
@@ -173,11 +165,7 @@ impl Gate {
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
-            map: GateMap::new(
-                options.max_services,
-                options.head_start,
-                options.fleet.is_some(),
-            ),
+            map: GateMap::new(options.max_services, options.fleet.is_some()),
             options,
             narrow: Narrow::default(),
         }))
@@ -199,7 +187,6 @@ impl Default for Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
-            .field("head_start", &self.0.options.head_start)
             .field("max_services", &self.0.options.max_services)
             .finish_non_exhaustive()
     }

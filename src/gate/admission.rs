@@ -52,7 +52,7 @@ impl Gate {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, place.key, moment, |state, counters| {
                 counters.end(end == End::Succeeded);
-                state.hear(counters, place.permit, end, quota);
+                state.hear(counters, place.attempt(), end, quota);
             });
         } else if slot.counters.end(end == End::Succeeded) {
             self.hear(slot, place, end, runtime);
@@ -76,7 +76,7 @@ impl Gate {
     fn hear(&self, slot: &Slot, place: &Place, end: End, runtime: &dyn Runtime) {
         let (map, moment) = (&self.0.map, runtime.moment());
         map.decide(slot, place.key, moment, |state, counters| {
-            state.hear(counters, place.permit, end, None);
+            state.hear(counters, place.attempt(), end, None);
         });
     }
 }

@@ -1,57 +1,74 @@
-//! The controller of one key: what each answer means for all of its calls, and when the next of them may go.
+//! The controller of one key: what each outcome means for all of its calls, and when the next of them may go.
 //!
-//! A refusal closes the gate for everybody, until a call that was sent later and succeeds shows that the refusal was not
-//! meant for everybody. After a pause the calls go on in order, first as fast as they succeeded before it, then at twice
-//! that rate in each round. Where answers tell what is left of a quota, no more calls are in flight than that.
+//! It decides by five rules; the guide's page on the gate gives the reasons.
 //!
-//! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's.
-//! Every number and every intermediate result is below 2^53, and sums saturate there, so that a script whose only numbers
-//! are floats of 64 bits can take the same steps.
+//! 1. **Vote.** The gate closes after several refusals in a row. Of an open gate only first attempts vote, so that a call
+//!    that is refused again and again has one voice.
+//! 2. **Cooldown.** A closed gate waits for as long as the refusal asked, and twice as long each time that nothing
+//!    succeeded in between. A call that was sent after the first of those refusals and succeeds contradicts them: the gate
+//!    opens, and takes twice as many refusals to close from then on. While it may still be wrong, newcomers go as probes.
+//! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as fast
+//!    after each round without a refusal.
+//! 4. **Search.** After a round with refusals the pace goes back to the last clean one, and from there half the way to the
+//!    refused one.
+//! 5. **Quota.** If responses tell what remains of a quota, no more calls are in flight than that.
+//!
+//! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's;
+//! every number stays below 2^53, and sums saturate there.
 
-mod chance;
 mod fading;
 pub(super) mod numbers;
 mod quota;
-pub(super) mod release;
-mod tempo;
+mod release;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "redis")]
-mod told;
-mod witnesses;
 
 pub(super) use fading::{faded, fades_at};
 pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
 
-use chance::Chance;
 use numbers::{product, sum};
 use quota::QuotaState;
-use release::{Release, SLOWEST};
-use tempo::Tempo;
-use witnesses::Witnesses;
+use release::Release;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
 
-/// The pause after a refusal that asks for none.
+/// The cooldown after a refusal that names no time.
 pub(super) const NO_WISH: u64 = 100 * MILLISECOND;
-/// What is doubled at least, and how far doubling goes.
-const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
-const MOST_DOUBLED: u64 = 20 * SECOND;
-/// A refusal doubles the pause where the one before it was over for less than this.
-pub(super) const SOON: u64 = 60 * SECOND;
-/// From so many doublings on, even the least that is doubled exceeds the most.
-pub(super) const DOUBLINGS: u32 = 11;
-/// What a refusal takes from the credit, what a contradiction makes of it, and the most that successes make of it.
-const PRICE: u64 = 2;
-const CREDIT: u64 = 12;
-const FULL_CREDIT: u64 = 32;
+/// Doubling starts from at least this.
+const MIN_DOUBLED: u64 = 10 * MILLISECOND;
+/// Doubling ends here, unless the server asked for more.
+const MAX_DOUBLED: u64 = 20 * SECOND;
+/// A cooldown doubles at most this often if the server named a time: it says what it knows.
+const MAX_DOUBLINGS: u32 = 1;
+/// And this often if it named none.
+const MAX_DOUBLINGS_NO_WISH: u32 = 11;
+/// A refusal doubles the cooldown only if the one before it was over for less than this.
+const SOON: u64 = 60 * SECOND;
+/// How many refusals in a row close the gate: to begin with, at least, and at most.
+const FIRST_PATIENCE: u64 = 4;
+const MIN_PATIENCE: u64 = 2;
+const MAX_PATIENCE: u64 = 16;
+/// The time from the outcome of one probe to the next probe.
+const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
+
 /// The right to send one call: its number among the calls of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Permit(pub(crate) u64);
 
-/// What an idle gate has come to while nobody looked.
+/// Who may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The first in the line.
+    First,
+    /// The first newcomer, as a probe.
+    Probe,
+    /// Nobody before this time, unless something happens.
+    At(u64),
+}
+
+/// What an idle gate has counted while nobody looked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Idle {
     pub(crate) in_flight: u64,
@@ -61,92 +78,124 @@ pub(crate) struct Idle {
 }
 
 /// The state of one key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Controller {
-    head_start: bool,
     /// The number of the last call that was let through.
     sent: u64,
-    /// The pauses that ended by themselves, and the last call that was sent before the last of them did.
-    pub(crate) opening: u64,
-    sent_before: u64,
     closed: bool,
-    /// It is so for a refusal of another process.
+    /// Another process closed it.
     told: bool,
     closed_at: u64,
-    /// When a closed gate opens, or an open one has opened.
+    /// The last call that was sent before it closed.
+    closed_after: u64,
+    /// When a closed gate opens, or an open one opened.
     until: u64,
-    /// The longest wish of the last pause.
-    pub(crate) asked: u64,
-    /// How often the gate was closed again without a success.
+    /// How often the cooldown was doubled.
     doublings: u32,
+    /// The refusals since the last success, the first of them, and how many close the gate.
+    refusals: u64,
+    first_refused: u64,
+    patience: u64,
+    /// The probe in flight, how many may follow, and when.
+    probe: Option<Permit>,
+    probes: u64,
+    probe_at: u64,
     /// Successes since the last opening, and since when they count.
     pub(crate) ok: u64,
     pub(crate) since: u64,
-    /// The most successes of late.
-    lately: u64,
-    /// The time from one call to the next that was found last.
-    each: u64,
-    tempo: Tempo,
-    witnesses: Witnesses,
-    chance: Chance,
-    /// Refusals that need not close the gate, at [`PRICE`] each.
-    credit: u64,
-    pub(super) release: Option<Release>,
+    /// Whether a call succeeded since the gate closed last, and whether it ever closed.
+    ok_since_closed: bool,
+    was_closed: bool,
+    /// The pace of the last release, in microseconds from one call to the next; 0 before the first.
+    interval: u64,
+    release: Option<Release>,
     quota: QuotaState,
-    /// A call was refused at some time.
+    /// Whether a call was ever refused.
     pub(crate) was_refused: bool,
 }
 
 impl Controller {
     /// An open gate whose successes count from now on.
-    pub(crate) fn new(now: u64, head_start: bool) -> Self {
+    pub(crate) fn new(now: u64) -> Self {
         Self {
-            head_start,
+            sent: 0,
+            closed: false,
+            told: false,
+            closed_at: 0,
+            closed_after: 0,
+            until: 0,
+            doublings: 0,
+            refusals: 0,
+            first_refused: 0,
+            patience: FIRST_PATIENCE,
+            probe: None,
+            probes: 0,
+            probe_at: 0,
+            ok: 0,
             since: now.min(MOST),
-            each: SLOWEST,
-            ..Self::default()
+            ok_since_closed: false,
+            was_closed: false,
+            interval: 0,
+            release: None,
+            quota: QuotaState::default(),
+            was_refused: false,
         }
     }
 
-    /// Whether the first in the line may go; if not, when it may, unless something happens before.
-    ///
-    /// `random` is uniform over 64 bits, and used where a pause ends.
-    pub(crate) fn next(&mut self, now: u64, random: u64) -> Result<(), u64> {
+    /// Who may go now. `has_newcomers` is whether a call waits that was never sent.
+    pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> Next {
         let now = now.min(MOST);
         self.quota.turn_over(now, self.sent);
         if self.closed && now >= self.until {
-            self.open(now, random);
+            self.open(now);
         }
-        let due = self.release.map(|release| release.due(release.gone));
-        let closed = self.closed.then_some(self.until);
-        let spent = || self.quota.spent_until();
-        let later = || due.filter(|due| *due > now);
-        closed.or_else(spent).or_else(later).map_or(Ok(()), Err)
+        if self.closed {
+            return self.next_of_closed(now, has_newcomers);
+        }
+        let paced = self.paced_until(now, true);
+        match self.quota.spent_until().or(paced) {
+            Some(due) => Next::At(due),
+            None => Next::First,
+        }
     }
 
-    /// The first in the line goes, with this number.
-    pub(crate) fn go(&mut self, number: u64) -> Permit {
+    fn next_of_closed(&self, now: u64, has_newcomers: bool) -> Next {
+        if !has_newcomers || self.probes == 0 || self.probe.is_some() {
+            return Next::At(self.until);
+        }
+        if self.probe_at <= now {
+            Next::Probe
+        } else {
+            Next::At(self.probe_at.min(self.until))
+        }
+    }
+
+    /// A call goes with this number. `others_wait` is whether more calls stand in the line.
+    pub(crate) fn go(
+        &mut self,
+        now: u64,
+        number: u64,
+        as_probe: bool,
+        others_wait: bool,
+    ) -> Permit {
         self.note_sent(number);
-        if let Some(release) = &mut self.release {
-            if release.gone == 0 {
-                self.chance.first = Some(Permit(number));
-            }
-            release.gone = sum(release.gone, 1);
+        let permit = Permit(number);
+        if as_probe {
+            self.probe = Some(permit);
+            self.probes = self.probes.saturating_sub(1);
+        } else if let Some(release) = &mut self.release {
+            release.goes(now.min(MOST), others_wait);
         }
-        Permit(number)
+        permit
     }
 
-    /// Nobody waits any more: who comes next goes at once.
-    pub(crate) fn line_is_empty(&mut self) {
-        self.release = None;
-    }
-
-    /// A call was refused. It asked for `asked`, if for anything; where that is from a header that names a delay, it goes
-    /// before the reset of the quota in the same answer. Gives whether a pause begins by that.
+    /// A call was refused. It asked for `asked`, if for anything; a delay header goes before the reset of the quota in the
+    /// same response. `is_first` is whether it was the call's first attempt. Returns `true` if the gate closes by that.
     pub(crate) fn refused(
         &mut self,
         now: u64,
         permit: Permit,
+        is_first: bool,
         asked: Option<u64>,
         quota: Option<Quota>,
     ) -> bool {
@@ -157,56 +206,87 @@ impl Controller {
         self.fade(now);
         self.quota.hear(now, permit, quota);
         let asked = asked.or(quota.and_then(Quota::spent_for));
-        let asked = asked.unwrap_or(NO_WISH);
-        let was_closed = self.closed && !self.told;
-        self.judge(now, permit, false);
-        if was_closed {
-            self.until = self.until.max(sum(now, asked));
-            self.asked = self.asked.max(asked);
-        } else if self.chance.takes_over() {
-            self.give_up_pauses(now);
-        } else if let Some(left) = self.credit.checked_sub(PRICE) {
-            self.credit = left;
-        } else if !self.chance.reigns {
-            self.close(now, permit, asked);
+        if self.probe.take_if(|probe| *probe == permit).is_some() {
+            self.probe_at = sum(now, PROBE_INTERVAL);
         }
-        self.closed && !was_closed
+        if self.closed && !self.told {
+            // Calls that were in flight when it closed add nothing: they met the same limit.
+            if permit.0 > self.closed_after {
+                self.until = self.until.max(sum(now, asked.unwrap_or(NO_WISH)));
+            }
+            return false;
+        }
+        if let Some(release) = &mut self.release {
+            release.refused();
+        }
+        if is_first || self.release.is_some() {
+            if self.refusals == 0 {
+                self.first_refused = permit.0;
+            }
+            self.refusals = sum(self.refusals, 1);
+        }
+        let closes = self.refusals >= self.patience;
+        if closes {
+            self.close(now, asked);
+        }
+        closes
     }
 
-    /// A call has succeeded.
-    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
+    /// A call succeeded. Returns `true` if that contradicts a cooldown, which ends.
+    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Quota>) -> bool {
         let now = now.min(MOST);
         self.fade(now);
         self.ok = sum(self.ok, 1);
+        self.ok_since_closed = true;
         if self.quota.hear(now, permit, quota) {
             self.quota.untold();
         }
-        if self.credit > 0 {
-            self.credit = sum(self.credit, 1).min(FULL_CREDIT);
+        if self.probe == Some(permit) {
+            self.probe = None;
         }
-        self.judge(now, permit, true);
+        if let Some(release) = &mut self.release {
+            release.succeeded();
+        }
+        if permit.0 <= self.first_refused {
+            return false;
+        }
+        self.refusals = 0;
+        let contradicted = self.closed && !self.told;
+        if contradicted {
+            self.patience = product(self.patience, 2).min(MAX_PATIENCE);
+            self.closed = false;
+        }
+        contradicted
     }
 
-    /// A call has ended in another way, or was dropped: it speaks neither for nor against the pause.
+    /// A call ended in another way: it speaks neither for nor against a limit.
     pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
         if self.quota.hear(now.min(MOST), permit, quota) {
             self.quota.lost();
         }
-        self.witnesses.gone(permit);
-        self.chance.gone(permit);
+        self.probe.take_if(|probe| *probe == permit);
     }
 
     /// A call that was let through was not sent.
     pub(crate) fn not_sent(&mut self, permit: Permit) {
         self.quota.hear(0, permit, None);
-        self.witnesses.gone(permit);
-        self.chance.gone(permit);
+        self.probe.take_if(|probe| *probe == permit);
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn line_is_empty(&mut self, now: u64) {
+        if !self.closed {
+            self.paced_until(now.min(MOST), false);
+        }
     }
 
     /// Takes over what happened while the gate was idle and nobody looked.
     pub(crate) fn catch_up(&mut self, idle: Idle) {
         self.quota.flying = idle.in_flight;
-        self.chance.unheard(idle.ok.saturating_sub(self.ok));
+        if idle.ok > self.ok {
+            self.refusals = 0;
+            self.ok_since_closed = true;
+        }
         (self.ok, self.since) = (idle.ok, idle.since);
     }
 
@@ -219,11 +299,10 @@ impl Controller {
 
     /// Whether a call may go, and a success be counted, without a look at the rest of the state.
     pub(crate) fn is_idle(&self) -> bool {
-        let quiet = !self.holds_back() && self.credit == 0;
-        quiet && self.witnesses.later == 0 && self.chance.first.is_none()
+        !self.holds_back() && self.probe.is_none()
     }
 
-    /// Whether there is a pause, a release or a quota that calls keep to.
+    /// Whether there is a cooldown, a release or a quota that calls keep to.
     pub(crate) fn holds_back(&self) -> bool {
         self.closed || self.release.is_some() || self.quota.known
     }
@@ -232,64 +311,44 @@ impl Controller {
     pub(crate) fn is_closed_by_itself(&self) -> bool {
         self.closed && !self.told
     }
-
-    fn close(&mut self, now: u64, permit: Permit, asked: u64) {
-        self.credit = 0;
-        let mut pause = asked;
-        if permit.0 > self.sent_before {
-            let soon = now.saturating_sub(self.until) < SOON;
-            let again = self.opening > 0 && self.ok == 0 && soon;
-            let doublings = self.doublings.saturating_add(1).min(DOUBLINGS);
-            self.doublings = if again { doublings } else { 0 };
-            pause = doubled(asked, self.doublings);
-        }
-        let told = std::mem::take(&mut self.told);
-        let least = if told { self.until } else { 0 };
-        self.closed = true;
-        self.closed_at = now;
-        self.until = sum(now, pause).max(least);
-        self.asked = asked;
-        self.witnesses = Witnesses::of(permit, self.sent);
-    }
-
-    /// The successes of an open gate weigh less the older they are.
-    fn fade(&mut self, now: u64) {
-        if !self.closed && self.release.is_none() {
-            (self.ok, self.since) = faded(self.ok, self.since, now);
-        }
-    }
-
-    /// A call has come back that may have been sent after the refused one. Where such calls are let through, the pause is
-    /// not for everybody.
-    fn judge(&mut self, now: u64, permit: Permit, good: bool) {
-        if permit.0 > self.sent_before {
-            self.chance.hear(permit, good);
-        } else {
-            self.chance.gone(permit);
-        }
-        if !self.witnesses.hear(permit, good) {
-            return;
-        }
-        self.credit = self.credit.max(CREDIT);
-        if !self.told {
-            self.open_again(now);
-        }
-    }
-
-    /// The pause was for nothing: whoever waits goes on as before it.
-    fn open_again(&mut self, now: u64) {
-        if std::mem::take(&mut self.closed) {
-            if let Some(release) = &mut self.release {
-                release.from = sum(release.from, now.saturating_sub(self.closed_at));
-            }
-        }
-    }
 }
 
-pub(super) fn doubled(asked: u64, times: u32) -> u64 {
-    if times == 0 {
-        return asked;
+/// What other processes make of a gate that they share.
+#[cfg(feature = "redis")]
+impl Controller {
+    /// Other processes share the limit: this one sees a part of the calls, so fewer refusals are enough.
+    pub(in crate::gate) fn is_shared(&mut self) {
+        self.patience = self.patience.min(MIN_PATIENCE);
     }
-    let most = MOST_DOUBLED.max(asked);
-    product(asked.max(LEAST_DOUBLED), 1 << times).min(most)
+
+    /// The gate is closed until then at least, for a refusal of another process.
+    pub(in crate::gate) fn is_told(&mut self, now: u64, until: u64) {
+        if !self.closed {
+            self.closed = true;
+            self.told = true;
+            self.closed_at = now;
+            self.closed_after = self.sent;
+            self.until = now;
+            self.probes = 0;
+        }
+        self.until = self.until.max(until);
+    }
+
+    /// The cooldown of another process was contradicted.
+    pub(in crate::gate) fn is_let_on(&mut self) {
+        self.told = false;
+        self.closed = false;
+    }
+
+    /// The cooldown has ended for all.
+    pub(in crate::gate) fn is_over(&mut self, now: u64) {
+        if self.closed {
+            self.open(now);
+        }
+    }
+
+    /// The number of the last call that was sent.
+    pub(in crate::gate) fn last_sent(&self) -> u64 {
+        self.sent
+    }
 }

@@ -12,6 +12,7 @@ mod hears;
 mod join;
 mod link;
 mod member;
+mod release;
 mod says;
 #[cfg(test)]
 #[cfg(feature = "testing")]

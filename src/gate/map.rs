@@ -6,6 +6,7 @@ use super::key::GateKey;
 use super::micros;
 use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
+use super::wait_queue::Kind;
 use crate::policy::Moment;
 use std::sync::{OnceLock, PoisonError};
 use std::task::Waker;
@@ -22,7 +23,6 @@ pub(super) struct GateMap {
     /// How many places of a set are in use.
     ways: usize,
     takes: Mutex<()>,
-    head_start: bool,
     /// The first call of each key is looked at, because its gate is shared.
     shared: bool,
 }
@@ -36,8 +36,22 @@ pub(crate) struct Place {
     at: u32,
     pub(super) key: GateKey,
     pub(super) permit: Permit,
+    /// Whether it is the call's first attempt.
+    pub(super) is_first: bool,
     /// What its answer says of a quota counts.
     pub(crate) hears_quotas: bool,
+}
+
+impl Place {
+    pub(super) fn of(self, kind: Kind) -> Self {
+        let is_first = kind == Kind::Newcomer;
+        Self { is_first, ..self }
+    }
+
+    /// The call's number, and whether it is its first attempt.
+    pub(super) fn attempt(&self) -> (Permit, bool) {
+        (self.permit, self.is_first)
+    }
 }
 
 /// One key's place.
@@ -55,13 +69,12 @@ pub(super) struct Slot {
 
 impl GateMap {
     /// Places for at most so many keys; 0 counts as 1.
-    pub(super) fn new(most: usize, head_start: bool, shared: bool) -> Self {
+    pub(super) fn new(most: usize, shared: bool) -> Self {
         let sets = most.div_ceil(WAYS).max(1);
         Self {
             sets: (0..sets).map(|_| OnceLock::new()).collect(),
             ways: most.checked_div(sets).unwrap_or_default().max(1),
             takes: Mutex::new(()),
-            head_start,
             shared,
         }
     }
@@ -115,7 +128,7 @@ impl GateMap {
             return None;
         }
         let now = micros(moment.now);
-        let new = || Box::new(KeyState::new(now, moment.random, self.head_start));
+        let new = || Box::new(KeyState::new(now));
         let state = guard.get_or_insert_with(new);
         state.take_over(&slot.counters, now);
         let acted = act(state, &slot.counters);
@@ -175,6 +188,7 @@ impl Slot {
             at: self.at,
             key,
             permit,
+            is_first: true,
             hears_quotas,
         }
     }

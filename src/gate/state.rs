@@ -3,20 +3,16 @@
 #[cfg(feature = "redis")]
 mod member;
 
-use super::controller::{Controller, Permit, Quota, quotient};
+use super::controller::{Controller, Next, Permit, Quota};
 use super::counters::Counters;
 use super::fleet::Member;
 use super::micros;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
-use crate::policy::splitmix64;
 use std::task::Waker;
 use std::time::Duration;
 
 /// A clock that goes back by less was read by two at once.
 const BACKSTEP: u64 = 1_000_000;
-/// Those who have waited long enough go within a fifth of what was asked for, at most 10 s.
-const OVERDUE_PART: u64 = 5;
-const LONGEST_OVERDUE: u64 = 10 * 1_000_000;
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +28,6 @@ pub(crate) enum End {
 pub(super) struct KeyState {
     controller: Controller,
     queue: WaitQueue,
-    random: u64,
     /// The time, which only goes forward, and how much the clock outside is behind it.
     now: u64,
     ahead: u64,
@@ -41,11 +36,10 @@ pub(super) struct KeyState {
 }
 
 impl KeyState {
-    pub(super) fn new(now: u64, random: u64, head_start: bool) -> Self {
+    pub(super) fn new(now: u64) -> Self {
         Self {
-            controller: Controller::new(now, head_start),
+            controller: Controller::new(now),
             queue: WaitQueue::default(),
-            random,
             now,
             ahead: 0,
             member: None,
@@ -82,9 +76,9 @@ impl KeyState {
     }
 
     /// One comes that waits for so long at most; it looks at once.
-    pub(super) fn join(&mut self, kind: Kind, patience: u64) -> WaiterId {
+    pub(super) fn join(&mut self, kind: Kind, began: u64, patience: u64) -> WaiterId {
         let patient_until = self.now.saturating_add(patience);
-        self.queue.join(kind, patient_until)
+        self.queue.join(kind, began, patient_until)
     }
 
     /// One looks whether it may go.
@@ -118,7 +112,7 @@ impl KeyState {
     pub(super) fn hear(
         &mut self,
         counters: &Counters,
-        permit: Permit,
+        (permit, is_first): (Permit, bool),
         end: End,
         quota: Option<Quota>,
     ) {
@@ -127,11 +121,13 @@ impl KeyState {
         match end {
             End::Refused(asked) => {
                 let asked = asked.map(micros);
-                if self.controller.refused(now, permit, asked, quota) {
+                if self.controller.refused(now, permit, is_first, asked, quota) {
                     self.take_back(counters);
                 }
             }
-            End::Succeeded => self.controller.succeeded(now, permit, quota),
+            End::Succeeded => {
+                self.controller.succeeded(now, permit, quota);
+            }
             End::Other => self.controller.ended(now, permit, quota),
         }
         let is_closed = self.controller.is_closed_by_itself();
@@ -155,42 +151,49 @@ impl KeyState {
     fn serve(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {
             let at = self.queue.turn.min(self.now);
-            // One number for each opening, however often somebody looks.
-            let random = splitmix64(self.random.wrapping_add(self.controller.opening));
-            let next = self.next(at, random);
-            let due = next.err().unwrap_or(at);
-            let overdue = self.queue.overdue().filter(|(_, by)| *by < due);
-            let turn = overdue.map_or(due, |(_, by)| by);
-            self.queue.turn = turn;
-            if turn > self.now {
+            let (due, id, as_probe) = match (self.next(at), self.queue.first_newcomer()) {
+                (Next::First, _) => (at, first, false),
+                (Next::Probe, Some(newcomer)) => (at, newcomer, true),
+                (Next::Probe, None) => (at, first, true),
+                (Next::At(due), _) => match self.queue.overdue().filter(|(_, by)| *by <= due) {
+                    Some((overdue, by)) => (by, overdue, false),
+                    None if due <= self.now => {
+                        self.queue.turn = due;
+                        continue;
+                    }
+                    None => (due, first, false),
+                },
+            };
+            self.queue.turn = due;
+            if due > self.now {
                 return;
             }
-            let id = match overdue {
-                Some((id, by)) => {
-                    self.queue.overdue_goes(by, self.overdue_span());
-                    id
-                }
-                None if turn > at => continue,
-                None => first,
-            };
             if let Some(member) = &mut self.member {
                 member.goes(at);
             }
-            let permit = self.controller.go(counters.send());
+            let others_wait = self.queue.len() > 1;
+            let permit = self
+                .controller
+                .go(at, counters.send(), as_probe, others_wait);
             self.queue.give(id, permit);
         }
         self.queue.turn = u64::MAX;
-        self.controller.line_is_empty();
+        self.controller.line_is_empty(self.now);
         if let Some(member) = &mut self.member {
             member.line_is_empty(self.controller.holds_back());
         }
     }
 
-    /// Whether the first in the line may go; if not, when it may.
-    fn next(&mut self, at: u64, random: u64) -> Result<(), u64> {
-        let own = self.controller.next(at, random);
+    /// Who may go now.
+    fn next(&mut self, at: u64) -> Next {
+        let has_newcomers = self.queue.first_newcomer().is_some();
+        let own = self.controller.next(at, has_newcomers);
         let member = self.member.as_mut();
-        member.and_then(|member| member.next(at)).unwrap_or(own)
+        match member.and_then(|member| member.next(at)) {
+            Some(Ok(())) => Next::First,
+            Some(Err(until)) => Next::At(until),
+            None => own,
+        }
     }
 
     fn take_back(&mut self, counters: &Counters) {
@@ -202,11 +205,6 @@ impl KeyState {
     fn drop_permit(&mut self, counters: &Counters, permit: Permit) {
         counters.end(false);
         self.controller.not_sent(permit);
-    }
-
-    /// In what time all those go who have waited as long as they may.
-    fn overdue_span(&self) -> u64 {
-        quotient(self.controller.asked, OVERDUE_PART).min(LONGEST_OVERDUE)
     }
 
     fn pass_time(&mut self, outside: u64) {

@@ -101,6 +101,7 @@ fn ask(gate: &Gate, name: &str, kind: Kind) -> Ask {
     Ask {
         key: gate.key_of(name),
         kind,
+        began: Duration::ZERO,
         deadline: None,
         at_gate: SECOND * 86_400,
         quotas_at_once: true,
@@ -129,8 +130,9 @@ impl Scene {
         wait(&self.gate, ask, &self.runtime)
     }
 
-    fn newcomer(&self) -> Wait<'_> {
-        self.wait(self.ask("a", Kind::Newcomer))
+    /// A call that was sent before, so that it is no probe.
+    fn waiter(&self) -> Wait<'_> {
+        self.wait(self.ask("a", Kind::Retry))
     }
 
     /// A call that goes at once.
@@ -140,12 +142,18 @@ impl Scene {
     }
 
     fn is_open(&self, name: &str) -> bool {
-        let passed = self.wait(self.ask(name, Kind::Newcomer)).now_or_never();
+        let passed = self.wait(self.ask(name, Kind::Retry)).now_or_never();
         passed.is_some()
     }
 
+    /// Four calls in a row are refused.
     fn refuse(&self, name: &str, asked: Duration) {
-        self.go(name).refused(Some(asked), None);
+        self.refuse_all(name, Some(asked));
+    }
+
+    fn refuse_all(&self, name: &str, asked: Option<Duration>) {
+        let calls = [(); 4].map(|()| self.go(name));
+        calls.into_iter().for_each(|call| call.refused(asked, None));
     }
 
     /// Moves the clock in steps, and polls everybody at each, until all are through or the time is over; when each went.

@@ -1,4 +1,4 @@
-//! Who waits at the gate of one key: retries before newcomers, each in the order in which they came.
+//! The line of one key: first in, first out, by when each call began.
 
 use super::controller::Permit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,15 @@ const NEAR: usize = 8;
 /// Those behind them look later by as much for each before them, and by no more than for so many.
 const FAR: u64 = 50;
 
-/// Whether a call has been sent before; retries go first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Whether a call was sent before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Retry,
     Newcomer,
 }
 
-/// Who waits: one of a kind with this number. The line goes in the order of these.
-pub(super) type WaiterId = (Kind, u64);
+/// A waiter: when its call began, in microseconds, and a number of its own. The line goes in the order of these.
+pub(super) type WaiterId = (u64, u64);
 
 /// The waiters of one key. Every operation costs the logarithm of their number.
 #[derive(Debug, Default)]
@@ -27,14 +27,13 @@ pub(super) struct WaitQueue {
     line: BTreeMap<WaiterId, Waiting>,
     /// The same, by when each has waited as long as it may.
     patience: BTreeSet<(u64, WaiterId)>,
+    /// Those among them that were never sent.
+    newcomers: BTreeSet<WaiterId>,
     /// Who may go, and has not heard of it yet.
     given: BTreeMap<WaiterId, (Waiting, Permit)>,
     last: u64,
     /// When the next may go, if nothing happens before.
     pub(super) turn: u64,
-    /// When the next may go that has waited as long as it may, and how far apart such go.
-    overdue: u64,
-    apart: u64,
     /// Who is to be called once nobody looks at the line.
     calls: Vec<Waker>,
 }
@@ -46,6 +45,7 @@ struct Waiting {
     /// When it looks again by itself.
     looks_at: u64,
     patient_until: u64,
+    kind: Kind,
 }
 
 impl WaitQueue {
@@ -59,11 +59,12 @@ impl WaitQueue {
         u64::try_from(self.line.len()).unwrap_or(u64::MAX)
     }
 
-    /// Takes a place at the end; `patient_until` is when the waiter has waited as long as it may.
-    pub(super) fn join(&mut self, kind: Kind, patient_until: u64) -> WaiterId {
+    /// Takes the place of a call that began at `began`; `patient_until` is when it has waited as long as it may.
+    pub(super) fn join(&mut self, kind: Kind, began: u64, patient_until: u64) -> WaiterId {
         self.last = self.last.saturating_add(1);
-        let id = (kind, self.last);
+        let id = (began, self.last);
         let waiting = Waiting {
+            kind,
             waker: None,
             looks_at: 0,
             patient_until,
@@ -87,19 +88,13 @@ impl WaitQueue {
         self.line.keys().next().copied()
     }
 
-    /// Who has waited as long as it may before the others, and when it goes for that.
-    pub(super) fn overdue(&self) -> Option<(WaiterId, u64)> {
-        let (patient_until, id) = self.patience.first()?;
-        Some((*id, self.overdue.max(*patient_until)))
+    pub(super) fn first_newcomer(&self) -> Option<WaiterId> {
+        self.newcomers.first().copied()
     }
 
-    /// Such a one goes at this time; all who wait would go within `span`.
-    pub(super) fn overdue_goes(&mut self, at: u64, span: u64) {
-        // Nobody has waited for the last of them.
-        if at > self.overdue || self.apart == 0 {
-            self.apart = span.checked_div(self.len()).unwrap_or_default();
-        }
-        self.overdue = at.saturating_add(self.apart);
+    /// Whose patience ends first, and when.
+    pub(super) fn overdue(&self) -> Option<(WaiterId, u64)> {
+        self.patience.first().map(|(until, id)| (*id, *until))
     }
 
     /// A waiter leaves the line with a permit, and is called.
@@ -131,8 +126,8 @@ impl WaitQueue {
     /// later, so that the line moves on though those before them are not polled.
     pub(super) fn looks_again(&mut self, id: WaiterId, waker: &Waker) -> u64 {
         let place = self.line.keys().take(NEAR).position(|other| *other == id);
-        let of_kind = self.line.range((id.0, 0)..).next();
-        let before = of_kind.map_or(0, |((_, first), _)| id.1.saturating_sub(*first));
+        let first = self.first().map_or(0, |(_, number)| number);
+        let before = id.1.saturating_sub(first);
         let later = match place {
             Some(0) => 0,
             Some(_) => PATIENCE,
@@ -160,12 +155,16 @@ impl WaitQueue {
 
     fn stand(&mut self, id: WaiterId, waiting: Waiting) {
         self.patience.insert((waiting.patient_until, id));
+        if waiting.kind == Kind::Newcomer {
+            self.newcomers.insert(id);
+        }
         self.line.insert(id, waiting);
     }
 
     fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
         let left = self.line.remove(&id)?;
         self.patience.remove(&(left.patient_until, id));
+        self.newcomers.remove(&id);
         Some(left)
     }
 }

@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(crate) struct Ask {
     pub(crate) key: GateKey,
     pub(crate) kind: Kind,
+    /// When the call began, which decides its place in the line.
+    pub(crate) began: Duration,
     /// When it must not be sent any more.
     pub(crate) deadline: Option<Duration>,
     /// After so long it goes in spite of the gate.
@@ -59,7 +61,7 @@ impl Gate {
         let started = runtime.now();
         let slot = match self.enter(ask.key, started, ask.quotas_at_once) {
             Err(NotIdle(slot)) => slot,
-            Ok(place) => return Passed::at_once(place),
+            Ok(place) => return Passed::at_once(place.map(|place| place.of(ask.kind))),
         };
         let mut waiter = Waiter {
             gate: self,
@@ -80,7 +82,7 @@ impl Gate {
         })
         .await;
         // Something was decided here, so nothing is spared by not hearing of quotas.
-        let place = |permit| slot.place(ask.key, permit, true);
+        let place = |permit| slot.place(ask.key, permit, true).of(ask.kind);
         Passed {
             waited: waiter.now().saturating_sub(started),
             in_time: turn.is_some(),
@@ -134,7 +136,7 @@ impl Waiter<'_> {
         moment.now = now;
         let (map, ask) = (&self.gate.0.map, self.ask);
         map.decide(self.slot, ask.key, moment, |state, counters| {
-            let join = || state.join(ask.kind, micros(ask.at_gate));
+            let join = || state.join(ask.kind, micros(ask.began), micros(ask.at_gate));
             let id = *self.id.get_or_insert_with(join);
             state.look(counters, id, cx.waker())
         })

@@ -45,6 +45,7 @@ impl Progress {
         let ask = Ask {
             key,
             kind,
+            began: self.session.started(),
             deadline: self.session.deadline(),
             at_gate,
             quotas_at_once: self.route.policy.quotas_at_once(),

@@ -139,14 +139,16 @@ mod pauses {
             let store = MemoryStore::new();
             store.set_latency(MILLI * 2);
             store.tell_of_pauses(tells);
-            let refused = Script::new().status(200).status(429);
-            let one = process(&store, refused.header("retry-after", "10").status(200));
+            let refused = Script::new().status(200);
+            let refused = refused.status(429).header("retry-after", "10");
+            let refused = refused.status(429).header("retry-after", "10");
+            let one = process(&store, refused.status(200));
             let other = process(&store, Script::new());
             for process in [&one, &other] {
                 assert_eq!(call(process).await, Duration::ZERO);
             }
             pass(SECOND).await;
-            let (_, waited) = tokio::join!(call(&one), async {
+            let (_, _, waited) = tokio::join!(call(&one), call(&one), async {
                 pass(MILLI * 100).await;
                 call(&other).await
             });

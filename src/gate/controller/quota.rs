@@ -1,6 +1,6 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
-use super::{MOST, Permit, SECOND, product, sum};
+use super::{MOST, Permit, SECOND, sum};
 use crate::gate::micros;
 use crate::server_hints;
 use std::time::Duration;
@@ -82,12 +82,6 @@ impl Quota {
 }
 
 impl QuotaState {
-    /// Whether a turn has begun of which nothing was heard, and calls of this key used most of the last: `ok` of them. Then
-    /// the quota alone says how many may go.
-    pub(super) fn is_whole_and_ours(&self, ok: u64) -> bool {
-        self.known && self.fresh && product(ok, 2) >= self.limit
-    }
-
     /// Past the reset, as much is left as the limit is.
     pub(super) fn turn_over(&mut self, now: u64, sent: u64) {
         if self.known && now >= self.reset {

@@ -1,112 +1,215 @@
-//! What the end of a pause begins: who goes when, found from what succeeded before it, in groups, in rounds of equal
-//! length, each at twice the rate of the one before.
+//! The paced release after a cooldown, and the search for the pace that the server takes.
 
-use super::{Controller, MILLISECOND, SECOND, part, product, quotient, sum};
+use super::numbers::{product, quotient, sum};
+use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE};
+use super::{MILLISECOND, MIN_DOUBLED, MIN_PATIENCE, NO_WISH, SECOND, SOON};
 
-/// A release looks this many pauses ahead, within these bounds.
-pub(in crate::gate) const REACH: u64 = 4;
-pub(in crate::gate) const SHORTEST_REACH: u64 = SECOND;
-pub(in crate::gate) const LONGEST_REACH: u64 = 5 * SECOND;
-/// The longest time from one call to the next.
-pub(in crate::gate) const SLOWEST: u64 = 60 * SECOND;
-/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
-pub(in crate::gate) const GROUP_PART: u64 = 4;
-pub(in crate::gate) const SMALLEST_GROUP: u64 = 2;
-pub(in crate::gate) const LARGEST_GROUP: u64 = 4;
-/// In a fast release it is an eighth, and may be one call: the next ones go before its answer is there.
-const FAST_GROUP_PART: u64 = 8;
-/// Where pauses are given up so many go in the first second.
-const FEWEST_LET_GO: u64 = 8;
-/// How much later the others go than the first, where it goes ahead of them.
-const HEAD_START: u64 = 100 * MILLISECOND;
-/// The rate doubles no more often: by then it is beyond every count.
-const ROUNDS: u32 = 40;
-/// Rounds of more calls than this have no times of their own: they would lie within a microsecond.
-const MOST_IN_A_ROUND: u64 = 1 << 26;
+/// The pace is found from the time since the last opening, at most this many cooldowns, within these bounds.
+const CYCLE_COOLDOWNS: u64 = 4;
+const MIN_CYCLE: u64 = SECOND;
+const MAX_CYCLE: u64 = 5 * SECOND;
+/// A round is as long as the cooldown before it, within these bounds.
+const MIN_ROUND: u64 = SECOND;
+const MAX_ROUND: u64 = 2_500 * MILLISECOND;
+/// The slowest pace that a release begins with or goes back to.
+const MAX_FIRST_INTERVAL: u64 = SECOND;
+const MAX_INTERVAL: u64 = 10 * SECOND;
+/// A refused pace and a clean one that are nearer than a tenth need no search between them.
+const SEARCH_PART: u64 = 10;
+/// Calls that were due at most this long ago go together.
+const BURST: u64 = MILLISECOND;
+/// After this many rounds that nobody looked at, the release is over.
+const MAX_MISSED_ROUNDS: u64 = 64;
 
-/// The due times of the calls 0, 1, and so on; the same in every process that knows these numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Release {
-    pub(in crate::gate) from: u64,
-    pub(in crate::gate) round: u64,
-    /// How many go in the first round.
-    pub(in crate::gate) first: u64,
-    /// How many go at one time.
-    pub(in crate::gate) group: u64,
-    /// Call 0 goes ahead of the others.
-    pub(in crate::gate) head_start: bool,
-    /// How many have gone; in a fleet, how many tickets were given: the next has this number.
-    pub(in crate::gate) gone: u64,
+/// Calls that go one after another, at a pace that changes from round to round. Paces are intervals in microseconds.
+#[derive(Debug)]
+pub(super) struct Release {
+    interval: u64,
+    /// The fastest pace of a round without a refusal, and the slowest of a round with one.
+    clean: u64,
+    refused: Option<u64>,
+    next: u64,
+    round_from: u64,
+    round: u64,
+    good: u64,
+    bad: u64,
+    others_waited: bool,
 }
 
 impl Controller {
-    /// The pause has ended by itself: plans who goes when.
-    pub(super) fn open(&mut self, now: u64, random: u64) {
-        let pause = self.until.saturating_sub(self.closed_at);
-        let reach = product(pause, REACH).clamp(SHORTEST_REACH, LONGEST_REACH);
-        // The pause is a part of the cycle: 500 in 10 s are 50 in a second.
-        let cycle = now.saturating_sub(self.since).min(reach).max(1);
-        let slowest = product(self.each, 2).min(SLOWEST);
-        self.each = quotient(cycle, self.ok.max(1)).clamp(1, slowest);
-        self.lately = self.ok.max(quotient(self.lately, 2));
-        let time = self.until.saturating_sub(self.since);
-        let whole = self.release.is_some().then_some((self.ok, time));
-        self.tempo.choose(whole, pause, &mut self.each);
-        let faster = self.tempo.faster();
-        let group = match faster {
-            Some(_) => quotient(self.lately, FAST_GROUP_PART).clamp(1, LARGEST_GROUP),
-            None => quotient(self.lately, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP),
-        };
-        let round = reach.max(self.each);
-        let release = Release {
-            from: sum(now, part(random, self.each)),
-            round,
-            first: product(quotient(round, self.each), faster.unwrap_or(1)),
-            group,
-            head_start: self.head_start,
-            gone: 0,
-        };
-        let paced = !self.quota.is_whole_and_ours(self.lately);
-        self.release = paced.then_some(release);
-        self.ok = 0;
-        self.since = now;
-        self.closed = false;
-        self.told = false;
-        self.opening = sum(self.opening, 1);
-        self.sent_before = self.sent;
+    /// When the next call of a release is due, if that is later than now; `waits` is whether there is one. A release that
+    /// is over is forgotten.
+    pub(super) fn paced_until(&mut self, now: u64, waits: bool) -> Option<u64> {
+        let release = self.release.as_mut()?;
+        let due = release.due(now);
+        release.others_waited |= waits && due.is_some_and(|due| due > now);
+        if due.is_none() {
+            self.interval = release.interval;
+            self.release = None;
+        }
+        due.filter(|due| *due > now)
     }
 
-    /// Pauses are of no use here: those who wait go, at a rate that shows soon if that is wrong.
-    pub(super) fn give_up_pauses(&mut self, now: u64) {
+    /// The vote closes the gate.
+    pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
+        let soon = now.saturating_sub(self.until) < SOON;
+        let again = self.was_closed && !self.ok_since_closed && soon;
+        let most = if asked.is_some() {
+            MAX_DOUBLINGS
+        } else {
+            MAX_DOUBLINGS_NO_WISH
+        };
+        self.doublings = if again {
+            self.doublings.saturating_add(1).min(most)
+        } else {
+            0
+        };
+        let cooldown = doubled(asked.unwrap_or(NO_WISH), self.doublings);
+        let told = std::mem::take(&mut self.told);
+        let least = if told { self.until } else { 0 };
+        self.closed = true;
+        self.was_closed = true;
+        self.ok_since_closed = false;
+        self.closed_at = now;
+        self.closed_after = self.sent;
+        self.until = sum(now, cooldown).max(least);
+        self.probe = None;
+        self.probe_at = now;
+        // A gate that proved right asks nobody whether it is.
+        self.probes = if self.patience > MIN_PATIENCE {
+            quotient(self.patience, 2)
+        } else {
+            0
+        };
+    }
+
+    /// The cooldown ended, and nothing contradicted it.
+    pub(super) fn open(&mut self, now: u64) {
+        let cooldown = self.until.saturating_sub(self.closed_at);
+        let reach = product(cooldown, CYCLE_COOLDOWNS).clamp(MIN_CYCLE, MAX_CYCLE);
+        let cycle = now.saturating_sub(self.since).clamp(1, reach);
+        let mut found = cycle.checked_div(self.ok).unwrap_or(MAX_FIRST_INTERVAL);
+        if let Some(release) = self.release.take() {
+            found = found.max(release.clean);
+            self.interval = release.interval;
+        }
+        // From one release to the next the pace halves at most.
+        if self.interval > 0 {
+            found = found.min(product(self.interval, 2));
+        }
+        self.interval = found.clamp(1, MAX_FIRST_INTERVAL);
         self.release = Some(Release {
-            from: now,
-            round: SHORTEST_REACH,
-            first: self.lately.max(FEWEST_LET_GO),
-            group: LARGEST_GROUP,
-            head_start: false,
-            gone: 0,
+            interval: self.interval,
+            clean: self.interval,
+            refused: None,
+            next: now,
+            round_from: now,
+            round: cooldown.clamp(MIN_ROUND, MAX_ROUND),
+            good: 0,
+            bad: 0,
+            others_waited: true,
         });
+        self.patience = quotient(self.patience, 2).clamp(MIN_PATIENCE, MAX_PATIENCE);
+        self.closed = false;
+        self.told = false;
+        self.refusals = 0;
+        self.ok = 0;
+        self.since = now;
+    }
+
+    /// The successes of an open gate weigh less the older they are.
+    pub(super) fn fade(&mut self, now: u64) {
+        if !self.closed && self.release.is_none() {
+            (self.ok, self.since) = super::faded(self.ok, self.since, now);
+        }
     }
 }
 
 impl Release {
-    pub(in crate::gate) fn due(&self, call: u64) -> u64 {
-        let stays_behind = self.head_start && call > 0;
-        let ahead = if stays_behind { HEAD_START } else { 0 };
-        let within = call.checked_rem(self.group).unwrap_or_default();
-        let mut left = call.saturating_sub(within);
-        let (mut at, mut count) = (sum(self.from, ahead), self.first.max(1));
-        for _ in 0..ROUNDS {
-            if count > MOST_IN_A_ROUND {
-                break;
+    /// When the next call may go; `None` if the release is over.
+    fn due(&mut self, now: u64) -> Option<u64> {
+        let mut rounds: u64 = 0;
+        while now >= sum(self.round_from, self.round) {
+            let needed = self.others_waited || self.bad > 0;
+            rounds = rounds.saturating_add(1);
+            if !needed || rounds > MAX_MISSED_ROUNDS {
+                return None;
             }
-            if left < count {
-                return sum(at, quotient(product(left, self.round), count));
-            }
-            left = left.saturating_sub(count);
-            at = sum(at, self.round);
-            count = product(count, 2);
+            self.round_from = sum(self.round_from, self.round);
+            self.end_round();
         }
-        at
+        // The next round may be faster.
+        Some(self.next.min(sum(self.round_from, self.round)))
     }
+
+    pub(super) fn goes(&mut self, now: u64, others_wait: bool) {
+        let from = self.next.max(now.saturating_sub(BURST));
+        self.next = sum(from, self.interval);
+        self.others_waited |= others_wait;
+    }
+
+    pub(super) fn succeeded(&mut self) {
+        self.good = sum(self.good, 1);
+    }
+
+    pub(super) fn refused(&mut self) {
+        self.bad = sum(self.bad, 1);
+    }
+
+    fn end_round(&mut self) {
+        let (good, bad) = (self.good, self.bad);
+        if bad > 0 {
+            self.go_back(good);
+        } else if good == 0 {
+            self.interval = half(self.interval);
+        } else {
+            self.go_on();
+        }
+        (self.good, self.bad, self.others_waited) = (0, 0, false);
+    }
+
+    /// Back to the last clean pace, or half as fast, or as fast as calls succeeded.
+    fn go_back(&mut self, good: u64) {
+        self.refused = Some(self.interval);
+        let twice = product(self.interval, 2);
+        let safe = if self.clean > self.interval {
+            self.clean.min(twice)
+        } else {
+            self.round.checked_div(good).unwrap_or(twice).min(twice)
+        };
+        self.clean = safe.max(self.interval).min(MAX_INTERVAL);
+        self.interval = self.clean;
+    }
+
+    /// Twice as fast, or half the way to a pace that was refused.
+    fn go_on(&mut self) {
+        self.clean = self.clean.min(self.interval);
+        let refused = self.refused.filter(|refused| *refused < self.interval);
+        let far = |refused: &u64| {
+            self.interval.saturating_sub(*refused) > quotient(*refused, SEARCH_PART)
+        };
+        match (refused, refused.filter(far)) {
+            (_, Some(refused)) => self.interval = between(self.interval, refused),
+            // Found: this pace for one more round, and then on.
+            (Some(_), None) => self.refused = None,
+            (None, _) => self.interval = half(self.interval),
+        }
+    }
+}
+
+/// The interval of the pace in the middle of two.
+fn between(one: u64, other: u64) -> u64 {
+    quotient(product(product(one, other), 2), sum(one, other)).max(1)
+}
+
+fn half(interval: u64) -> u64 {
+    quotient(interval, 2).max(1)
+}
+
+fn doubled(asked: u64, times: u32) -> u64 {
+    if times == 0 {
+        return asked;
+    }
+    let most = MAX_DOUBLED.max(asked);
+    product(asked.max(MIN_DOUBLED), 1 << times).min(most)
 }

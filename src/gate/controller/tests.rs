@@ -1,169 +1,301 @@
-//! The rules of the controller, one by one, and its arithmetic at the ends of the numbers.
-
-mod batch;
-mod chance;
-mod properties;
-mod quota;
-mod release;
-mod tempo;
-mod witnesses;
+//! The five rules, each by itself.
 
 use super::*;
+use proptest::prelude::*;
 
-/// A gate that calls have gone through.
+const ASKED: u64 = 2 * SECOND;
+
+/// A controller and the calls that go through it.
 struct Scene {
-    gate: Controller,
+    controller: Controller,
+    sent: u64,
     now: u64,
 }
 
 impl Scene {
     fn new() -> Self {
         Self {
-            gate: Controller::new(0, false),
+            controller: Controller::new(0),
+            sent: 0,
             now: 0,
         }
     }
 
-    /// Sends so many, one after another, as from a line that never ends.
-    fn send<const N: usize>(&mut self) -> [Permit; N] {
-        [(); N].map(|()| {
-            assert_eq!(self.gate.next(self.now, 0), Ok(()));
-            self.gate.sends()
-        })
+    fn go(&mut self) -> Permit {
+        self.goes(false, false)
     }
 
-    fn refuse(&mut self, permit: Permit, asked: u64) {
-        self.gate.refused(self.now, permit, Some(asked), None);
+    fn goes(&mut self, as_probe: bool, others_wait: bool) -> Permit {
+        self.sent += 1;
+        self.controller
+            .go(self.now, self.sent, as_probe, others_wait)
     }
 
-    fn succeed(&mut self, permit: Permit) {
-        self.gate.succeeded(self.now, permit, None);
+    /// A first attempt is refused; whether that closes the gate.
+    fn refuse(&mut self) -> bool {
+        let permit = self.go();
+        self.is_refused(permit, true)
     }
 
-    /// Goes to the end of the pause.
-    fn open(&mut self) {
-        let opening = self.gate.opening;
-        self.now = self.gate.until;
-        assert!(self.gate.closed);
-        let _ = self.gate.next(self.now, 0);
-        assert_eq!(self.gate.opening, opening + 1);
+    fn is_refused(&mut self, permit: Permit, is_first: bool) -> bool {
+        self.controller
+            .refused(self.now, permit, is_first, Some(ASKED), None)
     }
 
-    fn pause(&self) -> Option<u64> {
-        self.gate.closed.then(|| self.gate.until - self.now)
+    fn succeed(&mut self, permit: Permit) -> bool {
+        self.controller.succeeded(self.now, permit, None)
     }
-}
 
-impl Controller {
-    fn sends(&mut self) -> Permit {
-        self.go(self.sent + 1)
+    fn next(&mut self) -> Next {
+        self.controller.next(self.now, false)
+    }
+
+    fn is_closed(&mut self) -> bool {
+        matches!(self.next(), Next::At(_))
+    }
+
+    /// Closes the gate, and waits until the cooldown is over; gives how long it was.
+    fn cool_down(&mut self) -> u64 {
+        while !self.refuse() {}
+        let Next::At(until) = self.next() else {
+            panic!("it is open");
+        };
+        let cooldown = until - self.now;
+        self.now = until;
+        cooldown
+    }
+
+    /// A server that takes one call each `interval`, while others wait, for so long; how many it took and refused.
+    fn play(&mut self, interval: u64, time: u64) -> (u64, u64) {
+        let (mut free_at, end, mut counts) = (self.now, self.now + time, (0, 0));
+        while self.now < end {
+            match self.next() {
+                Next::At(due) => self.now = due.min(end),
+                Next::First | Next::Probe => {
+                    let permit = self.goes(false, true);
+                    if self.now >= free_at {
+                        free_at = self.now + interval;
+                        self.succeed(permit);
+                        counts.0 += 1;
+                    } else {
+                        self.is_refused(permit, false);
+                        counts.1 += 1;
+                    }
+                }
+            }
+        }
+        counts
     }
 }
 
 #[test]
-fn a_refusal_closes_the_gate_for_what_it_asks() {
-    for (asked, pause) in [
-        (Some(3 * SECOND), 3 * SECOND),
-        (None, NO_WISH),
-        (Some(0), 0),
-    ] {
-        let mut scene = Scene::new();
-        let [call] = scene.send();
-        scene.gate.refused(0, call, asked, None);
-        assert_eq!(scene.pause(), Some(pause));
-    }
-}
-
-#[test]
-fn a_pause_is_prolonged_and_never_shortened() {
+fn one_refusal_among_successes_never_closes_the_gate() {
     let mut scene = Scene::new();
-    let calls = scene.send::<3>();
-    for (call, asked) in calls.into_iter().rev().zip([10, 20, 5]) {
-        scene.refuse(call, asked * SECOND);
+    for _ in 0..1_000 {
+        assert!(!scene.refuse() && !scene.refuse() && !scene.refuse());
+        let good = scene.go();
+        scene.succeed(good);
+        assert_eq!(scene.next(), Next::First);
     }
-    assert_eq!(scene.pause(), Some(20 * SECOND));
-    assert_eq!(scene.gate.asked, 20 * SECOND);
 }
 
 #[test]
-fn without_a_success_the_pause_doubles_up_to_20_s_or_the_wish() {
-    for (asked, pauses) in [
-        (
-            1_000,
-            [1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000, 20_000],
-        ),
-        (
-            15_000,
-            [
-                15_000, 20_000, 20_000, 20_000, 20_000, 20_000, 20_000, 20_000,
-            ],
-        ),
-        (1, [1, 20, 40, 80, 160, 320, 640, 1_280]),
-        (90_000, [90_000; 8]),
-    ] {
-        let mut scene = Scene::new();
-        for pause in pauses {
-            let [call] = scene.send();
-            scene.refuse(call, asked * MILLISECOND);
-            assert_eq!(scene.pause(), Some(pause * MILLISECOND));
-            scene.open();
+fn four_refusals_in_a_row_close_it_for_as_long_as_they_ask() {
+    let mut scene = Scene::new();
+    for closes in [false, false, false, true] {
+        assert_eq!(scene.refuse(), closes);
+    }
+    assert_eq!(scene.next(), Next::At(ASKED));
+}
+
+#[test]
+fn a_call_that_is_refused_again_has_one_vote() {
+    let mut scene = Scene::new();
+    for _ in 0..100 {
+        let again = scene.go();
+        assert!(!scene.is_refused(again, false));
+    }
+    assert!(!scene.is_closed());
+}
+
+#[test]
+fn a_success_sent_before_the_refusals_contradicts_nothing() {
+    let mut scene = Scene::new();
+    let early = scene.go();
+    while !scene.refuse() {}
+    assert!(!scene.succeed(early));
+    assert!(scene.is_closed());
+}
+
+#[test]
+fn a_contradiction_opens_it_and_doubles_the_patience() {
+    let mut scene = Scene::new();
+    for most in [4, 8, 16, 16] {
+        let later: Vec<Permit> = (0..most).map(|_| scene.go()).collect();
+        let last = scene.go();
+        let closes: Vec<bool> = later
+            .into_iter()
+            .map(|call| scene.is_refused(call, true))
+            .collect();
+        assert_eq!(closes.iter().position(|closes| *closes), Some(most - 1));
+        assert!(scene.is_closed());
+        assert!(scene.succeed(last));
+        assert!(!scene.is_closed());
+    }
+}
+
+#[test]
+fn a_cooldown_that_stands_halves_them_again() {
+    let mut scene = Scene::new();
+    scene.cool_down();
+    assert_eq!(scene.next(), Next::First);
+    assert!(!scene.refuse());
+    assert!(scene.refuse(), "two are enough now");
+}
+
+#[test]
+fn newcomers_probe_a_closed_gate_one_at_a_time() {
+    let mut scene = Scene::new();
+    while !scene.refuse() {}
+    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
+    let probe = scene.goes(true, true);
+    assert_eq!(scene.controller.next(scene.now, true), Next::At(ASKED));
+    scene.is_refused(probe, true);
+    let again = PROBE_INTERVAL;
+    assert_eq!(scene.controller.next(scene.now, true), Next::At(again));
+    scene.now = again;
+    let probe = scene.goes(true, true);
+    assert!(scene.succeed(probe), "the limit is not everybody's");
+    assert_eq!(scene.next(), Next::First);
+}
+
+#[test]
+fn a_gate_that_has_proved_right_sends_no_probes() {
+    let mut scene = Scene::new();
+    scene.cool_down();
+    scene.next();
+    while !scene.refuse() {}
+    let due = scene.controller.next(scene.now, true);
+    assert!(matches!(due, Next::At(_)), "{due:?}");
+}
+
+#[test]
+fn a_cooldown_doubles_while_nothing_succeeds() {
+    let mut scene = Scene::new();
+    assert_eq!(scene.cool_down(), ASKED);
+    scene.next();
+    assert_eq!(scene.cool_down(), 2 * ASKED);
+    scene.next();
+    assert_eq!(scene.cool_down(), 2 * ASKED, "the server named a time");
+    scene.next();
+    let good = scene.go();
+    scene.succeed(good);
+    assert_eq!(scene.cool_down(), ASKED);
+}
+
+#[test]
+fn refusals_that_name_no_time_double_up_to_twenty_seconds() {
+    let mut scene = Scene::new();
+    let cooldowns = (0..12).map(|_| {
+        while !{
+            let permit = scene.go();
+            scene
+                .controller
+                .refused(scene.now, permit, true, None, None)
+        } {}
+        let Next::At(until) = scene.next() else {
+            panic!("it is open");
+        };
+        let cooldown = until - scene.now;
+        scene.now = until;
+        scene.next();
+        cooldown
+    });
+    let cooldowns: Vec<u64> = cooldowns.collect();
+    assert_eq!(
+        cooldowns[..4],
+        [NO_WISH, 2 * NO_WISH, 4 * NO_WISH, 8 * NO_WISH]
+    );
+    assert_eq!(cooldowns.last(), Some(&MAX_DOUBLED));
+}
+
+#[test]
+fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
+    let mut scene = Scene::new();
+    scene.cool_down();
+    let interval = 20 * MILLISECOND;
+    scene.play(interval, 20 * SECOND);
+    let (taken, refused) = scene.play(interval, 60 * SECOND);
+    assert!(taken >= 2_400, "{taken} of 3,000, {refused} refused");
+    assert!(refused <= taken / 2, "{refused} refused, {taken} taken");
+}
+
+#[test]
+fn a_release_is_over_once_nobody_waits() {
+    let mut scene = Scene::new();
+    scene.cool_down();
+    assert_eq!(scene.next(), Next::First);
+    let lone = scene.go();
+    scene.succeed(lone);
+    scene.now += 10 * SECOND;
+    scene.controller.line_is_empty(scene.now);
+    assert!(scene.controller.is_idle());
+}
+
+#[test]
+fn a_spent_quota_holds_calls_until_its_reset() {
+    let mut scene = Scene::new();
+    let first = scene.go();
+    let quota = |remaining| {
+        Some(Quota {
+            limit: Some(10),
+            remaining,
+            reset: 5 * SECOND,
+        })
+    };
+    scene.controller.succeeded(0, first, quota(1));
+    assert_eq!(scene.next(), Next::First);
+    let second = scene.go();
+    assert_eq!(
+        scene.next(),
+        Next::At(5 * SECOND),
+        "one remains, and is in flight"
+    );
+    scene.controller.succeeded(0, second, quota(0));
+    assert_eq!(scene.next(), Next::At(5 * SECOND));
+    scene.now = 5 * SECOND;
+    assert_eq!(scene.next(), Next::First);
+}
+
+proptest! {
+    #[test]
+    fn whoever_waits_is_told_a_later_time_or_goes(
+        steps in prop::collection::vec((0_u8..6, 0_u64..3_000_000, any::<bool>()), 1..300),
+        start in prop_oneof![Just(0), Just(MOST - 5_000_000)],
+    ) {
+        let mut scene = Scene { now: start, ..Scene::new() };
+        scene.controller = Controller::new(start);
+        let mut flying: Vec<Permit> = Vec::new();
+        for (step, time, flag) in steps {
+            match step {
+                0 => scene.now = scene.now.saturating_add(time),
+                1 => match scene.controller.next(scene.now, flag) {
+                    Next::At(due) => prop_assert!(due > scene.now.min(MOST) || due == MOST),
+                    next => {
+                        let permit = scene.goes(next == Next::Probe, flag);
+                        flying.push(permit);
+                    }
+                },
+                _ => {
+                    let Some(permit) = flying.pop() else { continue };
+                    match step {
+                        2 => { scene.controller.refused(scene.now, permit, flag, Some(time), None); }
+                        3 => { scene.controller.refused(scene.now, permit, flag, None, None); }
+                        4 => { scene.controller.succeeded(scene.now, permit, None); }
+                        _ => scene.controller.ended(scene.now, permit, None),
+                    }
+                }
+            }
         }
     }
-}
-
-#[test]
-fn what_is_no_sign_of_a_longer_pause_doubles_nothing() {
-    let closed_again = |between: fn(&mut Scene, Permit)| {
-        let mut scene = Scene::new();
-        let [first, old] = scene.send();
-        scene.refuse(first, SECOND);
-        scene.open();
-        between(&mut scene, old);
-        scene.pause()
-    };
-    let success = closed_again(|scene, _| {
-        let [a, b] = scene.send();
-        scene.succeed(a);
-        scene.refuse(b, SECOND);
-    });
-    let late = closed_again(|scene, _| {
-        let [call] = scene.send();
-        scene.now += SOON;
-        scene.refuse(call, SECOND);
-    });
-    let from_before = closed_again(|scene, old| scene.refuse(old, SECOND));
-    assert_eq!([success, late, from_before], [Some(SECOND); 3]);
-}
-
-#[test]
-fn a_gate_is_idle_only_while_there_is_nothing_to_decide() {
-    let mut scene = Scene::new();
-    assert!(scene.gate.is_idle());
-    let [refused, slow] = scene.send();
-    scene.refuse(refused, SECOND);
-    assert!(!scene.gate.is_idle(), "closed");
-    scene.open();
-    assert!(!scene.gate.is_idle(), "a release");
-    scene.gate.line_is_empty();
-    assert!(!scene.gate.is_idle(), "a witness is out");
-    scene.gate.ended(scene.now, slow, None);
-    assert!(scene.gate.is_idle());
-    scene.gate.credit = 1;
-    assert!(!scene.gate.is_idle(), "credit");
-}
-
-#[test]
-fn what_happened_while_nobody_looked_is_taken_over() {
-    let mut gate = Controller::new(0, false);
-    gate.note_sent(7);
-    gate.catch_up(Idle {
-        in_flight: 3,
-        ok: 3,
-        since: 5,
-    });
-    assert_eq!((gate.sent, gate.quota.flying), (7, 3));
-    assert_eq!((gate.ok, gate.since), (3, 5));
-    assert_eq!(gate.go(8), Permit(8));
-    gate.refused(9, Permit(5), Some(SECOND), None);
-    assert_eq!(gate.witnesses.later, 3);
 }

@@ -4,7 +4,6 @@ use super::member::{Heard, Member};
 use super::{GateAnswer, GatePush};
 use crate::gate::controller::Controller;
 use crate::gate::controller::numbers::sum;
-use crate::gate::controller::release::Release;
 use crate::gate::micros;
 
 impl Member {
@@ -21,7 +20,7 @@ impl Member {
             // The store was told of it after this answer. The next one comes soon.
             return;
         }
-        let heard = heard(answer, self.head_start, now);
+        let heard = heard(answer, now);
         self.keeps_to_its_own = self.knows_more(now, answer).then_some(answer.opening);
         self.change_round(answer.opening, answer.closed, sent);
         if self.heard.is_none_or(|heard| heard.turn != answer.turn) {
@@ -91,7 +90,7 @@ impl Member {
             if self.says.refusal.is_none() {
                 self.own_until = None;
                 self.says.accused = None;
-                controller.is_let_on(now);
+                controller.is_let_on();
             }
         }
     }
@@ -164,16 +163,13 @@ impl Member {
 }
 
 /// What an answer says that has come now.
-fn heard(answer: &GateAnswer, head_start: bool, now: u64) -> Heard {
+fn heard(answer: &GateAnswer, now: u64) -> Heard {
     let heard = Heard {
         store: answer.now,
         here: now,
         opening: answer.opening,
         closed: answer.closed,
-        release: Release {
-            head_start,
-            ..answer.release
-        },
+        release: answer.release,
         remaining: answer.remaining,
         reset: 0,
         turn: answer.turn,

@@ -32,8 +32,8 @@ impl Gate {
         let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) else {
             return;
         };
-        let (wait, head_start) = (micros(fleet.wait()), self.0.options.head_start);
-        let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait, head_start);
+        let wait = micros(fleet.wait());
+        let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait);
         let half = self.0.map.decide(slot, key, runtime.moment(), joins);
         if let Some(half) = half.flatten() {
             let link = GateLink {

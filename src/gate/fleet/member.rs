@@ -4,9 +4,9 @@
 //! takes a ticket, which belongs to the head of the line. An answer never opens the gate sooner than what was heard before:
 //! a store that has lost its state knows nothing of the pause. Only the word that everybody took their refusals back does.
 
+use super::release::Release;
 use super::{Accuses, QuotaWord};
 use crate::gate::controller::numbers::{MOST, sum};
-use crate::gate::controller::release::Release;
 use crate::gate::controller::{MILLISECOND, Permit};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ pub(in crate::gate) struct Member {
     pub(in crate::gate) half: Arc<()>,
     /// How long a call waits for the store at most.
     pub(super) wait: u64,
-    pub(super) head_start: bool,
     /// The store tells this process of pauses, and its last answer came in time.
     pub(super) subscribed: bool,
     pub(super) joined: bool,
@@ -102,14 +101,13 @@ pub(super) struct Says {
 }
 
 impl Member {
-    pub(in crate::gate) fn new(wait: u64, head_start: bool) -> Self {
+    pub(in crate::gate) fn new(wait: u64) -> Self {
         let says = Says {
             look: true,
             ..Says::default()
         };
         Self {
             wait,
-            head_start,
             says,
             ..Self::default()
         }

@@ -1,9 +1,9 @@
 //! What a process has to say of a shared gate, and when.
 
 use super::member::{Member, Says};
+use super::release::LARGEST_GROUP;
 use super::{Accuses, GateWords, NextWords, QuotaWord};
 use crate::gate::controller::numbers::{MOST, part, sum};
-use crate::gate::controller::release::LARGEST_GROUP;
 use crate::gate::controller::{MILLISECOND, NO_WISH, Permit, Quota, SECOND};
 use std::task::Waker;
 use std::time::Duration;

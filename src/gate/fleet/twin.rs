@@ -4,13 +4,14 @@
 //! it, and a release as fast, with the successes of all. The gate opens early once each process that accused by a refusal
 //! has taken that back.
 
-use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
-use crate::gate::controller::numbers::{product, quotient, sum};
-use crate::gate::controller::release::{
+use super::release::{DOUBLINGS, SOON, doubled};
+use super::release::{
     GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
     SMALLEST_GROUP,
 };
-use crate::gate::controller::{DOUBLINGS, SECOND, SOON, doubled, faded};
+use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
+use crate::gate::controller::numbers::{product, quotient, sum};
+use crate::gate::controller::{SECOND, faded};
 use std::time::Duration;
 
 /// After a turn of the quota the calls go within this part of it...

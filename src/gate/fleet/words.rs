@@ -1,6 +1,6 @@
 //! What a process tells the store, and what the store answers.
 
-use crate::gate::controller::release::Release;
+use super::release::Release;
 use crate::gate::controller::{MOST, Quota};
 
 /// What a process tells the store of a gate, and what it asks for.
@@ -123,7 +123,6 @@ impl GateAnswer {
                 round: number(7)?,
                 first: number(8)?,
                 group: number(9)?,
-                head_start: false,
             },
             remaining,
             reset: number(11)?,

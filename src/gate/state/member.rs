@@ -8,9 +8,12 @@ use std::time::Duration;
 
 impl KeyState {
     /// Joins a fleet; gives what is there as long as it is in it, if that is new.
-    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, head_start: bool) -> Option<Weak<()>> {
-        let new = || Box::new(Member::new(wait, head_start));
+    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64) -> Option<Weak<()>> {
+        let new = || Box::new(Member::new(wait));
         let is_new = self.member.is_none();
+        if is_new {
+            self.controller.is_shared();
+        }
         let member = self.member.get_or_insert_with(new);
         is_new.then(|| Arc::downgrade(&member.half))
     }
@@ -74,7 +77,7 @@ impl KeyState {
         if was_open && closed {
             self.take_back(counters);
         } else if decides && !was_open && !closed {
-            self.controller.is_over(now, random);
+            self.controller.is_over(now);
         }
         self.serve(counters);
         decides

@@ -84,7 +84,7 @@ impl Scene {
     /// How many calls may go now, up to three.
     fn may_go(&self) -> usize {
         let ways = [(); 3].map(|()| {
-            let passed = self.newcomer().now_or_never();
+            let passed = self.waiter().now_or_never();
             passed.and_then(|passed| passed.admission)
         });
         ways.iter().flatten().count()
@@ -141,7 +141,11 @@ fn loom_a_new_quota_counts_each_call_in_flight_once() {
 fn loom_a_refusal_closes_the_gate_whoever_comes_and_goes() {
     loom::model(|| {
         let scene = Scene::modelled();
-        let [refused, early] = [(); 2].map(|()| scene.go("a"));
+        // Three refusals are heard, and the fourth closes the gate.
+        let [early, one, two, three, refused] = [(); 5].map(|()| scene.go("a"));
+        for call in [one, two, three] {
+            call.refused(Some(SECOND), None);
+        }
         let ending = scene.spawn(move |_| early.succeeded(None));
         let other = scene.spawn(|scene| drop(scene.enter()));
         refused.refused(Some(SECOND), None);
@@ -161,7 +165,7 @@ fn loom_a_waiter_is_called_when_an_answer_sets_a_place_free() {
         let answer = scene.spawn(move |_| busy.answered(quota(1, SECOND * 600)));
         let waker = Waker::from(Arc::clone(&called));
         let mut cx = Context::from_waker(&waker);
-        let mut wait = scene.newcomer();
+        let mut wait = scene.waiter();
         let first = wait.as_mut().poll(&mut cx);
         answer.join().unwrap();
         if first.is_pending() {
@@ -180,7 +184,7 @@ fn loom_a_waiter_that_gives_up_leaves_its_call_to_the_next() {
         let called = Arc::new(Called::default());
         let waker = Waker::from(Arc::clone(&called));
         let mut cx = Context::from_waker(&waker);
-        let (mut gives_up, mut wait) = (scene.newcomer(), scene.newcomer());
+        let (mut gives_up, mut wait) = (scene.waiter(), scene.waiter());
         let idle = Waker::noop();
         assert!(
             gives_up

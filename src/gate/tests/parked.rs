@@ -12,13 +12,16 @@ async fn last(parked: Range<usize>) -> Duration {
     for _ in 0..100 {
         wait_at_once(&gate, &runtime).succeeded(None);
     }
-    wait_at_once(&gate, &runtime).refused(Some(SECOND), None);
+    let calls = [(); 4].map(|()| wait_at_once(&gate, &runtime));
+    calls
+        .into_iter()
+        .for_each(|call| call.refused(Some(SECOND), None));
     let started = runtime.now();
     let waits = (0..100).map(|number| {
         let (gate, runtime, parked) =
             (gate.clone(), Arc::clone(&runtime), parked.contains(&number));
         async move {
-            let ask = ask(&gate, "a", Kind::Newcomer);
+            let ask = ask(&gate, "a", Kind::Retry);
             let mut wait = wait(&gate, ask, &runtime);
             if parked {
                 poll_fn(|cx| Poll::Ready(wait.as_mut().poll(cx).is_pending())).await;
@@ -50,11 +53,12 @@ async fn each_parked_waiter_costs_a_tenth_of_a_second_once() {
 fn a_given_turn_is_void_after_the_next_pause() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
-    let mut waits: Vec<_> = (0..2).map(|_| Some(scene.newcomer())).collect();
+    let mut waits: Vec<_> = (0..2).map(|_| Some(scene.waiter())).collect();
     scene.play(&mut waits, Duration::ZERO);
     let mut asleep = [waits[0].take()];
     let went = scene.play(&mut waits, SECOND * 10);
     assert!(went[1] > Some(SECOND));
+    scene.clock.advance(SECOND * 10);
     scene.refuse("a", SECOND * 30);
     let until = scene.clock.now() + SECOND * 30;
     assert_eq!(scene.play(&mut asleep, SECOND), [None]);
@@ -65,11 +69,12 @@ fn a_given_turn_is_void_after_the_next_pause() {
 fn a_given_turn_that_is_dropped_is_over() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
-    let mut waits: Vec<_> = (0..2).map(|_| Some(scene.newcomer())).collect();
+    let mut waits: Vec<_> = (0..2).map(|_| Some(scene.waiter())).collect();
     scene.play(&mut waits, Duration::ZERO);
     let asleep = waits[0].take();
     scene.play(&mut waits, SECOND * 10);
     drop(asleep);
+    scene.clock.advance(SECOND * 10);
     assert!(scene.is_open("a"));
     let slot = scene.gate.0.map.find(scene.gate.key_of("a")).unwrap();
     assert!(
@@ -84,7 +89,7 @@ fn a_parked_first_holds_nobody_up_who_waits_for_an_answer() {
     let scene = Scene::new();
     let busy = [(); 5].map(|()| scene.go("a"));
     scene.go("a").succeeded(quota(5));
-    let mut waits: Vec<_> = (0..8).map(|_| Some(scene.newcomer())).collect();
+    let mut waits: Vec<_> = (0..8).map(|_| Some(scene.waiter())).collect();
     scene.play(&mut waits, MILLI);
     let asleep: Vec<_> = waits[..3].iter_mut().map(Option::take).collect();
     waits.truncate(5);

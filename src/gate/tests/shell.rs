@@ -15,9 +15,9 @@ fn services_are_apart_and_an_open_gate_holds_nobody() {
 #[test]
 fn a_refusal_without_a_wish_closes_for_a_tenth_of_a_second() {
     let scene = Scene::new();
-    scene.go("a").refused(None, None);
+    scene.refuse_all("a", None);
     assert!(!scene.is_open("a"));
-    let went = scene.play(&mut [Some(scene.newcomer())], SECOND);
+    let went = scene.play(&mut [Some(scene.waiter())], SECOND);
     let went = went[0].unwrap();
     assert!((MILLI * 100..MILLI * 1_200).contains(&went), "{went:?}");
 }
@@ -67,43 +67,79 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
 }
 
 #[test]
-fn who_has_waited_long_enough_goes_in_order_and_not_all_at_once() {
+fn nobody_waits_longer_than_its_patience() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND * 3_600);
+    let ask = |at_gate| Ask {
+        at_gate,
+        ..scene.ask("a", Kind::Retry)
+    };
+    let patience = |waiter: u32| SECOND * 2 + MILLI * 10 * waiter;
+    let mut waits: Vec<_> = (0..100)
+        .map(|waiter| Some(scene.wait(ask(patience(waiter)))))
+        .collect();
+    let went = scene.play(&mut waits, SECOND * 4);
+    // The first success shows that the limit is over, and opens the gate for the others.
+    assert_eq!(went[0], Some(SECOND * 2));
+    assert!(
+        went.iter().all(|went| *went <= Some(SECOND * 2 + MILLI)),
+        "{went:?}"
+    );
+}
+
+#[test]
+fn patience_ends_for_each_waiter_while_the_server_refuses_on() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
     let ask = Ask {
         at_gate: SECOND * 2,
-        ..scene.ask("a", Kind::Newcomer)
+        ..scene.ask("a", Kind::Retry)
     };
-    let mut waits: Vec<_> = (0..100).map(|_| Some(scene.wait(ask))).collect();
-    let went = scene.play(&mut waits, SECOND * 13);
-    let went: Vec<_> = went.into_iter().map(Option::unwrap).collect();
-    assert!(went.is_sorted() && went[0] >= SECOND * 2);
-    assert!(went[99] >= SECOND * 11, "spread over 10 s: {:?}", went[99]);
-    let apart = went.windows(2).map(|two| two[1] - two[0]).min();
-    assert!(apart >= Some(MILLI * 99), "{apart:?}");
+    let mut waits = [Some(scene.wait(ask)), Some(scene.wait(ask))];
+    let mut cx = Context::from_waker(Waker::noop());
+    for (number, wait) in waits.iter_mut().enumerate() {
+        scene.clock.advance(MILLI * 500);
+        let waiting = wait.as_mut().unwrap().as_mut();
+        assert!(waiting.poll(&mut cx).is_pending(), "{number}");
+    }
+    for (at, number) in [(MILLI * 2_500, 0), (MILLI * 3_000, 1)] {
+        scene.clock.advance(at.saturating_sub(scene.clock.now()));
+        let waiting = waits[number].as_mut().unwrap().as_mut();
+        let Poll::Ready(passed) = waiting.poll(&mut cx) else {
+            panic!("{number} waits longer than it may");
+        };
+        passed
+            .admission
+            .unwrap()
+            .refused(Some(SECOND * 3_600), None);
+    }
 }
 
 #[test]
-fn retries_go_before_newcomers() {
+fn the_call_that_began_first_goes_first() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
-    let newcomer = scene.newcomer();
-    let retry = scene.wait(scene.ask("a", Kind::Retry));
-    let went = scene.play(&mut [Some(newcomer), Some(retry)], SECOND * 10);
-    assert!(went[1] <= went[0] && went[1] >= Some(SECOND));
+    let later = Ask {
+        began: SECOND,
+        ..scene.ask("a", Kind::Retry)
+    };
+    let mut waits = [Some(scene.wait(later)), Some(scene.waiter())];
+    let went = scene.play(&mut waits, SECOND * 10);
+    assert!(went[1] < went[0] && went[1] >= Some(SECOND), "{went:?}");
 }
 
 #[test]
 fn one_that_is_dropped_leaves_its_turn_to_the_next() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
-    let mut waits: Vec<_> = (0..3).map(|_| Some(scene.newcomer())).collect();
+    let mut waits: Vec<_> = (0..3).map(|_| Some(scene.waiter())).collect();
     let went = scene.play(&mut waits, MILLI * 10);
     assert_eq!(went, [None; 3]);
     waits[0] = None;
     let went = scene.play(&mut waits, SECOND * 10);
     assert!(went[1].is_some() && went[1] <= went[2]);
-    assert!(scene.is_open("a"), "the line is empty");
+    scene.clock.advance(SECOND * 10);
+    assert!(scene.is_open("a"), "nobody waited");
 }
 
 #[test]
@@ -112,38 +148,43 @@ fn every_waiter_dropped_at_every_step_leaves_the_others_to_go() {
         for step in [0, 400, 999, 1_000, 1_001, 1_099, 1_101, 1_300, 1_900] {
             let scene = Scene::new();
             scene.refuse("a", SECOND);
-            let mut waits: Vec<_> = (0..6).map(|_| Some(scene.newcomer())).collect();
+            let mut waits: Vec<_> = (0..6).map(|_| Some(scene.waiter())).collect();
             let before = scene.play(&mut waits, MILLI * step);
             waits[dropped] = None;
             let after = scene.play(&mut waits, SECOND * 20);
             let went = |at: usize| before[at].is_some() || after[at].is_some();
             let all = (0..6).filter(|at| *at != dropped).all(went);
             assert!(all, "{dropped} at {step}");
+            scene.clock.advance(SECOND * 10);
             assert!(scene.is_open("a"), "{dropped} at {step}");
         }
     }
 }
 
 #[test]
-fn the_last_witness_dropped_leaves_the_pause_to_its_end() {
+fn a_later_call_that_succeeds_opens_the_gate_for_those_who_wait() {
     let scene = Scene::new();
-    let [refused, good, last] = [(); 3].map(|()| scene.go("a"));
-    refused.refused(Some(SECOND), None);
-    good.succeeded(None);
-    drop(last);
-    assert!(!scene.is_open("a"));
-    assert!(scene.play(&mut [Some(scene.newcomer())], SECOND * 10)[0] >= Some(SECOND));
+    let calls = [(); 5].map(|()| scene.go("a"));
+    let [refused @ .., later] = calls;
+    refused
+        .into_iter()
+        .for_each(|call| call.refused(Some(SECOND * 60), None));
+    let mut waits = [Some(scene.waiter())];
+    assert_eq!(scene.play(&mut waits, MILLI), [None]);
+    later.succeeded(None);
+    assert!(scene.play(&mut waits, MILLI)[0].is_some());
 }
 
 #[test]
-fn witnesses_open_a_gate_for_those_who_wait() {
+fn a_newcomer_probes_a_gate_that_closed_in_vain() {
     let scene = Scene::new();
-    let [refused, a, b] = [(); 3].map(|()| scene.go("a"));
-    refused.refused(Some(SECOND * 60), None);
-    let mut waits = [Some(scene.newcomer())];
+    scene.refuse("a", SECOND * 60);
+    let mut waits = [Some(scene.waiter())];
     assert_eq!(scene.play(&mut waits, MILLI), [None]);
-    a.succeeded(None);
-    b.succeeded(None);
+    let probe = scene.go("a");
+    let other = scene.wait(scene.ask("a", Kind::Newcomer)).now_or_never();
+    assert!(other.is_none(), "one probe at a time");
+    probe.succeeded(None);
     assert!(scene.play(&mut waits, MILLI)[0].is_some());
 }
 
@@ -183,7 +224,7 @@ fn a_slot_that_comes_free_goes_to_the_first_at_once() {
     let quota = |remaining| quota(remaining, SECOND * 600);
     scene.go("a").succeeded(quota(1));
     let busy = scene.go("a");
-    let mut waits = [Some(scene.newcomer())];
+    let mut waits = [Some(scene.waiter())];
     assert_eq!(scene.play(&mut waits, SECOND * 5), [None]);
     busy.answered(quota(1));
     assert_eq!(scene.play(&mut waits, SECOND), [Some(SECOND * 5)]);
@@ -195,7 +236,7 @@ fn a_permit_that_is_dropped_unused_takes_nothing_of_the_quota() {
     let quota = |remaining| quota(remaining, SECOND * 600);
     scene.go("a").succeeded(quota(1));
     let busy = scene.go("a");
-    let mut waits = [Some(scene.newcomer()), Some(scene.newcomer())];
+    let mut waits = [Some(scene.waiter()), Some(scene.waiter())];
     assert_eq!(scene.play(&mut waits, MILLI), [None; 2]);
     busy.answered(quota(1));
     waits[0] = None;
@@ -231,7 +272,7 @@ fn a_clock_that_steps_back_does_not_keep_the_gate_closed() {
         ..Scene::new()
     };
     earlier.clock.advance(SECOND * 100);
-    let went = earlier.play(&mut [Some(earlier.newcomer())], SECOND * 16);
+    let went = earlier.play(&mut [Some(earlier.waiter())], SECOND * 16);
     assert!(went[0].is_some());
 }
 
@@ -272,7 +313,10 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     let after_a_refusal = || {
         let scene = Scene::of(Gate::new().quotas_at_once(false));
         scene.refuse("a", MILLI);
-        assert!(scene.play(&mut [Some(scene.newcomer())], SECOND * 10)[0].is_some());
+        assert!(scene.play(&mut [Some(scene.waiter())], SECOND * 10)[0].is_some());
+        scene.clock.advance(SECOND * 10);
+        // Who comes next sees that nobody waited.
+        scene.go("a").succeeded(None);
         scene
     };
     let ask = |scene: &Scene| Ask {

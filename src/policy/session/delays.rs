@@ -66,11 +66,13 @@ pub(super) fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Dura
 }
 
 /// A part more than was asked for, so that clients told the same time do not come back at once; never less.
-fn spread(asked: Duration, random: u64) -> Duration {
-    nanos(uniform(
-        splitmix64(random),
-        longest_spread(asked).as_nanos(),
-    ))
+pub(super) fn spread(asked: Duration, random: u64) -> Duration {
+    part_of(longest_spread(asked), random)
+}
+
+/// A random part of a time.
+pub(super) fn part_of(most: Duration, random: u64) -> Duration {
+    nanos(uniform(splitmix64(random), most.as_nanos()))
 }
 
 /// The most that is added to what a server asked for.

@@ -2,7 +2,7 @@
 
 use super::RetrySession;
 use super::by_rules::Case;
-use super::delays::heard;
+use super::delays::{heard, part_of, spread};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
@@ -14,6 +14,11 @@ use std::time::Duration;
 /// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
 /// is not asked without end.
 pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
+
+/// The least wait of a refused call that was told a time, and of one that was told none; both double with each refusal.
+const LEAST_ASKED: Duration = Duration::from_millis(10);
+const LEAST_UNASKED: Duration = Duration::from_millis(100);
+const MOST_UNASKED: Duration = Duration::from_secs(10);
 
 /// An outcome by which a rate limit sends all callers away for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +62,21 @@ impl RetrySession {
         asked.max(least)
     }
 
-    /// How long a refused call waits by itself before it stands in line: for what it was asked for, without a spread, since
-    /// the gate spreads those who come from there.
-    fn delay_of(&self, refusal: Refusal, n: u32, case: &Case<'_>) -> Duration {
-        refusal.asked.unwrap_or_else(|| self.backoff(n, case))
+    /// How long a refused call waits by itself before it stands in line: for as long as it was asked, and a fifth more at
+    /// most. If the server named no time, or next to none, the wait doubles with n, which counts the refusals.
+    fn delay_of(refusal: Refusal, n: u32, case: &Case<'_>) -> Duration {
+        let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+        let grown = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
+        match refusal.asked {
+            Some(asked) => {
+                let asked = asked.max(grown(LEAST_ASKED, GATED_LEAST));
+                asked.saturating_add(spread(asked, case.moment.random))
+            }
+            None => {
+                let half = grown(LEAST_UNASKED, MOST_UNASKED) / 2;
+                half.saturating_add(part_of(half, case.moment.random))
+            }
+        }
     }
 
     /// Who has no retries is not sent back to the gate either: another service may stand in at once.
@@ -72,7 +88,7 @@ impl RetrySession {
     /// The delay after a refused attempt, if the call waits at the gate; n counts the attempts of its kind.
     pub(super) fn gated_delay(&self, n: u32, case: &Case<'_>) -> Option<Duration> {
         let refusal = self.refusal(case.by, case.outcome, case.moment)?;
-        let delay = self.delay_of(refusal, n, case);
+        let delay = Self::delay_of(refusal, n, case);
         self.may_wait_at_the_gate(delay, case.policy)
             .then_some(delay)
     }

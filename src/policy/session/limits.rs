@@ -6,6 +6,11 @@ use http::Method;
 use std::time::Duration;
 
 impl RetrySession {
+    /// When the call began.
+    pub(crate) fn started(&self) -> Duration {
+        self.started
+    }
+
     /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {

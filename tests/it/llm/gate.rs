@@ -77,24 +77,26 @@ async fn calls(gate: Gate, keys: &[&'static str]) -> (Server, Vec<Option<DelaySo
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_refusal_nobody_goes_before_the_pause_is_over() {
+async fn after_four_refusals_only_probes_go_before_the_pause_is_over() {
     let (server, sources) = calls(Gate::new(), &["one"; 20]).await;
     let came = server.came.lock().unwrap();
+    // Four close the gate, and two go as probes.
     let refused = came.iter().filter(|(_, refused)| *refused).count();
-    assert_eq!((refused, came.len()), (1, 21));
-    assert!(came.iter().skip(1).all(|(at, _)| *at >= PAUSE));
+    assert_eq!((refused, came.len()), (6, 26));
+    assert!(came.iter().skip(6).all(|(at, _)| *at >= PAUSE));
     assert_eq!(sources, vec![Some(DelaySource::Gate); 20]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn another_credential_has_its_own_gate_where_wanted() {
-    let keys = ["one", "other", "one", "other"];
-    let (server, _) = calls(Gate::new().per_credential(), &keys).await;
-    let before = |server: &Server| {
+    let keys = ["one", "other"].repeat(10);
+    let refused = |server: &Server| {
         let came = server.came.lock().unwrap();
-        came.iter().filter(|(at, _)| *at < PAUSE).count()
+        came.iter().filter(|(_, refused)| *refused).count()
     };
-    assert_eq!(before(&server), 3);
+    let (server, _) = calls(Gate::new().per_credential(), &keys).await;
+    assert_eq!(refused(&server), 6, "the gate of one is closed");
+    // The successes of the other say that the limit is not everybody's.
     let (server, _) = calls(Gate::new(), &keys).await;
-    assert_eq!(before(&server), 1);
+    assert_eq!(refused(&server), 10);
 }

@@ -102,15 +102,16 @@ fn who_joins_during_a_pause_goes_at_once_only_once() {
 #[test]
 fn calls_that_were_sent_later_and_succeed_open_the_gate_for_all() {
     let mut world = World::of(2);
-    let [refused, a, b] = [(); 3].map(|()| world.go(0));
-    world.end(0, &refused, End::Refused(Some(SEC * 10)));
+    let [refused @ .., later] = [(); 3].map(|()| world.go(0));
+    for place in &refused {
+        world.end(0, place, End::Refused(Some(SEC * 10)));
+    }
     world.pass(MILLI * 5);
     assert!(!world.is_open(1));
-    world.end(0, &a, End::Succeeded);
-    world.end(0, &b, End::Succeeded);
+    world.end(0, &later, End::Succeeded);
     world.pass(MILLI * 10);
     assert!(world.is_open(1) && world.is_open(0));
-    // What the credit pays for is not told to anybody.
+    // Now it takes four refusals, and two are told to nobody.
     let said = refusals(&world);
     world.refuse(0, SEC * 10);
     world.pass(MILLI * 20);
@@ -121,14 +122,17 @@ fn calls_that_were_sent_later_and_succeed_open_the_gate_for_all() {
 #[test]
 fn one_that_takes_its_refusal_back_does_not_speak_for_another() {
     let mut world = World::of(3);
-    let [refused, a, b] = [(); 3].map(|()| world.go(0));
-    let other = world.go(1);
-    world.end(0, &refused, End::Refused(Some(SEC * 10)));
+    let [refused @ .., later] = [(); 3].map(|()| world.go(0));
+    let others = [(); 2].map(|()| world.go(1));
+    for place in &refused {
+        world.end(0, place, End::Refused(Some(SEC * 10)));
+    }
     world.pass(MILLI * 5);
-    world.end(1, &other, End::Refused(Some(SEC)));
+    for place in &others {
+        world.end(1, place, End::Refused(Some(SEC)));
+    }
     world.pass(MILLI * 5);
-    world.end(0, &a, End::Succeeded);
-    world.end(0, &b, End::Succeeded);
+    world.end(0, &later, End::Succeeded);
     world.pass(MILLI * 20);
     assert!(
         ![0, 1, 2]
@@ -158,13 +162,15 @@ fn a_store_that_lost_its_state_opens_nothing_sooner() {
     world.pass(MILLI * 5);
     world.gate = None;
     let begun = world.clock.now();
-    let mut waits = newcomers(&mut world, &[0, 1, 1]);
+    // Calls that were sent before are no probes.
+    let mut waits = [0, 1, 1].map(|process| (process, Some(world.waits(process, Kind::Retry))));
     for went in world.play(&mut waits, SEC * 20) {
         assert!(went.unwrap() - begun >= MILLI * 4_990);
     }
+    world.pass(SEC * 10);
     world.refuse(1, SEC);
     world.pass(MILLI * 5);
-    assert!(!world.is_open(0), "the next refusal closes it anew");
+    assert!(!world.is_open(0), "the next refusals close it anew");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The rules of the store, one by one.
 
 use super::*;
-use crate::gate::controller::Controller;
 
 #[test]
 fn a_refusal_closes_the_gate_for_all_and_all_are_told() {
@@ -222,45 +221,6 @@ fn a_store_without_its_state_takes_the_opening_it_hears_of() {
         (fresh.closed, fresh.opening, fresh.release.gone),
         (false, 1, 0)
     );
-}
-
-/// The same calls for a process alone and for a fleet of one.
-#[test]
-fn a_fleet_of_one_pauses_and_goes_on_as_a_process_alone() {
-    for asked in [0, 10, 300, 700, 3_000, 8_000] {
-        let mut store = Store::new();
-        let (mut alone, mut sent) = (Controller::new(store.now, false), 0);
-        let mut send = |alone: &mut Controller| {
-            sent += 1;
-            alone.go(sent)
-        };
-        for round in 0..12_u64 {
-            let calls = (round * 7_919) % 90;
-            for _ in 0..calls {
-                let permit = send(&mut alone);
-                alone.succeeded(store.now, permit, None);
-            }
-            store.succeed(calls);
-            let permit = send(&mut alone);
-            alone.refused(store.now, permit, Some(asked * MILLISECOND), None);
-            let closed = store.refuse(asked * MILLISECOND);
-            let until = alone.next(store.now, 0).err();
-            if asked > 0 {
-                assert_eq!(until, Some(closed.until));
-                store.now = closed.until;
-            }
-            let _ = alone.next(store.now, 0);
-            let open = store.look();
-            let (plan, open) = (alone.release.unwrap(), open.release);
-            let (own, shared) = (
-                [plan.from, plan.round, plan.first, plan.group],
-                [open.from, open.round, open.first, open.group],
-            );
-            assert_eq!(own, shared, "{asked} ms, {round}");
-            store.ask(1);
-            store.now += round * SECOND;
-        }
-    }
 }
 
 #[test]

@@ -128,6 +128,10 @@ impl World {
         let ask = Ask {
             key,
             kind,
+            began: match kind {
+                Kind::Newcomer => moment.now,
+                Kind::Retry => Duration::ZERO,
+            },
             deadline: None,
             at_gate: Duration::from_secs(86_400),
             quotas_at_once: true,
@@ -167,8 +171,10 @@ impl World {
     }
 
     pub(super) fn refuse(&mut self, process: usize, asked: Duration) {
-        let place = self.go(process);
-        self.end(process, &place, End::Refused(Some(asked)));
+        let places = [(); 2].map(|()| self.go(process));
+        for place in &places {
+            self.end(process, place, End::Refused(Some(asked)));
+        }
     }
 
     /// Time passes, and what is on the way arrives.

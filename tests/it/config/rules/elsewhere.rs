@@ -49,20 +49,21 @@ fn seen_by(lines: &Lines) -> impl Fn(&RetryEvent<'_>) + Send + Sync + 'static {
 #[test]
 fn a_request_has_moved_when_the_other_gate_lets_it_through() {
     let lines = Lines::default();
-    let server = Script::new().status(429).header("retry-after", "60");
+    let refused = |server: Script| server.status(429).header("retry-after", "60");
+    let server = (0..4).fold(Script::new(), |server, _| refused(server));
     let server = server.status(503).status(200);
     let layer = RetryLayer::from_config(&two())
         .runtime(ManualRuntime::new())
         .observe(seen_by(&lines));
     let service = layer.layer(server.clone());
 
-    let mut refused = Request::get("http://second.example/")
-        .body(String::new())
-        .unwrap();
-    let own = RetryOverride::new().service("second");
-    refused.extensions_mut().insert(own);
-    let answer = service.clone().oneshot(refused).now_or_never().unwrap();
-    assert_eq!(answer.unwrap().status(), 203);
+    for _ in 0..4 {
+        let own = RetryOverride::new().service("second");
+        let refused = Request::get("http://second.example/").extension(own);
+        let refused = refused.body(String::new()).unwrap();
+        let answer = service.clone().oneshot(refused).now_or_never().unwrap();
+        assert_eq!(answer.unwrap().status(), 203);
+    }
     lines.lock().unwrap().clear();
 
     let request = Request::get("http://first.example/")
@@ -72,7 +73,7 @@ fn a_request_has_moved_when_the_other_gate_lets_it_through() {
     assert_eq!(answer.status(), 503, "the first service's last word");
     let report = answer.extensions().get::<RetryReport>().unwrap();
     assert_eq!(report.stop(), StopReason::DeadlineExceeded);
-    assert_eq!(server.calls().len(), 2);
+    assert_eq!(server.calls().len(), 5);
     let told = lines.lock().unwrap().clone();
     let expected = [
         "first starts",
