@@ -268,7 +268,9 @@ fn refused_attempts_count_apart_up_to_their_own_limit() {
         &mut session(&RetryPolicy::rate_limited(), &Method::GET),
         "20",
     );
-    assert_eq!(sources.len(), 900 / 20 + 2);
+    // Each waits for 20 s, and a fifth more at most.
+    let refused = sources.len() - 2;
+    assert!((900 / 24..=900 / 20).contains(&refused), "{refused}");
 }
 
 #[test]
