@@ -10,7 +10,7 @@ use crate::policy::{
 };
 use crate::report::{DownloadRecorder, ReportSlot};
 use crate::route::Route;
-use http::{Extensions, HeaderMap, Method};
+use http::{Extensions, HeaderMap, HeaderName, Method};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -71,6 +71,11 @@ impl DownloadOptions {
 impl DownloadTerms {
     pub(crate) fn policy(&self) -> &RetryPolicy {
         &self.route.policy
+    }
+
+    /// What the policy calls a credential.
+    pub(crate) fn credentials(&self) -> Vec<HeaderName> {
+        self.session(Duration::MAX).credentials().to_vec()
     }
 
     pub(crate) fn limits(&self) -> DownloadLimits {

@@ -4,7 +4,7 @@ use super::measure::Measure;
 use super::replay_body::ReplayBody;
 use super::rewrite::rewrite_bytes;
 use crate::retry_loop::Repeat;
-use http::{Extensions, HeaderMap, Method};
+use http::{Extensions, HeaderMap, HeaderName, Method};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -190,6 +190,12 @@ pub trait Resend: Repeat<Saved: HasHead> + HasHead + sealed::Sealed {
 
     /// The request's headers to write to.
     fn headers_mut(&mut self) -> &mut HeaderMap;
+
+    /// Sends the request to this URL, where its response came from after redirects, without what is for its first server
+    /// alone. Only clients that follow redirects tell such a URL.
+    fn pin(&mut self, url: &str, credentials: &[HeaderName]) {
+        let _ = (url, credentials);
+    }
 
     /// The request's extensions to write to, if they are public.
     #[cfg_attr(

@@ -24,6 +24,8 @@ pub(crate) struct ReportRecorder {
     /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
     only_success: bool,
+    /// How often the request moved to another service.
+    moves: u32,
     span: AttemptSpan,
 }
 
@@ -46,6 +48,7 @@ impl ReportRecorder {
             delay_source: None,
             cut: None,
             only_success: true,
+            moves: 0,
             span: AttemptSpan::none(),
         }
     }
@@ -82,11 +85,13 @@ impl ReportRecorder {
             authority: base.authority().map_or("", Authority::as_str).into(),
             method: self.subject.method.clone(),
         };
+        self.moves = self.moves.saturating_add(1);
         std::mem::replace(&mut self.subject, subject)
     }
 
     /// Takes back a move: the request was not sent there.
     pub(crate) fn goes_back_to(&mut self, subject: Subject) {
+        self.moves = self.moves.saturating_sub(1);
         self.subject = subject;
     }
 
@@ -157,6 +162,7 @@ impl ReportRecorder {
         tokens_left: Option<Decimal>,
     ) -> Option<RetryReport> {
         self.report.close(stop, tokens_left);
+        self.report.set_from_elsewhere(self.moves > 0);
         self.tell(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(&self.subject, &self.report);
         if let Some(slot) = &self.slot {

@@ -45,6 +45,7 @@ pub struct RetryReport {
     stop: StopReason,
     tokens_left: Option<Decimal>,
     unknown_service: Option<Arc<str>>,
+    from_elsewhere: bool,
 }
 
 /// The most attempts that a report keeps; of more, it drops the first ones.
@@ -62,7 +63,19 @@ impl RetryReport {
             stop: StopReason::Succeeded,
             tokens_left: None,
             unknown_service: None,
+            from_elsewhere: false,
         }
+    }
+
+    /// The response is not the one of the service that was asked first.
+    pub(crate) fn set_from_elsewhere(&mut self, from_elsewhere: bool) {
+        self.from_elsewhere = from_elsewhere;
+    }
+
+    /// Returns `true` if the response is that of another service, or one that no server sent.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn is_from_elsewhere(&self) -> bool {
+        self.from_elsewhere
     }
 
     /// An empty slot to put into a request's extensions and to look into after the call.

@@ -1,8 +1,8 @@
 //! Resumed downloads on reqwest-middleware.
 
-use crate::client::DownloadOptions;
+use crate::client::{DownloadOptions, Resend};
 use crate::engine::Engine;
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, marked, redirected_to};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
@@ -19,8 +19,8 @@ pub trait SendResumed: sealed::Sealed {
     /// any other; the error of its body holds an [`Interrupted`](crate::resume::Interrupted) where it broke for good.
     ///
     /// Policy, budget, gate and clock are those of the [`RetryMiddleware`](super::RetryMiddleware) in the client. Each
-    /// continuation runs through all of the client's middlewares, with the caller's extensions, and follows redirects from
-    /// the first URL.
+    /// continuation runs through all of the client's middlewares, with the caller's extensions, and asks the URL that the
+    /// start came from, after redirects.
     ///
     /// ```no_run
     /// use http_retry::reqwest::SendResumed;
@@ -121,16 +121,24 @@ async fn send(
     let Some((request, terms, mark)) = begun else {
         return Ok(response);
     };
+    let asked = request.url().as_str();
     let again = ClientAgain {
+        start: Resumable::url(&response).map(str::to_owned),
+        redirected: redirected_to(&response, Some(asked)).is_some(),
         client,
         request,
         extensions,
     };
-    Ok(response.resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms)))
+    let is_from_elsewhere = response.is_from_elsewhere();
+    Ok(response
+        .resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms, is_from_elsewhere)))
 }
 
 /// Sends a copy of the request through the whole client.
 struct ClientAgain {
+    /// Where the start came from, and whether a redirect led there.
+    start: Option<String>,
+    redirected: bool,
     client: ClientWithMiddleware,
     request: Request,
     extensions: Extensions,
@@ -142,11 +150,15 @@ impl Again<Body> for ClientAgain {
         if !rest.ask(request.headers_mut()) {
             return None;
         }
+        if let Some(start) = self.start.as_deref().filter(|_| self.redirected) {
+            request.pin(start, &rest.credentials());
+        }
+        let start = self.start.clone();
         let (client, mut extensions) = (self.client.clone(), self.extensions.clone());
         rest.extend(&mut extensions);
         Some(Box::pin(async move {
             let sent = client.execute_with_extensions(request, &mut extensions);
-            Ok(sent.await?.into())
+            Ok(marked(sent.await?, start.as_deref()))
         }))
     }
 }

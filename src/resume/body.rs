@@ -66,9 +66,11 @@ impl<B> ResumedBody<B> {
         mark: Mark,
         again: Box<dyn Again<B>>,
         terms: DownloadTerms,
+        is_from_elsewhere: bool,
     ) -> (Self, ResumeProgress) {
         let progress = ResumeProgress::default();
-        let download = Download::new(mark, again, terms, progress.clone());
+        let mut download = Download::new(mark, again, terms, progress.clone());
+        download.is_from_elsewhere = is_from_elsewhere;
         let body = Self {
             state: State::Reading(body),
             download: Some(Box::new(download)),

@@ -15,7 +15,7 @@ use crate::client::DownloadTerms;
 use crate::policy::{ErrorKind, ResumeFailure, RetrySession, StopReason};
 use crate::runtime::Sleep;
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Response};
+use http::{Extensions, HeaderMap, HeaderName, Response};
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
@@ -36,6 +36,11 @@ pub(crate) trait Again<B>: Send {
     fn leave_connection(&mut self) {}
 }
 
+/// Marks a response that came from another place than the start did. A validator counts within one resource (RFC 9110,
+/// section 8.8), so what it holds is no rest of the start.
+#[derive(Clone, Copy)]
+pub(crate) struct Elsewhere;
+
 /// What makes a request one for the rest of its answer.
 pub(crate) struct Rest<'a> {
     mark: &'a Mark,
@@ -47,6 +52,10 @@ impl Rest<'_> {
     /// False where the headers have no room for it.
     pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
         self.mark.ask(self.got, headers)
+    }
+
+    pub(crate) fn credentials(&self) -> Vec<HeaderName> {
+        self.terms.credentials()
     }
 
     pub(crate) fn extend(&self, extensions: &mut Extensions) {
@@ -64,6 +73,8 @@ pub(super) struct Download<B> {
     overlap: Overlap,
     /// The answer that is read goes on past the last byte that the download is of.
     goes_past: bool,
+    /// The start came from another service than the one that was asked: nothing tells where the rest is.
+    pub(super) is_from_elsewhere: bool,
     progress: ResumeProgress,
     got: u64,
     last_break: Option<Break>,
@@ -106,6 +117,7 @@ impl<B> Download<B> {
             terms,
             overlap: Overlap::default(),
             goes_past: false,
+            is_from_elsewhere: false,
             progress,
             got: 0,
             last_break: None,
@@ -210,6 +222,10 @@ impl<B> Download<B> {
             Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
         };
         self.heard();
+        if head.extensions.get::<Elsewhere>().is_some() {
+            let failed = self.interrupted(ResumeFailure::Changed);
+            return Err(failed.answered(head.status).into());
+        }
         let skip = match self.mark.check(self.got, head.status, &head.headers) {
             Check::Go { skip } => skip,
             Check::Done => return Ok(None),

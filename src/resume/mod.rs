@@ -77,4 +77,4 @@ pub use settings::Resume;
 
 pub(crate) use download::{Again, Rest, Sending};
 pub(crate) use mark::Mark;
-pub(crate) use response::Resumable;
+pub(crate) use response::{Resumable, marked, redirected_to};

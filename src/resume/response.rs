@@ -1,8 +1,34 @@
 //! Responses whose body can go on.
 
 use super::body::ResumedBody;
+use super::download::Elsewhere;
 use super::progress::ResumeProgress;
-use http::{HeaderMap, Response, StatusCode};
+use crate::report::RetryReport;
+use http::{Extensions, HeaderMap, Response, StatusCode};
+
+/// The URL of a response whose request was sent to another one: where its rest is.
+pub(crate) fn redirected_to(response: &impl Resumable, asked: Option<&str>) -> Option<String> {
+    let url = response.url()?;
+    (asked.map(without_fragment) != Some(without_fragment(url))).then(|| url.to_owned())
+}
+
+/// Marks a response that is not from where the start came from.
+pub(crate) fn marked<B>(response: impl Resumable<Body = B>, start: Option<&str>) -> Response<B> {
+    let moved = match (response.url(), start) {
+        (Some(url), Some(start)) => without_fragment(url) != without_fragment(start),
+        _ => false,
+    };
+    let is_elsewhere = moved || response.is_from_elsewhere();
+    let mut response = response.into_http();
+    if is_elsewhere {
+        response.extensions_mut().insert(Elsewhere);
+    }
+    response
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split_once('#').map_or(url, |(url, _)| url)
+}
 
 /// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the
 /// feature `reqwest`. Nobody else implements it.
@@ -17,6 +43,19 @@ pub trait Resumable: sealed::Sealed + Sized {
     type Resumed;
 
     fn head(&self) -> (StatusCode, &HeaderMap);
+
+    fn extensions(&self) -> &Extensions;
+
+    /// The URL that the response came from, after redirects, if the client tells it.
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a retry layer took the response from another service than the one that was asked, or made it itself.
+    fn is_from_elsewhere(&self) -> bool {
+        let report = self.extensions().get::<RetryReport>();
+        report.is_some_and(RetryReport::is_from_elsewhere)
+    }
 
     /// With the body that it has.
     fn plain(self) -> Self::Resumed;
@@ -45,6 +84,10 @@ impl<B> Resumable for Response<B> {
         (self.status(), self.headers())
     }
 
+    fn extensions(&self) -> &Extensions {
+        self.extensions()
+    }
+
     fn plain(self) -> Self::Resumed {
         self.map(ResumedBody::plain)
     }
@@ -67,12 +110,25 @@ mod of_reqwest {
     use crate::client::reqwest_response;
     use ::reqwest::Body;
 
+    /// The host of a `reqwest::Response` that was made from an `http::Response` without a URL.
+    const MADE_UP_HOST: &str = "no.url.provided.local";
+
     impl Resumable for ::reqwest::Response {
         type Body = Body;
         type Resumed = Self;
 
         fn head(&self) -> (StatusCode, &HeaderMap) {
             (self.status(), self.headers())
+        }
+
+        fn extensions(&self) -> &Extensions {
+            self.extensions()
+        }
+
+        fn url(&self) -> Option<&str> {
+            // A response that a middleware made has a URL that reqwest made up.
+            let url = self.url();
+            (url.host_str() != Some(MADE_UP_HOST)).then(|| url.as_str())
         }
 
         fn plain(self) -> Self {

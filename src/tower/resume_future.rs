@@ -4,7 +4,7 @@ use super::errors::Boxed;
 use super::service::Retry;
 use super::strategy::ReplayStrategy;
 use crate::client::{Answer, DownloadTerms, HasHead, Resend};
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, marked, redirected_to};
 use crate::retry_loop::Repeat;
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
@@ -75,7 +75,7 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
     }
 
     /// The answer with a body that goes on, if this one can.
-    fn resumed<R>(self, answer: R) -> R::Resumed
+    fn resumed<R>(mut self, answer: R) -> R::Resumed
     where
         R: Resumable,
         ServiceAgain<S, Q, C>: Again<R::Body> + 'static,
@@ -85,8 +85,18 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
         match mark {
             None => answer.plain(),
             Some(mark) => {
+                let is_from_elsewhere = answer.is_from_elsewhere();
+                let asked = self
+                    .again
+                    .saved
+                    .as_ref()
+                    .and_then(|saved| saved.url().map(str::to_owned));
+                self.again.start = answer.url().map(str::to_owned);
+                self.again.redirected = redirected_to(&answer, asked.as_deref()).is_some();
                 let again = Box::new(self.again);
-                answer.resumed(|body| ResumedBody::new(body, mark, again, self.terms))
+                answer.resumed(|body| {
+                    ResumedBody::new(body, mark, again, self.terms, is_from_elsewhere)
+                })
             }
         }
     }
@@ -97,6 +107,9 @@ pub struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
     service: Retry<S, Boxed, C>,
     saved: Option<Box<<C::Request as Repeat>::Saved>>,
     leave: Option<Leave>,
+    /// Where the start came from, if the client tells it, and whether a redirect led there.
+    start: Option<String>,
+    redirected: bool,
 }
 
 impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
@@ -109,6 +122,8 @@ impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
             service,
             saved: Some(saved),
             leave,
+            start: None,
+            redirected: false,
         }
     }
 
@@ -137,11 +152,15 @@ where
         if !rest.ask(request.headers_mut()) {
             return None;
         }
+        if let Some(start) = self.start.as_deref().filter(|_| self.redirected) {
+            request.pin(start, &rest.credentials());
+        }
+        let start = self.start.clone();
         let mut service = self.service.clone();
         Some(Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             let answer = service.call(C::give_out(request)).await?;
-            Ok(answer.into_http())
+            Ok(marked(answer, start.as_deref()))
         }))
     }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod breaks;
 mod clients;
+mod origins;
 mod plain;
 mod raw;
 mod refused;

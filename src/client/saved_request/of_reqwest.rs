@@ -10,7 +10,7 @@ use crate::retry_loop::Repeat;
 use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Uri};
+use http::{Extensions, HeaderMap, HeaderName, Uri};
 use http_body::Body as _;
 use std::borrow::Cow;
 use std::fmt;
@@ -63,6 +63,21 @@ impl Resend for Request {
 
     fn scheme(&self) -> Option<&str> {
         Some(self.url().scheme())
+    }
+
+    fn pin(&mut self, url: &str, credentials: &[HeaderName]) {
+        let (Ok(url), Ok(at)) = (Url::parse(url), self.url().as_str().parse::<Uri>()) else {
+            return;
+        };
+        if let Ok(to) = url.as_str().parse() {
+            let way = Rebase {
+                from: None,
+                to,
+                credentials: credentials.to_vec(),
+            };
+            way.leave_behind(self.headers_mut(), &at);
+        }
+        *self.url_mut() = url;
     }
 
     fn headers_mut(&mut self) -> &mut HeaderMap {

@@ -70,6 +70,9 @@ impl<B> Download<B> {
         outcome: Outcome<'static>,
         error: Option<BoxError>,
     ) -> Result<Pause, BoxError> {
+        if self.is_from_elsewhere {
+            return Err(self.fails(ResumeFailure::Changed, error));
+        }
         self.spend();
         let (at, kind) = (self.now(), outcome.error_kind());
         let kind = kind.unwrap_or(ErrorKind::Other);

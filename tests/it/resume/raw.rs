@@ -61,6 +61,11 @@ impl Raw {
         format!("http://{}/", self.listening.address)
     }
 
+    /// Host and port.
+    pub(crate) fn authority(&self) -> String {
+        self.listening.address.to_string()
+    }
+
     /// Starts again with the first reply.
     pub(crate) fn begin(&self) {
         *self.state.left.lock().unwrap() = self.state.replies.clone().into();
