@@ -19,7 +19,7 @@ pub(crate) mod http_sender;
 #[cfg(feature = "tower")]
 mod kept_response;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
-mod measure;
+pub(crate) mod measure;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) mod options;
 #[cfg(any(feature = "tower", feature = "reqwest"))]

@@ -49,14 +49,15 @@ impl<B: Body> ReplayBody<B> {
         Self::with_limit(body, DEFAULT_LIMIT)
     }
 
-    /// Wraps a body and records at most `bytes` of it; with 0 the body is sent once, and so is a longer one. The record grows
-    /// as the body is sent: a limit that is never reached costs nothing.
+    /// Wraps a body and records at most `bytes` of it; a longer body is sent once. An empty body can be sent again whatever
+    /// the limit. The record grows as the body is sent: a limit that is never reached costs nothing.
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
+        let empty = body.is_end_stream();
         let tape = Tape {
-            empty: body.is_end_stream(),
+            empty,
             body: Box::pin(body),
-            record: (bytes > 0).then(Record::default),
+            record: (bytes > 0 || empty).then(Record::default),
             trailers: None,
             read: Place::default(),
             limit: bytes,

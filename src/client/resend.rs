@@ -19,7 +19,7 @@ use std::ops::Deref;
 /// the last outcome comes back, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The
 /// layer checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the
 /// shared content after the last check, or at any time if no last outcome is left to come back; so for a body that
-/// shares its content and can copy itself, use `copy_body`.
+/// shares its content use `record_body`, or `copy_body` if the body can make a copy of its own content.
 ///
 /// A body of your own that is not `Clone` can implement it, and then needs no setting:
 ///
@@ -175,7 +175,7 @@ pub trait HasHead {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request that can be sent a second time",
     note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
-            `http_retry::ReplayBody`, or for which it has a `copy_body`; and `reqwest::Request` with the feature \
+            `http_retry::ReplayBody`, or for which it has a `copy_body` or `copy_value`; and `reqwest::Request` with the feature \
             `reqwest`"
 )]
 pub trait Resend: Repeat<Saved: HasHead> + HasHead + sealed::Sealed {
@@ -236,9 +236,20 @@ pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
 /// Whether this many bytes are all of a body whose length the head gives: a client sends no more of it, and so never
 /// sees its end.
 pub(super) fn is_told_length(head: &impl HasHead, read: Option<u64>) -> bool {
-    let told = || {
-        let told = head.value("content-length")?;
-        std::str::from_utf8(told).ok()?.parse().ok()
+    read.is_some_and(|read| announced_length(head) == Some(read))
+}
+
+/// Returns `true` if a copy announces fewer bytes than the head does.
+pub(super) fn is_shorter_than_announced(head: &impl HasHead, copy: Measure) -> bool {
+    let bytes = match copy {
+        Measure::AtItsEnd => 0,
+        Measure::Exactly(bytes) => bytes,
+        Measure::NotAsked | Measure::Unknown | Measure::AtLeast(_) => return false,
     };
-    read.is_some_and(|read| told() == Some(read))
+    announced_length(head).is_some_and(|announced| bytes < announced)
+}
+
+fn announced_length(head: &impl HasHead) -> Option<u64> {
+    let length = head.value("content-length")?;
+    std::str::from_utf8(length).ok()?.parse().ok()
 }

@@ -3,8 +3,8 @@
 #[cfg(feature = "reqwest")]
 mod of_reqwest;
 
-use super::measure::Measured;
-use super::resend::{HasHead, Replay, Resend, is_told_length, set};
+use super::measure::FirstMeasure;
+use super::resend::{HasHead, Replay, Resend, is_shorter_than_announced, is_told_length, set};
 use super::saved_headers::SavedHeaders;
 use crate::policy::RewriteWith;
 use crate::retry_loop::Repeat;
@@ -20,8 +20,8 @@ pub struct SavedRequest<B> {
     headers: SavedHeaders,
     extensions: Extensions,
     body: B,
-    /// What the body measured before the first attempt.
-    first: Measured,
+    /// The measure of the body before the first attempt.
+    first: FirstMeasure,
 }
 
 #[diagnostic::do_not_recommend]
@@ -105,7 +105,7 @@ impl<B: Replay + Send> Resend for http::Request<B> {
 
     #[inline]
     fn save_in_place(&mut self, _: usize) -> Option<Box<SavedRequest<B>>> {
-        let first = Measured::from(self.body().measure());
+        let first = FirstMeasure::from(self.body().measure());
         Some(Box::new(SavedRequest {
             body: self.body().replay()?,
             method: self.method().clone(),
@@ -137,7 +137,9 @@ impl<B: Replay + Send> Repeat for http::Request<B> {
 
     fn can_resend(saved: &SavedRequest<B>, answered: bool) -> bool {
         let body = &saved.body;
-        saved.first.is_still(body.measure())
+        let copy = body.measure();
+        saved.first.is_still(copy)
+            && !is_shorter_than_announced(saved, copy)
             && body.can_replay(answered && !is_told_length(saved, body.bytes_read()))
     }
 
@@ -266,5 +268,26 @@ mod tests {
         let (request, saved) = <http::Request<String>>::again(saved.unwrap(), true);
         assert_eq!(request.body(), "b");
         assert!(saved.is_none());
+    }
+
+    #[test]
+    fn a_copy_that_is_shorter_than_its_content_length_is_not_sent() {
+        for (length, body, resendable) in [
+            (None, "abc", true),
+            (Some("3"), "abc", true),
+            (Some("2"), "abc", true),
+            (Some("4"), "abc", false),
+            (Some("4"), "", false),
+            (Some("0"), "", true),
+            (Some("four"), "abc", true),
+        ] {
+            let mut request = http::Request::put("http://h/a");
+            if let Some(length) = length {
+                request = request.header("content-length", length);
+            }
+            let (_, saved) = request.body(body.to_owned()).unwrap().save(0);
+            let can = <http::Request<String>>::can_resend(&saved.unwrap(), true);
+            assert_eq!(can, resendable, "{length:?} {body}");
+        }
     }
 }

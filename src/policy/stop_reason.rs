@@ -88,7 +88,7 @@ impl StopReason {
                 "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
             }
             Self::BodyNotReplayable => {
-                "The body cannot be sent twice; a body of text or bytes can (String, Full), and one with copy_body."
+                "The body cannot be sent twice; a body of text or bytes can (String, Full), and one with record_body."
             }
             Self::NotIdempotent => {
                 "The server may have processed the request already; an Idempotency-Key header or \

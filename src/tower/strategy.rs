@@ -1,5 +1,6 @@
 //! How a request is copied for later attempts, and the service below, which never sees the type of the copies.
 
+use crate::client::measure::Measure;
 use crate::client::rewrite::rewrite_bytes;
 use crate::client::{Replay, ReplayBody, Resend};
 use http_body::Body;
@@ -11,9 +12,9 @@ use std::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "the retry layer does not know how to send `{Q}` a second time",
     label = "this request's body is not `Clone + http_body::Body`",
-    note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube, octocrab), \
+    note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube), \
             `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab), \
-            `.copy_body(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
+            `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
 )]
 pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
     /// The request as the layer keeps it.
@@ -35,13 +36,14 @@ pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
 #[non_exhaustive]
 pub struct CloneBody;
 
-/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) sets.
+/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) or
+/// [`copy_value`](super::RetryLayer::copy_value) sets.
 ///
 /// To name it in a struct, give a function pointer, `CopyBody<Body, fn(&Body) -> Option<Body>>`, and set it as
 /// one: `.copy_body(Body::try_clone as fn(&Body) -> Option<Body>)`.
 pub struct CopyBody<B, F> {
     copy: F,
-    body: PhantomData<fn(&B)>,
+    measure: fn(&B) -> Measure,
 }
 
 /// Records bodies of the type `B` while they are sent, and makes the client's bodies of the records by the function that
@@ -77,17 +79,30 @@ impl<Q: Resend + Send + 'static> ReplayStrategy<Q> for CloneBody {
 }
 
 impl<B, F> CopyBody<B, F> {
+    /// Copies bodies of any type; nothing checks the copies.
+    pub(super) fn unchecked(copy: F) -> Self {
+        Self {
+            copy,
+            measure: |_| Measure::NotAsked,
+        }
+    }
+}
+
+impl<B: Body, F> CopyBody<B, F> {
     pub(super) fn new(copy: F) -> Self {
         Self {
             copy,
-            body: PhantomData,
+            measure: Measure::of_vouched,
         }
     }
 }
 
 impl<B, F: Clone> Clone for CopyBody<B, F> {
     fn clone(&self) -> Self {
-        Self::new(self.copy.clone())
+        Self {
+            copy: self.copy.clone(),
+            measure: self.measure,
+        }
     }
 }
 
@@ -105,8 +120,12 @@ where
     type Request = http::Request<CopiedBody<B, F>>;
 
     fn take_in(&self, request: http::Request<B>, _: usize) -> Self::Request {
-        let copy = self.copy.clone();
-        request.map(|body| CopiedBody { body, copy })
+        let Self { copy, measure } = self.clone();
+        request.map(|body| CopiedBody {
+            body,
+            copy,
+            measure,
+        })
     }
 
     fn give_out(request: Self::Request) -> http::Request<B> {
@@ -114,10 +133,11 @@ where
     }
 }
 
-/// A body and the function that copies it.
+/// A body, the function that copies it, and the one that measures the copies.
 pub struct CopiedBody<B, F> {
     body: B,
     copy: F,
+    measure: fn(&B) -> Measure,
 }
 
 impl<B, F> Replay for CopiedBody<B, F>
@@ -126,8 +146,16 @@ where
     F: Fn(&B) -> Option<B> + Clone,
 {
     fn replay(&self) -> Option<Self> {
-        let copy = self.copy.clone();
-        (self.copy)(&self.body).map(|body| Self { body, copy })
+        let (copy, measure) = (self.copy.clone(), self.measure);
+        (self.copy)(&self.body).map(|body| Self {
+            body,
+            copy,
+            measure,
+        })
+    }
+
+    fn measure(&self) -> Measure {
+        (self.measure)(&self.body)
     }
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {

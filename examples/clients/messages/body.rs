@@ -2,7 +2,7 @@
 //> the retry layer does not know how to send `http::
 //> Request<kube::client::Body>` a second time
 //> this request's body is not `Clone + http_body::Body`
-//> tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube, octocrab)
+//> tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube)
 //> `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab)
 
 use http_retry::RetryPolicy;

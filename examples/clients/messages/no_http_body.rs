@@ -1,6 +1,6 @@
 //! Bodies that are `Clone` and no `http_body::Body`: bytes, as mocks take them.
 //> the retry layer does not know how to send `http::Request<Vec<u8>>` a second time
-//> `.copy_body(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`
+//> `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`
 
 use http_retry::RetryPolicy;
 use http_retry::tower::RetryLayer;

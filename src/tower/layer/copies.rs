@@ -5,25 +5,47 @@ use crate::client::ReplayBody;
 use crate::tower::strategy::{CloneBody, CopyBody, RecordBody};
 
 impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
-    /// Copies request bodies by this function: for a body that copies itself, perhaps not every time, and for a type
-    /// that is `Clone` but no `http_body::Body`. The service below takes `http::Request<B>` as without the layer.
+    /// Copies request bodies by this function: for a body that copies itself, perhaps not every time. The service below
+    /// takes `http::Request<B>` as without the layer.
     ///
     /// The layer calls the function once before each attempt but the last. If it returns `None`, the request is sent
-    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). Nothing checks
-    /// that a copy is whole, so for a body whose clones share their content give `try_clone`, not `clone`. Default:
-    /// copies bodies by `Clone` where [`Replay`](crate::Replay) allows it.
+    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). That holds for an
+    /// empty body too: if the function has no copy of one (octocrab's `try_clone`), GETs and DELETEs are sent once, so
+    /// use [`record_body`](Self::record_body).
+    ///
+    /// A copy that announces fewer bytes than the body did before the first attempt, or than `Content-Length` does, is
+    /// not sent, with the same stop reason: a body whose clones share their content is never sent again empty. Of a
+    /// body that announces no length only the end can be seen, so give `try_clone`, not `clone`. Default: copies bodies
+    /// by `Clone` where [`Replay`](crate::Replay) allows it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
     /// use http_retry::tower::RetryLayer;
     ///
-    /// # struct Body;
-    /// # impl Body { fn try_clone(&self) -> Option<Self> { Some(Body) } }
-    /// // A body of kube or octocrab:
+    /// # type Body = String;
+    /// # trait TryClone { fn try_clone(&self) -> Option<String>; }
+    /// # impl TryClone for String { fn try_clone(&self) -> Option<String> { Some(self.clone()) } }
+    /// // A body of kube:
     /// let layer = RetryLayer::new(RetryPolicy::background()).copy_body(Body::try_clone);
-    /// // A mock of bytes:
+    /// ```
+    #[must_use]
+    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A, H>
+    where
+        B: http_body::Body,
+        F: Fn(&B) -> Option<B> + Clone + Send + 'static,
+    {
+        self.copied(CopyBody::new(copy))
+    }
+
+    /// Copies request bodies that are no `http_body::Body` by this function: bytes, text or a type of a mock's. Like
+    /// [`copy_body`](Self::copy_body), but the layer does not check the copies, since such a type announces no length.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::tower::RetryLayer;
+    ///
     /// let layer = RetryLayer::new(RetryPolicy::background())
-    ///     .copy_body(|body: &bytes::Bytes| Some(body.clone()));
+    ///     .copy_value(|body: &bytes::Bytes| Some(body.clone()));
     /// ```
     ///
     /// Without it such a request does not compile:
@@ -39,16 +61,11 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     /// let sent = tower::util::Oneshot::new(service, request);
     /// ```
     #[must_use]
-    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A, H>
+    pub fn copy_value<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A, H>
     where
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
     {
-        RetryLayer {
-            engine: self.engine,
-            types: self.types,
-            copies: CopyBody::new(copy),
-            answers: self.answers,
-        }
+        self.copied(CopyBody::unchecked(copy))
     }
 
     /// Records request bodies while they are sent, and gives the service below bodies that this function makes of the
@@ -79,10 +96,14 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
         B: http_body::Body,
         F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
     {
+        self.copied(RecordBody::new(wrap))
+    }
+
+    fn copied<C>(self, copies: C) -> RetryLayer<X, C, A, H> {
         RetryLayer {
             engine: self.engine,
             types: self.types,
-            copies: RecordBody::new(wrap),
+            copies,
             answers: self.answers,
         }
     }

@@ -46,7 +46,7 @@ fn the_report_says_that_a_stream_cannot_be_sent_twice() {
         let request = || {
             http::Request::builder()
                 .method(method)
-                .body(ReplayBody::with_limit(Empty::<Bytes>::new(), 0))
+                .body(ReplayBody::with_limit(stream(), 0))
                 .unwrap()
         };
         for request in [request(), with_slot(request()).0] {

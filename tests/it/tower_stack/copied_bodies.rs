@@ -29,7 +29,7 @@ where
         record.lock().unwrap().push(request.into_body());
         std::future::ready(Ok::<_, BoxError>(status(503)))
     });
-    let service = layer().copy_body(copy).layer(server);
+    let service = layer().copy_value(copy).layer(server);
     let sent = service.oneshot(request(body.clone())).now_or_never();
     assert_eq!(sent.unwrap().unwrap().status(), 503);
     assert_eq!(
@@ -72,7 +72,7 @@ fn sent(copies: usize) -> (usize, usize, StopReason) {
         counted.fetch_add(1, Relaxed);
         std::future::ready(Ok::<_, BoxError>(text(503, "no room")))
     });
-    let service = layer().copy_body(Copies::try_clone).layer(server);
+    let service = layer().copy_value(Copies::try_clone).layer(server);
     let answer = service.oneshot(request(body)).now_or_never();
     let answer = answer.unwrap().unwrap();
     let stop = report(&answer).stop();
@@ -97,8 +97,8 @@ fn a_copied_body_goes_with_boxed_errors_and_across_threads() {
     }
     let server =
         service_fn(|_: http::Request<Copies>| std::future::ready(Ok::<_, BoxError>(status(200))));
-    let first = layer().boxed_errors().copy_body(Copies::try_clone);
-    let then = layer().copy_body(Copies::try_clone).boxed_errors();
+    let first = layer().boxed_errors().copy_value(Copies::try_clone);
+    let then = layer().copy_value(Copies::try_clone).boxed_errors();
     for layer in [first, then] {
         let sent = is_send(layer.layer(server).oneshot(request(Copies::new(1))));
         assert_eq!(sent.now_or_never().unwrap().unwrap().status(), 200);

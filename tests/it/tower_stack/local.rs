@@ -88,7 +88,9 @@ fn a_local_service_has_the_same_settings_and_limits() {
     let budget = RetryBudget::builder().capacity(1).initial(1).per_success(0);
     let budget = budget.build().unwrap();
     let layer = layer().budget(budget.clone()).boxed_errors();
-    let layer = layer.copy_body(|body: &Vec<u8>| Some(body.clone())).local();
+    let layer = layer
+        .copy_value(|body: &Vec<u8>| Some(body.clone()))
+        .local();
     let request = http::Request::put("http://api.example/a").body(vec![1]);
     let answer = in_a_local_set(layer.layer(server).oneshot(request.unwrap())).unwrap();
     assert_eq!(calls.get(), 2);

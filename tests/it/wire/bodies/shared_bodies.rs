@@ -7,10 +7,11 @@ use super::text;
 use crate::in_time::in_time;
 use bytes::Bytes;
 use http_body::{Body, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Collected, Either, Empty, Full, Limited, StreamBody};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{Replay, RetryBudget, RetryReport, StopReason};
+use http_retry::{Replay, ReplayBody, RetryBudget, RetryReport, StopReason};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
@@ -189,4 +190,77 @@ async fn a_body_that_copies_itself_is_sent_again_by_its_own_word() {
             assert_eq!(put.bodies(), [&text[..]; 2], "{why}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_copy_by_a_function_that_shares_what_was_sent_is_not_sent() {
+    let text = text(LENGTH);
+    for hint in [Hint::Right, Hint::NoLength, Hint::NeverAtItsEnd] {
+        for act in [Act::status(503), Act::ResetAfterRequest, Act::CutBody(502)] {
+            let why = format!("{hint:?} after {act:?}");
+            let layer = layer().copy_body(|body: &Shared| Some(body.clone()));
+            let put = put_through(layer, Shared::new(&text, hint), act).await;
+            assert_eq!(put.bodies(), [&text[..]], "{why}");
+            assert_ne!(put.status(), Some(200), "{why}");
+            assert_eq!(put.stop, Some(StopReason::BodyNotReplayable), "{why}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_copy_by_a_function_that_is_too_short_is_not_sent() {
+    let text = text(LENGTH);
+    let short = |_: &Full<Bytes>| Some(Full::new(Bytes::from_static(b"short")));
+    let put = put_through(
+        layer().copy_body(short),
+        Full::new(text.clone()),
+        Act::status(503),
+    );
+    let put = put.await;
+    assert_eq!((put.status(), put.bodies()), (Some(503), vec![&text[..]]));
+    assert_eq!(put.stop, Some(StopReason::BodyNotReplayable));
+}
+
+#[tokio::test]
+async fn half_a_body_is_not_sent_by_a_function_that_shares() {
+    let body = Shared::new(&text(LENGTH), Hint::Right).stops_after(1);
+    let early = Act::AnswerEarly(Answer::new(503));
+    let layer = layer().copy_body(|body: &Shared| Some(body.clone()));
+    let put = put_through(layer, body, early).await;
+    assert_eq!((put.status(), put.received.len()), (Some(503), 1));
+    assert_eq!(put.stop, Some(StopReason::BodyNotReplayable));
+}
+
+#[tokio::test]
+async fn a_stream_that_a_function_copies_into_bytes_is_sent_again() {
+    type Body = Either<Shared, Full<Bytes>>;
+    let text = text(LENGTH);
+    let bytes = text.clone();
+    let copy = move |_: &Body| Some(Body::Right(Full::new(bytes.clone())));
+    let body = Body::Left(Shared::new(&text, Hint::NoLength));
+    let put = put_through(layer().copy_body(copy), body, Act::status(503)).await;
+    assert_eq!(put.status(), Some(200));
+    assert_eq!(put.bodies(), [&text[..]; 2]);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_again_whatever_its_copy_announces() {
+    type Body = Either<Empty<Bytes>, Shared>;
+    for hint in [Hint::Right, Hint::NoLength, Hint::NeverAtItsEnd] {
+        let copy = move |_: &Body| Some(Body::Right(Shared::new(b"", hint)));
+        let body = Body::Left(Empty::new());
+        let put = put_through(layer().copy_body(copy), body, Act::status(503)).await;
+        let twice = (Some(200), vec![&b""[..]; 2]);
+        assert_eq!((put.status(), put.bodies()), twice, "{hint:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_body_is_recorded_whatever_the_limit() {
+    type Body = UnsyncBoxBody<Bytes, BoxError>;
+    let empty = Empty::<Bytes>::new().map_err(|never| match never {});
+    let layer = layer().replay_limit(0);
+    let layer = layer.record_body(|record: ReplayBody<Body>| record.boxed_unsync());
+    let put = put_through(layer, empty.boxed_unsync(), Act::status(503)).await;
+    assert_eq!((put.status(), put.bodies()), (Some(200), vec![&b""[..]; 2]));
 }

@@ -218,7 +218,7 @@ async fn a_service_that_sends_through_reqwest_is_one_that_redirects() {
     let ended = async |state, server: FaultServer| {
         let log = Log::default();
         let retries = layer(state, without_waits(3)).observe(listener(&log));
-        let retries = retries.copy_body(|body: &Bytes| Some(body.clone()));
+        let retries = retries.copy_value(|body: &Bytes| Some(body.clone()));
         let service = retries.layer(converting(plain(state)));
         let request = http::Request::post(server.url("/converted"));
         let request = request.extension(RetryOverride::new());

@@ -7,7 +7,7 @@ use octocrab::service::middleware::base_uri::BaseUriLayer;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 
 pub fn client(url: Uri) -> Octocrab {
-    let retries = RetryLayer::new(RetryPolicy::background()).copy_body(OctoBody::try_clone);
+    let retries = RetryLayer::new(RetryPolicy::background()).record_body(OctoBody::new);
     let built = OctocrabBuilder::new_empty()
         .with_service(Client::builder(TokioExecutor::new()).build_http())
         .with_layer(&retries)
