@@ -209,13 +209,12 @@ pub struct GatedCall<'a> {
     pub extensions: Option<&'a Extensions>,
 }
 
-/// Headers and extensions stay out of it: they hold credentials.
+/// Leaves out the path, the headers and the extensions, which may hold secrets.
 impl fmt::Debug for GatedCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GatedCall")
             .field("authority", &self.authority)
             .field("method", &self.method)
-            .field("path", &self.path)
             .finish_non_exhaustive()
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Watch<'a> {
 }
 
 /// An attempt as its client shows it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Trail<'a> {
     /// The client may follow redirects by itself.
     pub(crate) may_follow: bool,

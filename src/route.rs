@@ -73,7 +73,7 @@ pub(crate) trait Choose: Send + Sync {
 }
 
 /// What a route is chosen by.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Head<'a> {
     /// Nothing for an operation that is not HTTP.
     pub(crate) method: Option<&'a Method>,

@@ -52,7 +52,7 @@ impl Bounded {
 }
 
 /// What a call is, as far as its narrower gates go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct RouteOf<'a> {
     pub(crate) key: GateKey,
     pub(crate) method: &'a Method,
