@@ -7,6 +7,8 @@ mod json_text;
 mod keys;
 mod pointer;
 #[cfg(feature = "dialects")]
+mod unambiguous;
+#[cfg(feature = "dialects")]
 mod visitor;
 pub(crate) mod work;
 mod xml;
@@ -16,10 +18,9 @@ pub(crate) use pointer::Pointer;
 #[cfg(feature = "llm")]
 use crate::server_hints::delay_in_prose;
 #[cfg(feature = "dialects")]
-use find::Hit;
-use json_text::{closed, is_json, json_in, without_cut_number};
+use find::Hits;
+use json_text::{closed, is_json, is_one_document, json_in, without_cut_number};
 use std::fmt;
-#[cfg(feature = "llm")]
 use std::sync::OnceLock;
 use std::time::Duration;
 #[cfg(feature = "dialects")]
@@ -49,7 +50,7 @@ pub struct ErrorBody {
     is_cut: bool,
     /// Where somebody has said before that they will look, and what stands there.
     #[cfg(feature = "dialects")]
-    found: (Vec<Pointer>, Vec<Hit>),
+    found: (Vec<Pointer>, Hits),
     /// All of it, in lower case.
     pub(crate) lower: String,
     /// The tokens under the keys that APIs use for them; none has a blank.
@@ -64,8 +65,13 @@ pub struct ErrorBody {
     /// A quota that was broken is said to be zero.
     #[cfg(feature = "dialects")]
     pub(crate) has_zero_quota: bool,
+    /// A message is JSON that is cut off or ambiguous.
+    #[cfg(feature = "dialects")]
+    has_doubtful_text: bool,
     /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
     pub(crate) is_error: bool,
+    /// Whether it can be read in one way only, once somebody has asked.
+    certain: OnceLock<bool>,
     /// The kinds of its labels, a bit for each, once somebody has asked.
     #[cfg(feature = "llm")]
     kinds: OnceLock<u32>,
@@ -114,7 +120,11 @@ impl ErrorBody {
 
     /// The same, where more of the body may follow.
     pub(crate) fn cut(self, is_cut: bool) -> Self {
-        Self { is_cut, ..self }
+        Self {
+            is_cut,
+            certain: OnceLock::new(),
+            ..self
+        }
     }
 
     /// The text, without the blanks around it; bytes that are no UTF-8 are replaced. Empty for an error: its words are
@@ -154,12 +164,12 @@ impl ErrorBody {
         let place = known.iter().position(|known| known == pointer);
         match place {
             Some(place) => {
-                let hits = hits.iter().filter(|hit| hit.pointer == place);
+                let hits = hits.all.iter().filter(|hit| hit.pointer == place);
                 hits.map(|hit| hit.scalar.clone()).collect()
             }
             None => {
                 let hits = find::find(json_in(&self.text), std::slice::from_ref(pointer));
-                hits.into_iter().map(|hit| hit.scalar).collect()
+                hits.all.into_iter().map(|hit| hit.scalar).collect()
             }
         }
     }
@@ -168,6 +178,25 @@ impl ErrorBody {
     #[cfg(not(feature = "dialects"))]
     pub(crate) fn at(&self, _: &Pointer) -> Vec<Option<String>> {
         Vec::new()
+    }
+
+    /// Returns `true` if all of the body was read, and what stands at this place can be read in one way only.
+    pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
+        self.is_certain() && !self.is_doubtful_at(pointer)
+    }
+
+    #[cfg(feature = "dialects")]
+    fn is_doubtful_at(&self, pointer: &Pointer) -> bool {
+        let (known, hits) = &self.found;
+        match known.iter().position(|known| known == pointer) {
+            Some(place) => hits.is_doubtful(place),
+            None => find::find(json_in(&self.text), std::slice::from_ref(pointer)).is_doubtful(0),
+        }
+    }
+
+    #[cfg(not(feature = "dialects"))]
+    fn is_doubtful_at(&self, _: &Pointer) -> bool {
+        false
     }
 
     /// What the first element of this name holds, in the first 4 KiB of an XML body whose root is `Error`,
@@ -188,6 +217,31 @@ impl ErrorBody {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut
+    }
+
+    /// Returns `true` if all of the body was read, and its tokens and messages can be read in one way only.
+    pub(crate) fn has_certain_tokens(&self) -> bool {
+        #[cfg(feature = "dialects")]
+        let is_doubtful = self.has_doubtful_text;
+        #[cfg(not(feature = "dialects"))]
+        let is_doubtful = false;
+        self.is_certain() && !is_doubtful
+    }
+
+    /// Returns `true` if all of the body was read, and the elements of this name can be read in one way only.
+    pub(crate) fn is_certain_xml(&self, tag: &str) -> bool {
+        self.is_certain() && xml::is_certain(&self.text, tag)
+    }
+
+    /// Returns `true` if all of the body was read, and it is no JSON, or one JSON document that can be read in one way
+    /// only.
+    fn is_certain(&self) -> bool {
+        *self.certain.get_or_init(|| {
+            let is_like_json = json_in(&self.text).starts_with(['{', '[']);
+            // A byte that is no UTF-8 may have been any.
+            let is_text = self.is_whole() && !self.text.contains(char::REPLACEMENT_CHARACTER);
+            is_text && (!is_like_json || is_one_document(&self.text))
+        })
     }
 
     /// Whether this is all of the body, and JSON or XML to its end: what says of a success that it is none must be.

@@ -1,5 +1,5 @@
-//! Any rows, on any head and body: no panic, bounds hold, nothing counts as refused without a row that says so, and no
-//! retry comes earlier than the answer names.
+//! Any rows, on any head and body: no panic, bounds hold, nothing counts as refused without a row that says so or by broken
+//! JSON, and no retry comes earlier than the answer names.
 #![no_main]
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -139,6 +139,11 @@ impl OwnRow {
         self.reach.unwrap_or(self.class % 4 == 1)
     }
 
+    fn looks_at_the_body(&self) -> bool {
+        let mut tests = self.tests.iter();
+        tests.any(|test| matches!(test, Test::Json(..) | Test::Xml(_) | Test::Text(_)))
+    }
+
     fn row(&self) -> Row {
         let row = match self.status {
             Some(status) => Row::when().status([100 + status % 900]),
@@ -231,6 +236,18 @@ fuzz_target!(|input: Input| {
             input.rows[place.parse::<usize>().unwrap()].says_refused()
         });
         assert!(may, "{row} does not say refused");
+    }
+    // JSON with something behind it makes nothing refused.
+    let broken = ErrorBody::read(&[&input.body[..], b" {"].concat());
+    if broken.text().starts_with(['{', '[']) {
+        let outcome = policy.classify(plain.of_request(&request).with_body(&broken));
+        let row = policy.row_of(&outcome);
+        let own = row.as_deref().and_then(|row| row.strip_prefix("own["));
+        if let (true, Some(place)) = (outcome.reach().is_unprocessed(), own) {
+            let place: usize = place.trim_end_matches(']').parse().unwrap();
+            let by_head = !input.rows[place].looks_at_the_body();
+            assert!(plain.reach().is_unprocessed() || by_head);
+        }
     }
     let session = policy.session(RequestFacts::of(&Method::POST, &asked), Duration::ZERO);
     let moment = Moment::new(Duration::ZERO)

@@ -94,7 +94,8 @@ impl Meaning {
     }
 
     /// The server did not do what was asked. Say so only if the service says so, or turns requests away at its door: a
-    /// request that orders or pays is then sent again.
+    /// request that orders or pays is then sent again. An answer whose body breaks off or can be read in two ways is not
+    /// refused by a row that looks at the body.
     pub fn refused(self) -> Self {
         Self {
             reach: Reach::Refused,

@@ -7,7 +7,8 @@ use super::{Dialect, KeyForm, NamedRow};
 use crate::error::ConfigError;
 use crate::policy::rules::{OfSuccess, Seen};
 use crate::policy::{
-    ErrorBody, Meanings, Outcome, Pointer, RequestLine, RowId, Said, Verdict, is_standard_success,
+    ErrorBody, Meanings, Outcome, Pointer, Reach, RequestLine, RowId, Said, Verdict,
+    is_standard_success,
 };
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName};
@@ -87,9 +88,10 @@ impl Table {
             idempotent: false,
             of_success,
             final_word,
+            certain: false,
         };
         let rows = (0..).zip(&self.rows);
-        for (row, NamedRow { row: own, .. }) in rows {
+        for (place, NamedRow { row: own, .. }) in rows {
             if success && !own.of_successes {
                 continue;
             }
@@ -100,14 +102,57 @@ impl Table {
                 Some(false) => {}
                 Some(true) if !unread() => {
                     let judges = false;
-                    let row = Some(RowId { judges, table, row });
+                    let row = Some(RowId {
+                        judges,
+                        table,
+                        row: place,
+                    });
+                    let reach = self.reach(place, &seen);
                     let meaning = own.meaning.of(outcome);
-                    return Said::This(Verdict { row, ..meaning });
+                    return Said::This(Verdict {
+                        row,
+                        reach,
+                        ..meaning
+                    });
                 }
                 Some(true) | None => return Said::Unread,
             }
         }
         Said::Nothing
+    }
+
+    /// How far the request got by this row, which holds.
+    ///
+    /// A body that is not whole or can be read in two ways never makes an answer refused: it may hide that the request was
+    /// processed. Then only the status can say so.
+    fn reach(&self, row: u16, seen: &Seen<'_>) -> Reach {
+        let is_by_status = seen.outcome.reach().is_unprocessed();
+        let (before, rest) = self.rows.split_at(usize::from(row).min(self.rows.len()));
+        let Some(named) = rest
+            .first()
+            .filter(|named| named.row.meaning.says_refused())
+        else {
+            return Reach::Answered;
+        };
+        let certain = Seen {
+            certain: true,
+            ..*seen
+        };
+        // A row before it may hold by what is missing from the body.
+        let success = is_success(seen.outcome);
+        let has_body = seen.outcome.body().is_some();
+        let rivals = before.iter().map(|named| &named.row).filter(|row| {
+            has_body && !row.meaning.says_refused() && (row.of_successes || !success)
+        });
+        let is_certain = || {
+            let mut rivals = rivals.map(|row| row.when.holds(&certain));
+            named.row.when.holds(&certain) == Some(true) && rivals.all(|holds| holds == Some(false))
+        };
+        if is_by_status || is_certain() {
+            Reach::Refused
+        } else {
+            Reach::Answered
+        }
     }
 
     fn line(&self) -> String {

@@ -1,6 +1,7 @@
 //! One walk over a JSON text for the values at several places.
 
 use super::pointer::Pointer;
+use super::unambiguous::is_unambiguous;
 use super::visitor::DEEPEST_NESTING;
 use super::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -20,9 +21,24 @@ pub(super) struct Hit {
     pub(super) scalar: Option<String>,
 }
 
+/// What one walk finds.
+#[derive(Clone, Default)]
+pub(super) struct Hits {
+    pub(super) all: Vec<Hit>,
+    /// A bit for each pointer that leads into JSON in a string that is cut off or ambiguous.
+    doubtful: u64,
+}
+
+impl Hits {
+    /// Returns `true` if what stands at a pointer depends on how JSON in a string is read.
+    pub(super) fn is_doubtful(&self, pointer: usize) -> bool {
+        self.doubtful & bit(pointer) != 0
+    }
+}
+
 /// All that stands at these places, in the order of the text, as far as it is JSON.
-pub(super) fn find(text: &str, pointers: &[Pointer]) -> Vec<Hit> {
-    let mut hits = Vec::new();
+pub(super) fn find(text: &str, pointers: &[Pointer]) -> Hits {
+    let mut hits = Hits::default();
     let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
     let active = (0..pointers.len()).fold(0, |bits, at| bits | bit(at));
     let walk = Walk {
@@ -40,7 +56,7 @@ pub(super) fn find(text: &str, pointers: &[Pointer]) -> Vec<Hit> {
 /// A value to which some pointers lead, or beyond.
 struct Walk<'a> {
     pointers: &'a [Pointer],
-    hits: &'a mut Vec<Hit>,
+    hits: &'a mut Hits,
     /// A bit for each pointer whose first tokens, as many as the depth, lead here.
     active: u64,
     depth: usize,
@@ -73,8 +89,8 @@ impl Walk<'_> {
             .collect();
         let scalar = scalar.filter(|text| text.len() <= LONGEST_SCALAR);
         for pointer in ending {
-            if self.hits.len() < MOST_HITS {
-                self.hits.push(Hit {
+            if self.hits.all.len() < MOST_HITS {
+                self.hits.all.push(Hit {
                     pointer,
                     scalar: scalar.map(str::to_owned),
                 });
@@ -145,9 +161,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
         self.note(Some(text));
         let inner = text.trim_start();
-        let leads_on = self.active().any(|(_, to)| to.len() > self.depth);
-        if leads_on && self.nesting < DEEPEST_NESTING && inner.starts_with(['{', '[']) {
+        let leading = self.active().filter(|(_, to)| to.len() > self.depth);
+        let leading = leading.fold(0, |bits, (at, _)| bits | bit(at));
+        if leading != 0 && self.nesting < DEEPEST_NESTING && inner.starts_with(['{', '[']) {
             let nesting = self.nesting.saturating_add(1);
+            if !is_unambiguous(inner) {
+                self.hits.doubtful |= leading;
+            }
             // As far as it is JSON.
             let _ = Walk { nesting, ..self }.read(inner);
         }

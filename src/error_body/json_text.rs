@@ -26,6 +26,21 @@ pub(super) fn is_json(_: &str) -> bool {
     true
 }
 
+/// Returns `true` if a text is one JSON document, alone or in one server-sent event, that can be read in one way only.
+#[cfg(feature = "dialects")]
+pub(super) fn is_one_document(text: &str) -> bool {
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let is_event = event_data(text).is_some();
+    let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
+    is_one && super::unambiguous::is_unambiguous(json_in(text))
+}
+
+/// Without a feature that reads JSON nobody can tell.
+#[cfg(not(feature = "dialects"))]
+pub(super) fn is_one_document(_: &str) -> bool {
+    true
+}
+
 /// The first data of a server-sent event, which some servers answer with also where they fail.
 fn event_data(text: &str) -> Option<&str> {
     if !text.starts_with("data:") && !text.starts_with("event:") {

@@ -222,3 +222,38 @@ fn places_beyond_those_of_one_walk_are_found_too() {
         assert_eq!(found[0].as_ref().unwrap().as_str(), format!("v{at}"));
     }
 }
+
+#[test]
+fn a_body_of_which_more_may_follow_is_not_certain() {
+    let pointer = Pointer::parse("/code").unwrap();
+    for text in [
+        r#"{"code": "BUSY"}"#,
+        "no room",
+        "<Error><Code>A</Code></Error>",
+        "",
+    ] {
+        let body = || ErrorBody::read(text.as_bytes());
+        for (body, certain) in [(body(), true), (body().cut(true), false)] {
+            assert_eq!(body.is_certain_at(&pointer), certain, "{text}");
+            assert_eq!(body.is_certain_xml("Code"), certain, "{text}");
+            assert_eq!(body.has_certain_tokens(), certain, "{text}");
+        }
+    }
+}
+
+#[test]
+fn tokens_of_a_message_that_is_broken_json_are_not_certain() {
+    for (text, certain) in [
+        (r#"{"message": "{\"code\": \"A\"}"}"#, true),
+        (r#"{"message": "[no] room"}"#, true),
+        (r#"{"message": "{\"code\": \"A\""}"#, false),
+        (
+            r#"{"message": "{\"code\": \"A\", \"code\": \"B\"}"}"#,
+            false,
+        ),
+        (r#"{"code": "A", "code": "B"}"#, false),
+    ] {
+        let body = ErrorBody::read(text.as_bytes());
+        assert_eq!(body.has_certain_tokens(), certain, "{text}");
+    }
+}

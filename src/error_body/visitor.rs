@@ -2,6 +2,7 @@
 
 use super::ErrorBody;
 use super::keys::{Place, is_exception, place};
+use super::unambiguous::is_unambiguous;
 use super::work;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -82,10 +83,12 @@ impl<'a> Value<'a> {
             place: self.place,
             nesting: self.nesting.saturating_add(1),
         };
-        match nested.read(text) {
+        let is_json = match nested.read(text) {
             Ok(()) => true,
             Err(error) => error.is_eof(),
-        }
+        };
+        self.body.has_doubtful_text |= is_json && !is_unambiguous(text);
+        is_json
     }
 
     fn number(&mut self, text: &str) {

@@ -11,12 +11,7 @@ const ROOTS: [&str; 3] = ["Error", "ErrorResponse", "Response"];
 pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let text = start(text);
     work::add(text.len());
-    let root = after_prolog(text)?.strip_prefix('<')?;
-    let end = root.find(|c: char| !c.is_alphanumeric())?;
-    let name = root.get(..end)?;
-    if !ROOTS.contains(&name) || tag.is_empty() {
-        return None;
-    }
+    let root = error_root(text).filter(|_| !tag.is_empty())?;
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
     let (_, inner) = root.split_once(open.as_str())?;
     let (held, _) = inner.split_once(close.as_str())?;
@@ -33,6 +28,55 @@ pub(super) fn is_closed(text: &str) -> bool {
         let open = text.strip_suffix(name);
         !name.is_empty() && open.is_some_and(|open| open.ends_with("</"))
     })
+}
+
+/// Returns `true` if a text is no XML error, or a whole one, without comments, sections and declarations inside, in which
+/// all elements of this name hold the same text.
+pub(super) fn is_certain(text: &str, tag: &str) -> bool {
+    work::add(text.len());
+    error_root(text).is_none() || read_whole(text, tag).is_some()
+}
+
+/// What follows the `<` of the root, if its name is one that errors have.
+fn error_root(text: &str) -> Option<&str> {
+    let root = after_prolog(text)?.strip_prefix('<')?;
+    let end = root.find(|c: char| !c.is_alphanumeric())?;
+    ROOTS.contains(&root.get(..end)?).then_some(root)
+}
+
+fn read_whole(text: &str, tag: &str) -> Option<()> {
+    let mut rest = after_prolog(text)?.trim_end().strip_prefix('<')?;
+    let (mut open, mut held) = (Vec::new(), None);
+    loop {
+        let (markup, after) = rest.split_once('>')?;
+        let closed = if let Some(name) = markup.strip_prefix('/') {
+            let (own, content): (&str, &str) = open.pop()?;
+            let length = content.len().saturating_sub(rest.len());
+            let content = content.get(..length)?.strip_suffix('<');
+            (own == name.trim_end()).then_some((own, content?))?.into()
+        } else if let Some(empty) = markup.strip_suffix('/') {
+            Some((name_of(empty)?, ""))
+        } else {
+            open.push((name_of(markup)?, after));
+            None
+        };
+        if let Some((_, text)) = closed.filter(|(name, _)| *name == tag) {
+            let text = text.trim();
+            if *held.get_or_insert(text) != text {
+                return None;
+            }
+        }
+        if open.is_empty() {
+            return after.is_empty().then_some(());
+        }
+        rest = after.split_once('<')?.1;
+    }
+}
+
+/// The name in the tag that opens an element; `None` in a comment, a section or a declaration.
+fn name_of(markup: &str) -> Option<&str> {
+    let name = markup.split(char::is_whitespace).next();
+    name.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
 fn start(text: &str) -> &str {
@@ -58,7 +102,7 @@ fn after_prolog(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::first;
+    use super::{first, is_certain};
 
     #[test]
     fn the_first_element_of_an_error_counts() {
@@ -88,5 +132,42 @@ mod tests {
         }
         let late = format!("<Error>{}<Code>A</Code></Error>", " ".repeat(4 * 1024));
         assert_eq!(first(&late, "Code"), None);
+    }
+
+    #[test]
+    fn one_whole_document_with_one_text_is_certain() {
+        for text in [
+            "<Error><Code>A</Code><Message>m</Message></Error>",
+            "<?xml version=\"1.0\"?>\n<!-- c --><Error>\n<Code >A</Code\n></Error>\n",
+            "<Response a=\"b\"><Errors><Error><Code>A</Code></Error><Error><Code> A</Code></Error></Errors></Response>",
+            "<Error><Code>A</Code><Empty/><Empty /></Error>",
+            "<Error/>",
+            "",
+            "text",
+            "<!DOCTYPE html><html><p><b>no room",
+        ] {
+            assert!(is_certain(text, "Code"), "{text}");
+        }
+        let whole = "<Error><Code>A</Code><Message>m</Message></Error>";
+        for end in "<Error>".len()..whole.len() {
+            assert!(!is_certain(&whole[..end], "Code"), "{end}");
+        }
+    }
+
+    #[test]
+    fn an_error_that_can_be_read_in_two_ways_is_not_certain() {
+        for text in [
+            "<Error><Code>A</Code><Code>B</Code></Error>",
+            "<Error><Code>A</Code><Code x=\"1\">B</Code></Error>",
+            "<Error><Code>A</Code><Code/></Error>",
+            "<Error><Code>A</Code></Error><Error><Code>A</Code></Error>",
+            "<Error><Code>A</Code></Error> and more",
+            "<Error><!-- <Code>A</Code> --><Code>B</Code></Error>",
+            "<Error><![CDATA[<Code>A</Code>]]></Error>",
+            "<Error><Code>A</Error></Code>",
+            "<Error><Code>A</Code></Errors>",
+        ] {
+            assert!(!is_certain(text, "Code"), "{text}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::on;
 use crate::dialect::say::Tables;
 use crate::dialect::{At, Dialect, Meaning, Row};
 use crate::policy::rules::Condition;
-use crate::policy::{ErrorBody, Meanings, Outcome, Reason, Said, Scope, Unit, Verdict};
+use crate::policy::{ErrorBody, Meanings, Outcome, Reach, Reason, Said, Scope, Unit, Verdict};
 use crate::server_hints::is_invitation;
 use http::{HeaderMap, StatusCode};
 use std::sync::LazyLock;
@@ -81,11 +81,7 @@ pub(super) fn llm() -> Vec<Row> {
 pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
     match status.as_u16() {
         ..400 if !body.is_error => None,
-        ..400 => say(
-            tokens::own_status(headers, body).unwrap_or(400),
-            headers,
-            body,
-        ),
+        ..400 => say_of_own_status(headers, body, 400),
         status => say(status, headers, body),
     }
 }
@@ -93,8 +89,21 @@ pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -
 /// What the table says of an error inside a stream that began as a success, where no status and no header tells of it.
 pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
     let (headers, body) = (HeaderMap::new(), ErrorBody::read(json));
-    let status = tokens::own_status(&headers, &body);
-    say(status.unwrap_or(500), &headers, &body)
+    say_of_own_status(&headers, &body, 500)
+}
+
+/// What the table says of the status that the body's tokens stand for, or else of this one. A body that can be read in two
+/// ways never makes an answer refused.
+fn say_of_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
+    let status = tokens::own_status(headers, body).unwrap_or(or);
+    let said = say(status, headers, body)?;
+    let is_refused = said.reach == Reach::Refused && body.has_certain_tokens();
+    let reach = if is_refused {
+        Reach::Refused
+    } else {
+        Reach::Answered
+    };
+    Some(Verdict { reach, ..said })
 }
 
 fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {

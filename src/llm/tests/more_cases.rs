@@ -44,6 +44,32 @@ fn errors_inside_streams() {
     });
 }
 
+/// The status of such a failure is what its own body says.
+#[test]
+fn a_hidden_failure_is_refused_only_by_json_that_is_read_in_one_way() {
+    let headers = HeaderMap::new();
+    for (json, reach) in [
+        (r#"{"error": {"code": 429}}"#, Reach::Refused),
+        (r#"{"error": {"code": 429, "code": 500}}"#, Reach::Answered),
+        (r#"{"error": {"code": 429}, "error": {}}"#, Reach::Answered),
+        (
+            r#"{"error": {"message": "{\"code\": 429, \"code\": 500}", "code": 429}}"#,
+            Reach::Answered,
+        ),
+    ] {
+        let judged = judge_event(json.as_bytes()).unwrap();
+        assert_eq!(
+            (judged.class, judged.reach),
+            (Class::Throttled, reach),
+            "{json}"
+        );
+        let body = ErrorBody::read(json.as_bytes());
+        let answer = Outcome::response(StatusCode::OK, &headers).with_body(&body);
+        let judged = LlmClassifier::new().inspect_success(true).classify(&answer);
+        assert_eq!(judged.map(|judged| judged.reach), Some(reach), "{json}");
+    }
+}
+
 fn headers(lines: &Value) -> HeaderMap {
     let lines = lines.as_object().into_iter().flatten();
     lines

@@ -65,6 +65,7 @@ impl RetrySession {
             idempotent: self.is_idempotent(),
             of_success: OfSuccess::Nothing,
             final_word,
+            certain: false,
         }
     }
 

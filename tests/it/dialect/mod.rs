@@ -1,5 +1,6 @@
 //! What services mean by their answers: a case for each row of each table, and one that must not match.
 
+mod ambiguous_bodies;
 mod answers;
 mod broken_bodies;
 mod keys;

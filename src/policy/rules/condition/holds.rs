@@ -18,6 +18,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) of_success: OfSuccess,
     /// Nothing more will be read: what is not known does not hold.
     pub(crate) final_word: bool,
+    /// A body that is not read, not whole or ambiguous says nothing, not even behind a `not`.
+    pub(crate) certain: bool,
 }
 
 /// What tests of a body say of a success.
@@ -56,14 +58,23 @@ impl Test {
                 .error_kind()
                 .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
             Self::Code(codes) => {
-                return seen.read(|read| read.codes.iter().any(|code| codes.contains(code)));
+                let has = |read: &ErrorBody| read.codes.iter().any(|code| codes.contains(code));
+                return seen.read(ErrorBody::has_certain_tokens, has);
             }
-            Self::Message(parts) => return seen.read(|read| says(read, parts)),
+            Self::Message(parts) => {
+                return seen.read(ErrorBody::has_certain_tokens, |read| says(read, parts));
+            }
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
-            Self::Json(test) => return seen.read(|read| test.holds(read)),
-            Self::Xml(test) => return seen.read(|read| test.holds(read)),
+            Self::Json(test) => {
+                let is_certain = |read: &ErrorBody| read.is_certain_at(&test.pointer);
+                return seen.read(is_certain, |read| test.holds(read));
+            }
+            Self::Xml(test) => {
+                let is_certain = |read: &ErrorBody| read.is_certain_xml(&test.tag);
+                return seen.read(is_certain, |read| test.holds(read));
+            }
             Self::Path(patterns) => outcome.request().is_some_and(|request| {
                 let mut patterns = patterns.iter();
                 patterns.any(|pattern| is_like(pattern, request.path()))
@@ -77,14 +88,21 @@ impl Test {
             Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
             Self::Not(when) => !when.holds(seen)?,
             #[cfg(feature = "llm")]
-            Self::Hook(hook) => return seen.read(|read| (hook.holds)(outcome, read)),
+            Self::Hook(hook) => {
+                let holds = |read: &ErrorBody| (hook.holds)(outcome, read);
+                return seen.read(ErrorBody::has_certain_tokens, holds);
+            }
         })
     }
 }
 
 impl Seen<'_> {
     /// Only what failed is read, and a success where a table asks for it.
-    fn read(&self, holds: impl Fn(&ErrorBody) -> bool) -> Option<bool> {
+    fn read(
+        &self,
+        is_certain: impl Fn(&ErrorBody) -> bool,
+        holds: impl Fn(&ErrorBody) -> bool,
+    ) -> Option<bool> {
         if self.outcome.class() == Class::Success {
             match self.of_success {
                 OfSuccess::Nothing => return Some(false),
@@ -93,6 +111,7 @@ impl Seen<'_> {
             }
         }
         match self.outcome.body() {
+            body if self.certain && !body.is_some_and(is_certain) => None,
             Some(body) => Some(holds(body)),
             None => self.final_word.then_some(false),
         }

@@ -35,6 +35,7 @@ impl Condition {
             idempotent: false,
             of_success: OfSuccess::All,
             final_word: true,
+            certain: false,
         };
         self.holds(&seen) == Some(true)
     }

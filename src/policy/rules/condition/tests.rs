@@ -9,6 +9,7 @@ fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
         attempt: 1,
         method: Some(&Method::GET),
         idempotent: true,
+        certain: false,
         of_success: OfSuccess::Nothing,
         final_word,
     })
