@@ -5,6 +5,7 @@
 //! `HTTP_RETRY_SCHEDULES=20000` in its place plays so many of each kind, half of them on either stack.
 
 mod client;
+mod elsewhere;
 mod schedule;
 mod shared;
 mod unreachable;

@@ -31,7 +31,7 @@ pub(super) fn settings(schedule: &Schedule, runtime: Steered) -> Settings<Steere
     }
 }
 
-fn policy(max_retries: u32) -> RetryPolicy {
+pub(super) fn policy(max_retries: u32) -> RetryPolicy {
     let builder = without_waits(max_retries).to_builder();
     builder.attempt_timeout(STALLS).build().unwrap()
 }

@@ -130,6 +130,11 @@ impl Schedule {
         self.method == Method::POST && !self.key
     }
 
+    /// Whether the request carries a key of idempotency.
+    pub(super) fn is_keyed(&self) -> bool {
+        self.key
+    }
+
     /// What must come of a request that may be processed twice, however unluckily its attempts fall.
     pub(super) fn promise(&self) -> Promise {
         let mut spent = 0;
