@@ -59,8 +59,26 @@ impl Server {
         })
     }
 
-    /// Answers 503 so many times, and then this.
+    /// Fails so many times, and then answers this: a POST with 429, which says that it was not processed, and any other
+    /// request with 503.
     pub async fn failing(
+        times: usize,
+        then: impl Fn() -> Answer + Send + Sync + 'static,
+    ) -> Result<Self> {
+        Self::start(move |number, request| {
+            if number >= times {
+                then()
+            } else if request.method() == http::Method::POST {
+                status(429)
+            } else {
+                status(503)
+            }
+        })
+        .await
+    }
+
+    /// Answers 503 so many times, whatever the method, and then this.
+    pub async fn unavailable(
         times: usize,
         then: impl Fn() -> Answer + Send + Sync + 'static,
     ) -> Result<Self> {

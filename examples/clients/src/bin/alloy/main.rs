@@ -8,7 +8,7 @@ use std::time::Instant;
 #[tokio::main]
 async fn main() -> Result {
     let block = || json(200, r#"{"jsonrpc":"2.0","id":0,"result":"0x10d4f"}"#);
-    let server = Server::failing(2, block).await?;
+    let server = Server::unavailable(2, block).await?;
     let started = Instant::now();
     let client = client::client(server.url.parse()?)?;
     let block: String = client.request("eth_blockNumber", ("latest",)).await?;

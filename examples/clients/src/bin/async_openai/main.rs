@@ -13,7 +13,7 @@ const COMPLETION: &str = r#"{"id": "1", "object": "chat.completion", "created": 
 
 #[tokio::main]
 async fn main() -> Result {
-    let server = Server::failing(2, || json(200, COMPLETION)).await?;
+    let server = Server::unavailable(2, || json(200, COMPLETION)).await?;
     let started = Instant::now();
     let config = OpenAIConfig::new()
         .with_api_base(&server.url)

@@ -1,9 +1,9 @@
-//! http-cache-reqwest: a page is fetched through failures, and then comes from the cache.
+//! http-cache-reqwest: a page is fetched through failures, and then comes from the cache; one is deleted, and one posted.
 
 mod client;
 
 use clients::{Meant, Result, Server, answer, same};
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 use std::time::Instant;
 
 #[tokio::main]
@@ -16,7 +16,7 @@ async fn main() -> Result {
     };
     let server = Server::failing(2, fresh).await?;
     let started = Instant::now();
-    let (client, url) = (client::client(), format!("{}/page", server.url));
+    let (client, url) = (client::client()?, format!("{}/page", server.url));
     for _ in 0..3 {
         let page = client.get(&url).send().await?.text().await?;
         same(page, "the page")?;
@@ -27,5 +27,22 @@ async fn main() -> Result {
         target: "/page",
         body: b"",
     };
-    meant.check("http-cache-reqwest, 3 calls", &server, started)
+    meant.check("http-cache-reqwest, 3 calls", &server, started)?;
+
+    for (method, body) in [(Method::DELETE, ""), (Method::POST, "a note")] {
+        let server = Server::failing(2, || answer(200, "text/plain", "done")).await?;
+        let started = Instant::now();
+        let url = format!("{}/page", server.url);
+        let request = client::client()?.request(method.clone(), url);
+        let done = request.body(body).send().await?.text().await?;
+        let meant = Meant {
+            attempts: 3,
+            method: method.as_str(),
+            target: "/page",
+            body: body.as_bytes(),
+        };
+        meant.check("http-cache-reqwest", &server, started)?;
+        same(done, "done")?;
+    }
+    Ok(())
 }

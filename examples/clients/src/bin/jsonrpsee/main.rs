@@ -7,7 +7,8 @@ use std::time::Instant;
 
 #[tokio::main]
 async fn main() -> Result {
-    let server = Server::failing(2, || json(200, r#"{"jsonrpc":"2.0","id":0,"result":3}"#)).await?;
+    let server =
+        Server::unavailable(2, || json(200, r#"{"jsonrpc":"2.0","id":0,"result":3}"#)).await?;
     let started = Instant::now();
     let sum = client::sum(&server.url).await?;
     let meant = Meant {

@@ -9,7 +9,7 @@ use std::time::Instant;
 #[tokio::main]
 async fn main() -> Result {
     let token = || json(200, r#"{"access_token": "t-1", "token_type": "bearer"}"#);
-    let server = Server::failing(1, token).await?;
+    let server = Server::unavailable(1, token).await?;
     let started = Instant::now();
     let url = format!("{}/token", server.url);
     let token = client::token(url)

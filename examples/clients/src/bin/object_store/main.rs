@@ -1,4 +1,4 @@
-//! object_store: an object in several pieces is put, and one is read.
+//! object_store: an object in several pieces is put, one is read, and one is deleted; its HTTP store sends no POST.
 
 mod client;
 
@@ -39,5 +39,18 @@ async fn main() -> Result {
         body: b"",
     };
     meant.check("object_store, get", &server, started)?;
-    same(read?.bytes().await?, "the object")
+    same(read?.bytes().await?, "the object")?;
+
+    let server = Server::failing(2, || answer(204, "text/plain", "")).await?;
+    let started = Instant::now();
+    let deleted = client::store(&server.url)?;
+    let deleted = deleted.delete(&Path::from("notes/all")).await;
+    let meant = Meant {
+        attempts: 3,
+        method: "DELETE",
+        target: "/notes/all",
+        body: b"",
+    };
+    meant.check("object_store, delete", &server, started)?;
+    Ok(deleted?)
 }

@@ -5,7 +5,7 @@ mod client;
 use clients::{Answer, Meant, Result, Server, answer, same, status};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 use std::io::Write;
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ async fn main() -> Result {
     });
     let here = here.await?;
     let started = Instant::now();
-    let text = client::put(format!("{}/old", here.url), "the same body").await?;
+    let text = client::send(Method::PUT, format!("{}/old", here.url), "the same body").await?;
     let old = Meant {
         attempts: 2,
         method: "PUT",
@@ -48,7 +48,26 @@ async fn main() -> Result {
         body: b"",
     };
     moved.check("tower-http, behind it", &there, started)?;
-    same(text, "the answer, unzipped")
+    same(text, "the answer, unzipped")?;
+
+    for (method, body) in [
+        (Method::GET, ""),
+        (Method::DELETE, ""),
+        (Method::POST, "a note"),
+    ] {
+        let server = Server::failing(2, || answer(200, "text/plain", "done")).await?;
+        let started = Instant::now();
+        let done = client::send(method.clone(), format!("{}/notes", server.url), body).await?;
+        let meant = Meant {
+            attempts: 3,
+            method: method.as_str(),
+            target: "/notes",
+            body: body.as_bytes(),
+        };
+        meant.check("tower-http", &server, started)?;
+        same(done, "done")?;
+    }
+    Ok(())
 }
 
 fn gzip(text: &[u8]) -> Result<Vec<u8>> {
