@@ -165,7 +165,8 @@ async fn keep_calling(url: String, config: RetryConfig, timeline: Timeline) -> a
     loop {
         let request = Request::get(&url).body(Full::default())?;
         let started = TokioRuntime.now();
-        let response = service.clone().oneshot(request).await?;
+        let response = service.clone().oneshot(request).await;
+        let response = response.map_err(anyhow::Error::from_boxed)?;
         ensure!(response.status() == StatusCode::SERVICE_UNAVAILABLE);
         let report = response.extensions().get::<RetryReport>();
         let attempts = report

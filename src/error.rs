@@ -93,7 +93,7 @@ impl Error for ConfigError {}
 /// deadline; or, where [answers are read whole](crate::RetryPolicyBuilder::whole_answers), because the answer was not whole
 /// by then.
 ///
-/// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`
+/// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`
 /// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
 /// in both.
 ///

@@ -5,7 +5,7 @@ use crate::stacks;
 use bytes::Bytes;
 use http::{Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::pin::Pin;
@@ -114,7 +114,7 @@ fn on_cpu() -> f64 {
 
 fn tower_run<S, B>(service: &S, uri: &Uri, posts: bool) -> Runs
 where
-    S: Service<stacks::Request, Response = http::Response<B>, Error = ClientError>,
+    S: Service<stacks::Request, Response = http::Response<B>, Error: Send + std::fmt::Debug>,
     S: Clone + Send + 'static,
     S::Future: Send,
     B: http_body::Body + Send,

@@ -73,7 +73,8 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let plain = HyperClient::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
     let service = ServiceBuilder::new().layer(layer).service(plain);
     let request = Request::get(&url).body(Full::default())?;
-    let response = service.oneshot(request).await?;
+    let sent = service.oneshot(request).await;
+    let response = sent.map_err(anyhow::Error::from_boxed)?;
     let report = response.extensions().get::<RetryReport>();
     show_and_check(response.status(), report, 16.2).context("through hyper-util")?;
 

@@ -111,6 +111,25 @@ pub(crate) fn without_url(error: BoxError) -> BoxError {
     error
 }
 
+/// The error in a box that holds it as it was.
+#[cfg(all(feature = "tower", feature = "reqwest"))]
+pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
+    // The `into` of anyhow hides the error in its box from `downcast_ref`.
+    let of_anyhow: fn(anyhow::Error) -> BoxError =
+        anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace;
+    let of_anyhow: &dyn Any = &of_anyhow;
+    match of_anyhow.downcast_ref::<fn(E) -> BoxError>() {
+        Some(of_anyhow) => of_anyhow(error),
+        None => error.into(),
+    }
+}
+
+/// The error in a box that holds it as it was.
+#[cfg(all(feature = "tower", not(feature = "reqwest")))]
+pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
+    error.into()
+}
+
 /// The error of a type that an error is, or carries: wherever it stands in the source chain, and inside of an I/O error.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {

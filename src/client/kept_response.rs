@@ -3,7 +3,7 @@
 use super::Answer;
 use super::answer::sealed::Sealed;
 use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
-use crate::report::warn_of_kept_type;
+use crate::report::warn_of_setting;
 use bytes::Buf;
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
@@ -71,7 +71,12 @@ where
         _: impl Future<Output = ()> + Send,
     ) -> (Self::Kept, Inspected) {
         static WARNED: Once = Once::new();
-        WARNED.call_once(|| warn_of_kept_type("bodies are not read to judge a response"));
+        WARNED.call_once(|| {
+            warn_of_setting(
+                "keep_response_type",
+                "bodies are not read to judge a response",
+            );
+        });
         // Not at its end: nobody may take it for an empty body.
         (kept, Inspected::Enough)
     }
@@ -83,7 +88,7 @@ where
         _: impl Future<Output = ()> + Send,
     ) -> (Self::Kept, Filled) {
         static WARNED: Once = Once::new();
-        WARNED.call_once(|| warn_of_kept_type("answers are not read whole"));
+        WARNED.call_once(|| warn_of_setting("keep_response_type", "answers are not read whole"));
         (kept, Ok(Inspected::Enough))
     }
 

@@ -27,7 +27,7 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// use std::convert::Infallible;
 /// use tower::{Layer, ServiceExt, service_fn};
 ///
-/// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn ask() -> Result<(), tower::BoxError> {
 /// let policy = RetryPolicy::llm().to_builder().truncate(Truncation::keep_tail()).build()?;
 /// // A model for which 500 bytes are too long.
 /// let model = service_fn(|request: Request<String>| async move {

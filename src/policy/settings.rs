@@ -38,6 +38,12 @@ impl RetryPolicy {
         self.0.rules.may_respond()
     }
 
+    /// Whether an error of this crate may take the place of a response.
+    #[cfg(feature = "tower")]
+    pub(crate) fn may_fail(&self) -> bool {
+        self.0.rules.may_fail()
+    }
+
     /// Whether anything but the class of an outcome and the lists decides.
     pub(super) fn has_rules(&self) -> bool {
         self.0.rules.speak()

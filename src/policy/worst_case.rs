@@ -14,9 +14,8 @@ use std::time::Duration;
 
 /// The most that one request can cost by a policy: attempts for the server, and time for the caller.
 ///
-/// It is an upper bound, unless the request sets its own limits, fails over, or its last attempt cannot be cut (tower without
-/// `boxed_errors()`). A part that only the deadline bounds, or
-/// nothing, is `None`.
+/// It is an upper bound, unless the request sets its own limits, fails over, or its last attempt cannot be cut (tower with
+/// `unchanged_errors()`, and `Runner`). A part that only the deadline bounds, or nothing, is `None`.
 ///
 /// ```
 /// use http_retry::RetryPolicy;

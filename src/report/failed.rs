@@ -7,8 +7,8 @@ use std::fmt;
 /// The policy calls the request's last outcome a failure: by a rule (`do: fail`), or because no retries are left
 /// (`on_exhausted: fail`).
 ///
-/// Two stacks can report it: the tower layer after `boxed_errors()`, and reqwest-middleware inside `Error::Middleware`.
-/// Elsewhere the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
+/// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`. Elsewhere, and on the tower
+/// layer with `unchanged_errors()`, the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
 /// it is.
 ///
 /// ```
@@ -23,7 +23,7 @@ use std::fmt;
 ///
 /// let policy = RetryPolicy::builder().max_retries(1).on_exhausted(OnExhausted::Fail);
 /// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
-/// let service = layer.boxed_errors().layer(Script::new().status(503).status(503));
+/// let service = layer.layer(Script::new().status(503).status(503));
 /// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
 ///
 /// let error = service.oneshot(request).now_or_never().unwrap().unwrap_err();

@@ -40,9 +40,9 @@ pub(crate) use fleet::{Ended, FleetRecorder, Step};
 pub(crate) use recorder::ReportRecorder;
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_traced;
-#[cfg(feature = "tower")]
-pub(crate) use span::warn_of_kept_type;
 pub(crate) use span::warn_of_misuse;
+#[cfg(feature = "tower")]
+pub(crate) use span::warn_of_setting;
 pub(crate) use subject::Subject;
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};

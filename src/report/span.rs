@@ -158,14 +158,14 @@ mod on {
         );
     }
 
-    /// The layer returns the inner service's own type of response, and so a part of its policy does nothing.
+    /// A part of the policy does nothing under this setting of the layer.
     #[cfg(feature = "tower")]
-    pub(crate) fn warn_of_kept_type(lost: &str) {
+    pub(crate) fn warn_of_setting(setting: &str, lost: &str) {
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             lost,
-            "a part of the policy does nothing under `keep_response_type`"
+            "a part of the policy does nothing under `{setting}`"
         );
     }
 }
@@ -210,7 +210,7 @@ mod on {
     pub(crate) fn warn_of_misuse(_: &str, _: &str) {}
 
     #[cfg(feature = "tower")]
-    pub(crate) fn warn_of_kept_type(_: &str) {}
+    pub(crate) fn warn_of_setting(_: &str, _: &str) {}
 }
 
 pub(crate) use on::*;

@@ -92,7 +92,7 @@ impl Program {
         let request = Request::get("http://api.example/")
             .body(String::new())
             .unwrap();
-        Box::pin(layer.boxed_errors().layer(client).oneshot(request))
+        Box::pin(layer.layer(client).oneshot(request))
     }
 
     fn command(&self) -> BudgetWords {

@@ -42,7 +42,7 @@ use std::time::Duration;
 /// use std::time::Duration;
 /// use tower::{Layer, ServiceExt};
 ///
-/// # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn get() -> Result<(), tower::BoxError> {
 /// let runtime = ManualRuntime::new().with_random(u64::MAX); // the longest delays
 /// let server = Script::new().status(503).status(503).status(200);
 /// let layer = RetryLayer::new(RetryPolicy::background()).runtime(runtime.clone());

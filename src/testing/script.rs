@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// use std::io::ErrorKind;
 /// use tower::{Layer, ServiceExt};
 ///
-/// # async fn get() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn get() -> Result<(), tower::BoxError> {
 /// let client = Script::new()
 ///     .status(503)
 ///     .header("retry-after", "2")

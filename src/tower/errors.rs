@@ -1,10 +1,17 @@
 //! How the layer returns an inner service's errors.
 
+use crate::client::error_chain::boxed;
+use std::any::Any;
 use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// How the layer returns an inner service's errors: [`Unchanged`] or [`Boxed`]. Nobody else implements it.
+/// How the layer returns an inner service's errors: [`Boxed`] or [`Unchanged`]. Nobody else implements it.
+#[diagnostic::on_unimplemented(
+    message = "the retry layer cannot put the error `{E}` into a `Box<dyn Error + Send + Sync>`",
+    label = "this error is no `Error + Send + Sync + 'static`",
+    note = "`.unchanged_errors()` on the layer returns errors as they are; then a time limit does not cut the last attempt"
+)]
 pub trait Errors<E>: sealed::Sealed {
     /// The error of the outer service.
     type Error;
@@ -17,49 +24,53 @@ pub trait Errors<E>: sealed::Sealed {
     fn from_own(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
 }
 
-/// The layer returns the inner service's own errors: the first type parameter of
-/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), and its default.
+/// The layer returns a `Box<dyn Error + Send + Sync>`: the first type parameter of [`RetryLayer`](super::RetryLayer) and
+/// [`Retry`](super::Retry), and its default.
 ///
-/// Such an error cannot report a timeout. So a time limit cuts an attempt only if a retry follows; the last attempt runs to
-/// its end.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Unchanged;
-
-/// The layer returns a `Box<dyn Error + Send + Sync>`; set by [`RetryLayer::boxed_errors`](super::RetryLayer::boxed_errors).
-///
-/// In the box is the inner service's error as it was, a timeout as an [`AttemptTimeout`](crate::AttemptTimeout), or what the
-/// policy calls a failure as a [`RequestFailed`](crate::report::RequestFailed).
+/// The box holds the inner service's error as it was (`downcast_ref` finds it), a timeout as an
+/// [`AttemptTimeout`](crate::AttemptTimeout), or what the policy calls a failure as a
+/// [`RequestFailed`](crate::report::RequestFailed). An error that is such a box already is not boxed again.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Boxed;
 
+/// The layer returns the inner service's own type of error; set by
+/// [`RetryLayer::unchanged_errors`](super::RetryLayer::unchanged_errors), which says what the layer then cannot do.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Unchanged;
+
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Unchanged {}
     impl Sealed for super::Boxed {}
+    impl Sealed for super::Unchanged {}
 }
 
-impl<E> Errors<E> for Unchanged {
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError> + 'static> Errors<E> for Boxed {
+    type Error = BoxError;
+
+    fn from_inner(error: E) -> BoxError {
+        boxed(error)
+    }
+
+    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<BoxError> {
+        Some(error.into())
+    }
+}
+
+impl<E: 'static> Errors<E> for Unchanged {
     type Error = E;
 
     fn from_inner(error: E) -> E {
         error
     }
 
-    fn from_own(_: impl Error + Send + Sync + 'static) -> Option<E> {
-        None
-    }
-}
-
-impl<E: Into<BoxError>> Errors<E> for Boxed {
-    type Error = BoxError;
-
-    fn from_inner(error: E) -> BoxError {
-        error.into()
-    }
-
-    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<BoxError> {
-        Some(error.into())
+    /// Only an error that is a box anyway can hold it.
+    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<E> {
+        let same: fn(BoxError) -> BoxError = |error| error;
+        let same: &dyn Any = &same;
+        let same = same.downcast_ref::<fn(BoxError) -> E>()?;
+        Some(same(error.into()))
     }
 }

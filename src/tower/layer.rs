@@ -7,8 +7,9 @@ use super::errors::{Boxed, Unchanged};
 use super::response::{SameType, Wrapped};
 use super::service::Retry;
 use super::strategy::CloneBody;
-use crate::engine::{Engine, http_engine_settings};
+use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
+use crate::report::warn_of_setting;
 use crate::resume::Resume;
 use crate::route::Choose;
 use crate::runtime::TokioRuntime;
@@ -19,14 +20,14 @@ use tower_layer::Layer;
 
 /// Adds retries to a tower service.
 ///
-/// The defaults: its own budget and gate, tokio's clock, errors as they are, bodies copied by `Clone`, responses with a
-/// [`RetryBody`](crate::RetryBody). A clone of the layer, and every service that it makes, shares the budget and the gate.
+/// The defaults: its own budget and gate, tokio's clock, errors in a `Box<dyn Error + Send + Sync>`, bodies copied by
+/// `Clone`, responses with a [`RetryBody`](crate::RetryBody). A clone of the layer, and every service that it makes, shares the budget and the gate.
 ///
 /// ```
 /// # #[cfg(not(feature = "testing"))]
 /// # fn main() {}
 /// # #[cfg(feature = "testing")]
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> Result<(), tower::BoxError> {
 /// # let mut runtime = tokio::runtime::Builder::new_current_thread();
 /// # runtime.enable_time().start_paused(true).build()?.block_on(async {
 /// use http_retry::testing::Script;
@@ -67,8 +68,7 @@ use tower_layer::Layer;
 ///     .replay_limit(16 * 1024)
 ///     .idempotency_keys()
 ///     .attempt_header(HeaderName::from_static("x-attempt"))
-///     .observe(|event: &RetryEvent<'_>| println!("{}: {:?}", event.service, event.kind))
-///     .boxed_errors();
+///     .observe(|event: &RetryEvent<'_>| println!("{}: {:?}", event.service, event.kind));
 ///
 /// // A POST is repeated since it has got a key.
 /// let client = Script::new().status(503).status(200);
@@ -79,7 +79,7 @@ use tower_layer::Layer;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> {
+pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped, H = AnyThread> {
     engine: Arc<Engine>,
     types: PhantomData<(X, H)>,
     copies: C,
@@ -87,13 +87,13 @@ pub struct RetryLayer<X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> 
 }
 
 impl RetryLayer {
-    /// A layer with a policy and its own default budget, on tokio's clock; errors stay as they are.
+    /// A layer with a policy and its own default budget, on tokio's clock; errors are boxed.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(Engine::new(policy, Arc::new(TokioRuntime)))
     }
 
-    /// A layer with a policy for each service, on tokio's clock; errors stay as they are. [`RetryLayer::budget`] pays
+    /// A layer with a policy for each service, on tokio's clock; errors are boxed. [`RetryLayer::budget`] pays
     /// where a service has no budget of its own.
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
@@ -116,7 +116,7 @@ impl RetryLayer {
 
 #[cfg(feature = "serde")]
 impl RetryLayer {
-    /// A layer that follows a document and its changes, on tokio's clock; errors stay as they are. The document
+    /// A layer that follows a document and its changes, on tokio's clock; errors are boxed. The document
     /// decides; [`RetryLayer::budget`] pays where it names no budget.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
@@ -134,37 +134,51 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
         self.with(|engine| engine.downloads = resume.0)
     }
 
-    /// Makes the service's error a `Box<dyn Error + Send + Sync>`, so that it can report a cut attempt as an
-    /// [`AttemptTimeout`](crate::AttemptTimeout).
+    /// Returns errors with the type that the inner service gives them: for a client whose stack asks for that type
+    /// (jsonrpsee, alloy), or whose errors cannot be boxed. Default: the error is a
+    /// `Box<dyn Error + Send + Sync>` that holds the inner service's error as it was.
     ///
-    /// Without it errors keep their type, and a time limit cuts an attempt only if a retry follows: the last attempt
-    /// runs to its end, since no error could be returned. The service's errors must be `Into` such a box.
+    /// Such an error cannot report a timeout, nor that the policy calls a response a failure:
+    ///
+    /// | a part of the policy | by default | with `unchanged_errors` |
+    /// |---|---|---|
+    /// | an `attempt_timeout` or `deadline` that passes, when a retry follows | the attempt is cut | the same |
+    /// | the same on the last attempt | the attempt is cut: an [`AttemptTimeout`](crate::AttemptTimeout) | **the attempt runs to its end, however long** |
+    /// | the deadline passes during a wait, and the last response was not kept | an `AttemptTimeout` | one more attempt is sent |
+    /// | `on_exhausted: fail`, a rule with `do: fail` | a [`RequestFailed`](crate::report::RequestFailed) | the last response |
+    /// | the source chain of an error | is read | is read of hyper's, reqwest's and h2's types and of those named by `classify_error` |
+    ///
+    /// With the feature `tracing`, this function logs a warning (target `http_retry`) if the layer has one policy, and
+    /// that has such a part. If the inner service's error is a `Box<dyn Error + Send + Sync>` anyway, this function
+    /// changes nothing: its errors can report everything.
     ///
     /// ```
     /// # #[cfg(feature = "testing")] {
     /// use futures_util::FutureExt;
-    /// use http_retry::testing::ManualRuntime;
+    /// use http_retry::testing::{ManualRuntime, Script};
     /// use http_retry::tower::RetryLayer;
-    /// use http_retry::{AttemptTimeout, RetryPolicy};
-    /// use std::convert::Infallible;
-    /// use std::future::pending;
-    /// use std::time::Duration;
-    /// use tower::{Layer, ServiceExt, service_fn};
+    /// use http_retry::{RetryPolicy, RetryReport};
+    /// use std::io;
+    /// use tower::{Layer, ServiceExt};
     ///
-    /// let policy = RetryPolicy::builder().max_retries(1).attempt_timeout(Duration::from_secs(3));
-    /// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
-    /// // A server that never answers:
-    /// let client = service_fn(|_| pending::<Result<http::Response<String>, Infallible>>());
-    /// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+    /// let layer = RetryLayer::new(RetryPolicy::never()).runtime(ManualRuntime::new());
+    /// let client = Script::new().error(io::ErrorKind::BrokenPipe).error(io::ErrorKind::BrokenPipe);
+    /// let request = || http::Request::get("http://api.example/").body(String::new()).unwrap();
     ///
-    /// let sent = layer.boxed_errors().layer(client).oneshot(request).now_or_never();
-    /// let error = sent.unwrap().unwrap_err();
-    /// assert_eq!(error.to_string(), "no response head within 3s");
-    /// assert!(AttemptTimeout::is(&*error));
+    /// let sent = layer.layer(client.clone()).oneshot(request()).now_or_never();
+    /// let error: tower::BoxError = sent.unwrap().unwrap_err();
+    /// assert!(error.is::<io::Error>());
+    ///
+    /// let sent = layer.unchanged_errors().layer(client).oneshot(request()).now_or_never();
+    /// let error: io::Error = sent.unwrap().unwrap_err();
+    /// assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     /// # }
     /// ```
     #[must_use]
-    pub fn boxed_errors(self) -> RetryLayer<Boxed, C, A, H> {
+    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A, H> {
+        if let Routes::One(route) = &self.engine.routes {
+            warn_of_lost_errors(&route.policy);
+        }
         RetryLayer {
             engine: self.engine,
             types: PhantomData,
@@ -178,7 +192,8 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
     /// `LocalSet` or on a runtime with a thread per core.
     ///
-    /// The service below, its futures and its errors need not be `Send`, and so neither are the futures of the calls.
+    /// The service below and its futures need not be `Send`, and so neither are the futures of the calls; nor need its
+    /// errors be, with [`unchanged_errors`](Self::unchanged_errors).
     /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
     ///
     /// ```
@@ -250,6 +265,20 @@ impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
             copies: self.copies,
             answers: SameType::default(),
         }
+    }
+}
+
+/// Tells the log what the policy cannot do if errors keep their type.
+fn warn_of_lost_errors(policy: &RetryPolicy) {
+    let lost = [
+        (
+            policy.first_limit(None).is_some(),
+            "no time limit cuts the last attempt",
+        ),
+        (policy.may_fail(), "`fail` returns the last response"),
+    ];
+    for (_, what) in lost.into_iter().filter(|(asked, _)| *asked) {
+        warn_of_setting("unchanged_errors", what);
     }
 }
 

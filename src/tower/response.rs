@@ -2,7 +2,7 @@
 
 use crate::client::{Answer, KeptResponse};
 use crate::policy::RetryPolicy;
-use crate::report::warn_of_kept_type;
+use crate::report::warn_of_setting;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -104,7 +104,7 @@ where
         ];
         for (_, what) in lost.into_iter().filter(|(asked, _)| *asked) {
             if !self.warned.swap(true, Ordering::Relaxed) {
-                warn_of_kept_type(what);
+                warn_of_setting("keep_response_type", what);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The layer that also resumes downloads.
 
-use super::errors::{Errors, Unchanged};
+use super::errors::{Boxed, Errors};
 use super::layer::RetryLayer;
 use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
 use super::service::Retry;
@@ -22,7 +22,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer` first; `local`
 /// and `keep_response_type` cannot be combined with it.
 #[derive(Debug, Clone)]
-pub struct ResumeLayer<X = Unchanged, C = CloneBody>(RetryLayer<X, C>);
+pub struct ResumeLayer<X = Boxed, C = CloneBody>(RetryLayer<X, C>);
 
 impl<X, C> RetryLayer<X, C> {
     /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
@@ -67,7 +67,7 @@ impl<S, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 ///
 /// As of [`Retry`] until the head is there; afterwards as of
 /// [`ResumedBody`](crate::resume::ResumedBody).
-pub struct ResumeService<S, X = Unchanged, C = CloneBody>(Retry<S, X, C>);
+pub struct ResumeService<S, X = Boxed, C = CloneBody>(Retry<S, X, C>);
 
 impl<S: Clone, X, C: Clone> Clone for ResumeService<S, X, C> {
     fn clone(&self) -> Self {

@@ -1,7 +1,7 @@
 //! The service, and how it sends.
 
 use super::boxed_loop::{AnyThread, BoxLoop};
-use super::errors::{Boxed, Errors, Unchanged};
+use super::errors::{Boxed, Errors};
 use super::future::RetryFuture;
 use super::inner::Inner;
 use super::response::{Responses, Wrapped};
@@ -21,24 +21,25 @@ use tower_service::Service;
 /// | type parameter | is | by default | else |
 /// |---|---|---|---|
 /// | `S` | the service below, which must be `Clone` | | |
-/// | `X` | how errors come back | [`Unchanged`] | [`Boxed`] |
+/// | `X` | how errors come back | [`Boxed`] | [`Unchanged`](super::Unchanged) |
 /// | `C` | how bodies are copied | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
 /// | `A` | how responses come back | [`Wrapped`] | [`SameType`](super::SameType) |
 /// | `H` | whether calls may move between threads | they may | [`OneThread`](super::OneThread) |
 ///
-/// To name it in a struct, give what was set: `Retry<Client, Boxed>`. It is ready when the service below is. That is asked
+/// To name it in a struct, give what was set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is ready when the service below is. That is asked
 /// again before each retry, and no place of it is kept during a wait.
 ///
 /// # Errors
 ///
-/// Those of the service below, of `poll_ready` and of calls; with [`Boxed`] also an
-/// [`AttemptTimeout`](crate::AttemptTimeout) or a [`RequestFailed`](crate::report::RequestFailed).
+/// Those of the service below, of `poll_ready` and of calls, each in a `Box<dyn Error + Send + Sync>`; an
+/// [`AttemptTimeout`](crate::AttemptTimeout) or a [`RequestFailed`](crate::report::RequestFailed). With
+/// [`unchanged_errors`](super::RetryLayer::unchanged_errors), only those of the service below, as they are.
 ///
 /// # Cancel safety
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Unchanged, C = CloneBody, A = Wrapped, H = AnyThread> {
+pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped, H = AnyThread> {
     inner: S,
     engine: Arc<Engine>,
     types: PhantomData<(X, H)>,

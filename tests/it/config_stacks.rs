@@ -19,12 +19,10 @@ type Seen = BTreeMap<String, u32>;
 fn play(seed: u64, seen: &mut Seen) {
     let case = Case::of(seed);
     let why = || format!("seed {seed}: {case:#?}");
-    let boxed = by_tower(&case, RetryLayer::boxed_errors, boxed_ending);
-    let plain = by_tower(
-        &case,
-        |layer| layer,
-        |error: io::Error| Ending::Error(error.kind()),
-    );
+    let boxed = by_tower(&case, |layer| layer, boxed_ending);
+    let plain = by_tower(&case, RetryLayer::unchanged_errors, |error: io::Error| {
+        Ending::Error(error.kind())
+    });
     assert_eq!(boxed, by_middleware(&case), "{}", why());
     assert_eq!(boxed.reports.len(), case.orders.len(), "{}", why());
     check_plain(&plain, &boxed, &why());
@@ -35,7 +33,7 @@ fn play(seed: u64, seen: &mut Seen) {
     count_decisions(seen, &boxed);
 }
 
-/// Without boxed errors everything is the same, but for an answer in the place of an error of the policy's own.
+/// With unchanged errors everything is the same, but for an answer in the place of an error of the policy's own.
 fn check_plain(plain: &Played, boxed: &Played, why: &str) {
     let same = [plain.reports == boxed.reports, plain.sleeps == boxed.sleeps];
     assert!(

@@ -85,7 +85,7 @@ fn with(own: RetryOverride) -> Request {
 /// How often a request is copied on its way, and what the answer's report says of its end.
 fn copies<S, B>(service: S, request: Request) -> (usize, Option<StopReason>)
 where
-    S: Service<Request, Response = http::Response<B>, Error = Infallible>,
+    S: Service<Request, Response = http::Response<B>, Error: std::fmt::Debug>,
 {
     let copies = Arc::clone(&request.body().0);
     let response = service.oneshot(request).now_or_never().unwrap().unwrap();

@@ -25,12 +25,18 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Where the retry layer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stack {
+    /// The tower layer, whose errors stay as they are.
     Tower,
+    /// The same with boxed errors.
     Boxed,
     Middleware,
 }
 
 const STACKS: [Stack; 3] = [Stack::Tower, Stack::Boxed, Stack::Middleware];
+
+/// An error that nothing of this crate's can be.
+#[derive(Debug)]
+struct Own(BoxError);
 
 /// How a call ended for its caller.
 #[derive(Debug)]
@@ -130,11 +136,12 @@ fn call(
     let runtime = ManualRuntime::new();
     let layer = layer.runtime(runtime.clone());
     let ended = match stack {
-        Stack::Tower => of(layer.layer(server).oneshot(request).now_or_never().unwrap()),
-        Stack::Boxed => {
-            let service = layer.boxed_errors().layer(server);
-            of(service.oneshot(request).now_or_never().unwrap())
+        Stack::Tower => {
+            let service = layer.unchanged_errors().layer(server.map_err(Own));
+            let sent = service.oneshot(request).now_or_never().unwrap();
+            of(sent.map_err(|Own(error)| error))
         }
+        Stack::Boxed => of(layer.layer(server).oneshot(request).now_or_never().unwrap()),
         Stack::Middleware => through_middleware(middleware.runtime(runtime), server, request),
     };
     told(ended, &slot)

@@ -87,9 +87,8 @@ impl Sent {
     ) -> Self {
         let slot = RetryReport::slot();
         request.extensions_mut().insert(slot.clone());
-        let layer = RetryLayer::from_config(config)
-            .runtime(ManualRuntime::new().with_random(random))
-            .boxed_errors();
+        let layer =
+            RetryLayer::from_config(config).runtime(ManualRuntime::new().with_random(random));
         let sent = layer.layer(client.clone()).oneshot(request).now_or_never();
         let answer = sent.expect("the request is over").map(|response| {
             let status = response.status().as_u16();

@@ -113,8 +113,7 @@ fn call(policy: &RetryPolicy, server: &Server, random: u64) -> Option<Seen> {
     let runtime = ManualRuntime::new().with_random(random);
     let layer = RetryLayer::new(policy.clone())
         .runtime(runtime.clone())
-        .budget(RetryBudget::unlimited())
-        .boxed_errors();
+        .budget(RetryBudget::unlimited());
     let slot = RetryReport::slot();
     let mut request = Request::get("http://api.example/")
         .body(String::new())

@@ -100,8 +100,7 @@ impl Client {
             Stack::Tower => {
                 let layer = RetryLayer::new(policy.clone())
                     .runtime(runtime)
-                    .gate(gate.clone())
-                    .boxed_errors();
+                    .gate(gate.clone());
                 let layer = match tokens.clone() {
                     Tokens::One(budget) => layer.budget(budget),
                     Tokens::PerService(budgets) => layer.budgets(budgets),
@@ -132,7 +131,7 @@ impl Client {
         match world.stack {
             Stack::Tower => {
                 let layer = RetryLayer::new(policy.clone()).runtime(runtime);
-                let layer = layer.fleet(fleet).boxed_errors();
+                let layer = layer.fleet(fleet);
                 let layer = match gate {
                     Some(gate) => layer.gate(gate),
                     None => layer,
@@ -163,7 +162,7 @@ impl Client {
             Stack::Tower => {
                 let layer = || {
                     let layer = RetryLayer::new(policy.clone()).runtime(runtime.clone());
-                    layer.budget(budget()).boxed_errors()
+                    layer.budget(budget())
                 };
                 Self::tower(layer().layer(layer().layer(layer().layer(origin.clone()))))
             }

@@ -73,7 +73,7 @@ impl RetryPolicyBuilder {
     ///
     /// If a retry would start at it or later, the request ends at once, without the wait
     /// ([`DeadlineExceeded`](crate::StopReason::DeadlineExceeded)). An attempt is cut at the deadline; on the tower layer
-    /// the last attempt is cut only after `boxed_errors()`, since a timeout needs an error to report.
+    /// with `unchanged_errors()` and in `Runner` the last attempt is not, since no error could report it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -92,8 +92,8 @@ impl RetryPolicyBuilder {
     /// none: the client's own timeouts hold.
     ///
     /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. Its
-    /// retry costs the budget's `timeout_cost`. On the tower layer an attempt without a retry after it is cut only after
-    /// `boxed_errors()`, since a timeout needs an error to report.
+    /// retry costs the budget's `timeout_cost`. On the tower layer with `unchanged_errors()` and in `Runner`,
+    /// an attempt without a retry after it is not cut, since no error could report it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;

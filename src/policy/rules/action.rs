@@ -24,8 +24,8 @@ pub enum Action {
     /// The caller gets the outcome as it is; unless it is a success, the report says
     /// [`Accepted`](crate::StopReason::Accepted).
     Accept,
-    /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer only after
-    /// `boxed_errors()`, and else the outcome, since an error needs a type that holds it.
+    /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer with
+    /// `unchanged_errors()` the outcome, since that error type cannot hold it.
     Fail,
     /// Accepts a success, fails anything else.
     ByOutcome,

@@ -33,8 +33,8 @@ pub enum OnExhausted {
     /// The caller gets the last outcome. The default.
     #[default]
     Last,
-    /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer only after
-    /// `boxed_errors()`, and else the last outcome.
+    /// The caller gets an error that [`RequestFailed`](crate::report::RequestFailed) finds; on the tower layer with
+    /// `unchanged_errors()` the last outcome.
     Fail,
     /// The caller gets this response.
     Respond(CannedResponse),

@@ -14,7 +14,7 @@
 //! use std::time::Duration;
 //! use tower::{ServiceBuilder, ServiceExt};
 //!
-//! # async fn poll() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn poll() -> Result<(), tower::BoxError> {
 //! // A job that is not done yet answers 202: ask every 5 s, for at most a minute.
 //! let poll = Wait::new().delay(Duration::from_secs(5)).at_most(12);
 //! let policy = RetryPolicy::builder()
@@ -195,6 +195,19 @@ impl Rules {
         matches!(self.on_exhausted, OnExhausted::Respond(_))
             || actions.any(|action| match action {
                 Action::Retry(policy) => policy.may_respond(),
+                _ => false,
+            })
+    }
+
+    /// Whether an error of this crate may take the place of a response.
+    #[cfg(feature = "tower")]
+    pub(in crate::policy) fn may_fail(&self) -> bool {
+        let actions = self.list.iter().map(|rule| &rule.action);
+        let mut actions = actions.chain([&self.otherwise]);
+        matches!(self.on_exhausted, OnExhausted::Fail)
+            || actions.any(|action| match action {
+                Action::Fail | Action::ByOutcome => true,
+                Action::Retry(policy) => policy.may_fail(),
                 _ => false,
             })
     }

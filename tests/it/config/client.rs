@@ -218,7 +218,7 @@ type Answered = Result<(http::response::Parts, String), BoxError>;
 
 fn by_tower(layer: RetryLayer, client: &Client, request: Request<String>) -> Answered {
     let layer = layer.runtime(ManualRuntime::new());
-    let service = layer.boxed_errors().layer(client.clone());
+    let service = layer.layer(client.clone());
     let sent = service.oneshot(request).now_or_never();
     let (head, body) = sent.expect("the call is over")?.into_parts();
     let whole = body.collect().now_or_never().expect("a body at its end")?;

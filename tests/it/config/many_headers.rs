@@ -91,7 +91,7 @@ rules: [{when: {error: timeout}, do: retry, set: {headers: {x-new: a}}}]
         let slot = RetryReport::slot();
         let mut request = with_headers(get(), most);
         request.extensions_mut().insert(slot.clone());
-        let service = layer.boxed_errors().layer(service_fn(silent));
+        let service = layer.layer(service_fn(silent));
         assert!(service.oneshot(request).now_or_never().unwrap().is_err());
         let report = slot.take().unwrap();
         assert_eq!((report.attempt_count(), report.stop()), (attempts, stop));

@@ -187,7 +187,7 @@ pub(super) fn directly(case: &Case) -> Played {
         (*response.status_mut(), *response.headers_mut()) = (head.status, head.headers);
         ready(Ok::<_, Infallible>(reqwest::Response::from(response)))
     });
-    let service = bench.layer().layer(client);
+    let service = bench.layer().unchanged_errors().layer(client);
     let ends = case.orders.iter().map(|order| {
         let request = reqwest::Request::try_from(request(order)).unwrap();
         let sent = service.clone().oneshot(request).now_or_never();

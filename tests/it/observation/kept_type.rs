@@ -1,11 +1,12 @@
-//! The log says what a policy cannot do where responses keep their type.
+//! The log says what a policy cannot do if responses or errors keep their type.
 
 use super::journal::Journal;
 use futures_util::FutureExt;
-use http_retry::RetryPolicy;
-use http_retry::rules::{CannedResponse, Condition, OnExhausted, Rule};
+use http_retry::rules::{Action, CannedResponse, Condition, OnExhausted, Rule};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
+use http_retry::{RetryPolicy, RetryPolicyBuilder};
+use std::time::Duration;
 use tower::{Layer, ServiceExt};
 
 /// The warnings of two calls that are answered so.
@@ -45,4 +46,31 @@ fn the_first_body_that_would_be_read_is_warned_of() {
     let warned = warnings(policy.build().unwrap(), 503);
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].contains("bodies"), "{warned:?}");
+}
+
+/// The warnings of a layer that is told to leave errors as they are.
+fn warnings_of_errors(policy: RetryPolicyBuilder) -> Vec<String> {
+    let policy = policy.build().unwrap();
+    let (lines, _) = Journal::of(|| RetryLayer::new(policy).unchanged_errors());
+    lines
+}
+
+#[test]
+fn unchanged_errors_warn_of_what_they_cannot_report() {
+    let policy = || RetryPolicy::user_facing().to_builder();
+    let second = Duration::from_secs(1);
+    let cases = [
+        (policy().deadline(second), "no time limit"),
+        (policy().attempt_timeout(second), "no time limit"),
+        (policy().on_exhausted(OnExhausted::Fail), "`fail`"),
+        (policy().otherwise(Action::ByOutcome), "`fail`"),
+    ];
+    for (policy, lost) in cases {
+        let warned = warnings_of_errors(policy);
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(warned[0].starts_with("WARN"), "{warned:?}");
+        assert!(warned[0].contains("`unchanged_errors`"), "{warned:?}");
+        assert!(warned[0].contains(lost), "{warned:?}");
+    }
+    assert!(warnings_of_errors(policy()).is_empty());
 }

@@ -8,13 +8,13 @@ use http_retry::tower::RetryLayer;
 use reqwest::{Method, Request as Sent, Response};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
 fn layer(max_retries: u32) -> RetryLayer {
     RetryLayer::new(every_second(max_retries)).runtime(ManualRuntime::new())
 }
 
-async fn send(layer: &RetryLayer, method: Method, url: &str) -> reqwest::Result<Response> {
+async fn send(layer: &RetryLayer, method: Method, url: &str) -> Result<Response, BoxError> {
     let request = Sent::new(method, url.parse().unwrap());
     layer.layer(plain_client()).oneshot(request).await
 }
@@ -49,6 +49,7 @@ async fn attempts_at_a_closed_port(layer: RetryLayer) -> usize {
         }
     });
     let error = send(&layer, Method::POST, &closed).await.unwrap_err();
+    let error = error.downcast_ref::<reqwest::Error>().unwrap();
     assert!(error.is_connect());
     assert_eq!(error.url().unwrap().as_str(), closed);
     counted.load(Ordering::SeqCst)

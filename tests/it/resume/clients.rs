@@ -97,7 +97,7 @@ impl Stack {
                 read(request.send_resumed().await).await
             }
             Self::Direct => {
-                let layer = layer(steered).boxed_errors().resume_downloads();
+                let layer = layer(steered).resume_downloads();
                 let service = layer.layer(reqwest_client());
                 let mut request = reqwest::Request::new(http::Method::GET, url.parse().unwrap());
                 if let Some(range) = range {
@@ -122,7 +122,7 @@ impl Stack {
             .http2_keep_alive_interval(Duration::from_millis(50))
             .http2_keep_alive_timeout(Duration::from_millis(200))
             .build_http();
-        let layer = layer(steered).boxed_errors().resume_downloads();
+        let layer = layer(steered).resume_downloads();
         let request = range.into_iter().fold(Request::get(url), |request, range| {
             request.header("range", range)
         });

@@ -231,7 +231,7 @@ impl Ended {
 pub(crate) async fn download<L, B>(layer: L, client: &Scripted, request: Request<String>) -> Ended
 where
     L: Layer<Scripted>,
-    L::Service: Service<Request<String>, Response = Response<B>, Error = io::Error>,
+    L::Service: Service<Request<String>, Response = Response<B>, Error: std::fmt::Debug>,
     B: Body<Data = Bytes, Error = BoxError> + Unpin,
 {
     let response = layer.layer(client.clone()).oneshot(request).await.unwrap();

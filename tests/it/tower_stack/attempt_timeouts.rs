@@ -5,8 +5,8 @@ use futures_util::FutureExt;
 use http_retry::policy::ErrorKind;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{AttemptTimeout, StopReason};
-use std::future::poll_fn;
+use http_retry::{AttemptTimeout, RetryBudget, StopReason};
+use std::future::{poll_fn, ready};
 use std::io;
 use std::sync::Arc;
 use std::task::Poll;
@@ -65,40 +65,9 @@ fn an_attempt_that_ends_in_time_is_not_cut_short() {
 }
 
 #[test]
-fn with_unchanged_errors_the_last_attempt_runs_to_its_end() {
-    for (status_of_last, why) in [
-        (200, StopReason::Succeeded),
-        (503, StopReason::AttemptsExhausted),
-    ] {
-        let mut stack = Stack::new(policy().max_retries(0).attempt_timeout(SECOND));
-        let (request, slot) = with_slot(get());
-        let mut call = stack.start(request);
-        stack.runtime.advance(SECOND * 60);
-        assert!(call.is_pending());
-        stack.answer(status(status_of_last));
-        assert_eq!(call.end().unwrap().status(), status_of_last);
-        let report = slot.take().unwrap();
-        assert_eq!(report.stop(), why);
-        assert_eq!(report.attempts()[0].took, SECOND * 60);
-    }
-}
-
-#[test]
-fn with_unchanged_errors_a_late_error_comes_back_as_it_is() {
-    let mut stack = Stack::new(policy().max_retries(0).attempt_timeout(SECOND));
-    let mut call = stack.start(get());
-    stack.runtime.advance(SECOND * 60);
-    assert!(call.is_pending());
-    stack.fail(io::Error::from(io::ErrorKind::BrokenPipe));
-    let error = call.end().unwrap_err();
-    let error = error.downcast_ref::<io::Error>().unwrap();
-    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-}
-
-#[test]
-fn with_boxed_errors_the_last_attempt_is_cut_short_too() {
+fn the_last_attempt_is_cut_short_too() {
     let policy = policy().max_retries(1).attempt_timeout(SECOND);
-    let mut stack = Stack::layered(policy, RetryLayer::boxed_errors);
+    let mut stack = Stack::new(policy);
     let (request, slot) = with_slot(get());
     let mut call = stack.start(request);
     stack.runtime.advance(SECOND);
@@ -116,8 +85,8 @@ fn with_boxed_errors_the_last_attempt_is_cut_short_too() {
 }
 
 #[test]
-fn boxed_errors_are_the_inner_ones() {
-    let mut stack = Stack::layered(policy().max_retries(0), RetryLayer::boxed_errors);
+fn an_error_is_the_inner_one() {
+    let mut stack = Stack::new(policy().max_retries(0));
     let call = stack.start(get());
     stack.fail(io::Error::from(io::ErrorKind::BrokenPipe));
     let error = call.end().unwrap_err();
@@ -128,7 +97,7 @@ fn boxed_errors_are_the_inner_ones() {
 #[test]
 fn a_post_that_was_cut_short_is_not_repeated() {
     let policy = policy().attempt_timeout(SECOND);
-    let mut stack = Stack::layered(policy, RetryLayer::boxed_errors);
+    let mut stack = Stack::new(policy);
     let (request, slot) = with_slot(post());
     let call = stack.start(request);
     stack.runtime.advance(SECOND);
@@ -137,8 +106,48 @@ fn a_post_that_was_cut_short_is_not_repeated() {
 }
 
 #[test]
-fn with_unchanged_errors_such_a_post_runs_to_its_end() {
-    let mut stack = Stack::new(policy().attempt_timeout(SECOND));
+fn with_unchanged_errors_a_box_still_reports_a_timeout() {
+    let policy = policy().max_retries(0).attempt_timeout(SECOND);
+    let mut stack = Stack::layered(policy, RetryLayer::unchanged_errors);
+    let call = stack.start(get());
+    stack.runtime.advance(SECOND);
+    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+}
+
+#[test]
+fn with_unchanged_errors_the_last_attempt_runs_to_its_end() {
+    for (status_of_last, why) in [
+        (200, StopReason::Succeeded),
+        (503, StopReason::AttemptsExhausted),
+    ] {
+        let mut stack = Stack::unchanged(policy().max_retries(0).attempt_timeout(SECOND));
+        let (request, slot) = with_slot(get());
+        let mut call = stack.start(request);
+        stack.runtime.advance(SECOND * 60);
+        assert!(call.is_pending());
+        stack.answer(status(status_of_last));
+        assert_eq!(call.end().unwrap().status(), status_of_last);
+        let report = slot.take().unwrap();
+        assert_eq!(report.stop(), why);
+        assert_eq!(report.attempts()[0].took, SECOND * 60);
+    }
+}
+
+#[test]
+fn with_unchanged_errors_a_late_error_comes_back_as_it_is() {
+    let mut stack = Stack::unchanged(policy().max_retries(0).attempt_timeout(SECOND));
+    let mut call = stack.start(get());
+    stack.runtime.advance(SECOND * 60);
+    assert!(call.is_pending());
+    stack.fail(io::Error::from(io::ErrorKind::BrokenPipe));
+    let error = call.end().unwrap_err();
+    let error = error.0.downcast_ref::<io::Error>().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn with_unchanged_errors_a_late_post_runs_to_its_end() {
+    let mut stack = Stack::unchanged(policy().attempt_timeout(SECOND));
     let mut call = stack.start(post());
     stack.runtime.advance(SECOND * 60);
     assert!(call.is_pending());
@@ -149,14 +158,45 @@ fn with_unchanged_errors_such_a_post_runs_to_its_end() {
 }
 
 #[test]
-fn without_a_token_a_timed_out_attempt_runs_to_its_end() {
-    let budget = http_retry::RetryBudget::builder().capacity(2).initial(1);
-    let budget = budget.build().unwrap();
+fn without_a_token_a_timed_out_attempt_is_cut_and_not_repeated() {
     let policy = policy().attempt_timeout(SECOND);
-    let mut stack = Stack::layered(policy, |layer| layer.budget(budget));
+    let mut stack = Stack::layered(policy, |layer| layer.budget(one_token()));
+    let (request, slot) = with_slot(get());
+    let call = stack.start(request);
+    stack.runtime.advance(SECOND);
+    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+    assert_eq!(slot.take().unwrap().stop(), StopReason::BudgetExhausted);
+}
+
+#[test]
+fn with_unchanged_errors_and_no_token_it_runs_to_its_end() {
+    let policy = policy().attempt_timeout(SECOND);
+    let mut stack = Stack::unchanged_with(policy, |layer| layer.budget(one_token()));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND * 60);
     assert!(call.is_pending());
     stack.answer(text(200, "done"));
     assert_eq!(body_of(call.end().unwrap()), "done");
+}
+
+/// A retry after a timeout costs two.
+fn one_token() -> RetryBudget {
+    let budget = RetryBudget::builder().capacity(2).initial(1);
+    budget.build().unwrap()
+}
+
+#[test]
+fn an_error_of_anyhow_is_read_and_comes_back_as_what_it_holds() {
+    let policy = policy().max_retries(1).build().unwrap();
+    let layer = RetryLayer::new(policy).runtime(ManualRuntime::new());
+    let service = layer.layer(service_fn(|_: Request| {
+        let reset = io::Error::from(io::ErrorKind::ConnectionReset);
+        ready(Err::<Response, _>(anyhow::Error::new(reset)))
+    }));
+    let (request, slot) = with_slot(get());
+    let error = service.oneshot(request).now_or_never().unwrap();
+    assert!(error.unwrap_err().is::<io::Error>());
+    let report = slot.take().unwrap();
+    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Reset));
+    assert_eq!(report.attempt_count(), 2);
 }

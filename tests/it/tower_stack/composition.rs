@@ -142,7 +142,12 @@ async fn an_error_of_a_reqwest_client_comes_back_as_it_was() {
     let (_socket, address) = nobody();
     let url = format!("http://{address}/");
     let request = reqwest::Request::new(reqwest::Method::GET, url.parse().unwrap());
-    let error: reqwest::Error = layer.layer(client()).oneshot(request).await.unwrap_err();
+    let again = request.try_clone().unwrap();
+    let error = layer.layer(client()).oneshot(request).await.unwrap_err();
+    let error = error.downcast::<reqwest::Error>().unwrap();
+    assert!(error.is_connect());
+    let unchanged = layer.unchanged_errors().layer(client());
+    let error: reqwest::Error = unchanged.oneshot(again).await.unwrap_err();
     assert!(error.is_connect());
 }
 

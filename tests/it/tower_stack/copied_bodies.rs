@@ -91,14 +91,14 @@ fn a_body_is_sent_as_often_as_it_gives_copies() {
 }
 
 #[test]
-fn a_copied_body_goes_with_boxed_errors_and_across_threads() {
+fn a_copied_body_goes_with_unchanged_errors_and_across_threads() {
     fn is_send<F: Future + Send>(future: F) -> F {
         future
     }
     let server =
         service_fn(|_: http::Request<Copies>| std::future::ready(Ok::<_, BoxError>(status(200))));
-    let first = layer().boxed_errors().copy_value(Copies::try_clone);
-    let then = layer().copy_value(Copies::try_clone).boxed_errors();
+    let first = layer().unchanged_errors().copy_value(Copies::try_clone);
+    let then = layer().copy_value(Copies::try_clone).unchanged_errors();
     for layer in [first, then] {
         let sent = is_send(layer.layer(server).oneshot(request(Copies::new(1))));
         assert_eq!(sent.now_or_never().unwrap().unwrap().status(), 200);

@@ -72,7 +72,7 @@ fn readiness_is_waited_for_no_longer_than_the_deadline() {
 #[test]
 fn a_failed_body_is_read_no_longer_than_the_deadline() {
     let policy = policy().deadline(DEADLINE);
-    let limits = |layer: RetryLayer| layer.drain_limit(1_024, SECOND * 60).boxed_errors();
+    let limits = |layer: RetryLayer| layer.drain_limit(1_024, SECOND * 60);
     let mut stack = Stack::layered(policy, limits);
     let mut call = stack.answered(get(), endless(503).0);
     assert!(call.is_pending());
@@ -82,9 +82,9 @@ fn a_failed_body_is_read_no_longer_than_the_deadline() {
 }
 
 #[test]
-fn with_nothing_kept_the_last_attempt_waits_for_readiness() {
+fn unchanged_errors_and_nothing_kept_wait_for_readiness() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_limit(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
     stack.server.allow(0);
     stack.next_retry(&mut call);
@@ -97,9 +97,9 @@ fn with_nothing_kept_the_last_attempt_waits_for_readiness() {
 }
 
 #[test]
-fn with_nothing_kept_a_late_retry_asks_for_readiness() {
+fn unchanged_errors_and_nothing_kept_ask_for_readiness() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_limit(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
     assert!(call.is_pending());
     stack.runtime.advance(DEADLINE);
@@ -109,9 +109,9 @@ fn with_nothing_kept_a_late_retry_asks_for_readiness() {
 }
 
 #[test]
-fn with_nothing_to_give_back_boxed_errors_tell_of_the_deadline() {
+fn with_nothing_to_give_back_the_error_tells_of_the_deadline() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND).boxed_errors());
+    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
     let (request, slot) = with_slot(get());
     let mut call = stack.answered(request, text(503, "sorry"));
     assert!(call.is_pending());
@@ -123,8 +123,8 @@ fn with_nothing_to_give_back_boxed_errors_tell_of_the_deadline() {
 }
 
 #[test]
-fn with_plain_errors_the_last_attempt_may_be_late() {
-    let mut stack = Stack::new(policy().deadline(DEADLINE));
+fn with_unchanged_errors_the_last_attempt_may_be_late() {
+    let mut stack = Stack::unchanged(policy().deadline(DEADLINE));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND * 60);
     assert!(call.is_pending());
@@ -133,9 +133,9 @@ fn with_plain_errors_the_last_attempt_may_be_late() {
 }
 
 #[test]
-fn with_boxed_errors_the_last_attempt_ends_with_the_deadline() {
+fn the_last_attempt_ends_with_the_deadline() {
     let policy = policy().deadline(SECOND * 10);
-    let mut stack = Stack::layered(policy, RetryLayer::boxed_errors);
+    let mut stack = Stack::new(policy);
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND * 3);
     stack.answer(status(503));

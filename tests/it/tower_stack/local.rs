@@ -71,7 +71,7 @@ fn a_service_with_an_rc_is_retried_on_its_thread() {
     let calls = Rc::new(Cell::new(0));
     let known = policy().classify_error(|_: &Refused| (Class::Transient, Reach::Unsent));
     let layer = RetryLayer::new(known.build().unwrap()).runtime(ManualRuntime::new());
-    let service = layer.local().layer(server(&calls));
+    let service = layer.local().unchanged_errors().layer(server(&calls));
     let answer = in_a_local_set(service.oneshot(put())).unwrap();
     assert_eq!((answer.status().as_u16(), calls.get()), (200, 3));
     assert_eq!(report(&answer).attempt_count(), 3);
@@ -87,7 +87,7 @@ fn a_local_service_has_the_same_settings_and_limits() {
     });
     let budget = RetryBudget::builder().capacity(1).initial(1).per_success(0);
     let budget = budget.build().unwrap();
-    let layer = layer().budget(budget.clone()).boxed_errors();
+    let layer = layer().budget(budget.clone());
     let layer = layer
         .copy_value(|body: &Vec<u8>| Some(body.clone()))
         .local();
@@ -101,7 +101,7 @@ fn a_local_service_has_the_same_settings_and_limits() {
 #[test]
 fn a_local_service_keeps_the_type_of_its_responses() {
     let calls = Rc::new(Cell::new(0));
-    let layer = layer().keep_response_type().local();
+    let layer = layer().keep_response_type().local().unchanged_errors();
     let service = layer.layer(server(&calls));
     let kept: Result<Response, Refused> = in_a_local_set(service.oneshot(put()));
     assert_eq!(kept.unwrap_err().to_string(), "no door");
@@ -118,7 +118,7 @@ fn may_be_spawned<F: Future + Send + 'static>(_: F) {}
 fn the_futures_of_all_other_stacks_move_between_threads() {
     let answers = || service_fn(|_: Request| ready(Ok::<Response, Infallible>(status(200))));
     may_be_spawned(layer().layer(answers()).oneshot(put()));
-    may_be_spawned(layer().boxed_errors().layer(answers()).oneshot(put()));
+    may_be_spawned(layer().unchanged_errors().layer(answers()).oneshot(put()));
     let copied = layer().copy_body(|body: &String| Some(body.clone()));
     may_be_spawned(copied.layer(answers()).oneshot(put()));
     let kept = layer().keep_response_type();

@@ -2,9 +2,9 @@
 
 use super::stack::*;
 use futures_util::FutureExt;
-use http_retry::StopReason;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
+use http_retry::{AttemptTimeout, StopReason};
 use std::future::{Ready, ready};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -120,14 +120,25 @@ fn after_a_slow_body_the_readiness_error_comes_back() {
 }
 
 #[test]
-fn after_a_cut_attempt_the_readiness_error_comes_back() {
+fn after_a_cut_attempt_the_timeout_comes_back() {
     let mut stack = Stack::new(policy().attempt_timeout(SECOND));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND);
     assert!(call.is_pending());
     stack.server.send_error("closing");
     stack.runtime.advance(DELAY);
-    assert_eq!(call.end().unwrap_err().to_string(), "closing");
+    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+}
+
+#[test]
+fn after_an_unreported_cut_the_readiness_error_comes_back() {
+    let mut stack = Stack::unchanged(policy().attempt_timeout(SECOND));
+    let mut call = stack.start(get());
+    stack.runtime.advance(SECOND);
+    assert!(call.is_pending());
+    stack.server.send_error("closing");
+    stack.runtime.advance(DELAY);
+    assert_eq!(call.end().unwrap_err().0.to_string(), "closing");
 }
 
 #[test]

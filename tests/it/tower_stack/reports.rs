@@ -7,6 +7,7 @@ use http_retry::tower::RetryLayer;
 use http_retry::{Attempt, Class, Reach, RetryReport, StopReason};
 use std::io;
 use std::time::Duration;
+use tower::BoxError;
 
 #[test]
 fn a_success_at_once_carries_no_report() {
@@ -16,7 +17,7 @@ fn a_success_at_once_carries_no_report() {
 
 #[test]
 fn a_late_success_at_once_carries_no_report_either() {
-    let mut stack = Stack::new(policy().attempt_timeout(SECOND).max_retries(0));
+    let mut stack = Stack::unchanged(policy().attempt_timeout(SECOND).max_retries(0));
     let mut call = stack.start(get());
     stack.runtime.advance(SECOND * 60);
     assert!(call.is_pending());
@@ -41,6 +42,7 @@ fn a_slot_is_filled_when_the_call_fails() {
     let (request, slot) = with_slot(get());
     let client = Script::new().error(io::ErrorKind::ConnectionRefused);
     let error = send(&client, request).unwrap_err();
+    let error = error.downcast_ref::<io::Error>().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     let report = slot.take().unwrap();
     assert_eq!(report.stop(), StopReason::AttemptsExhausted);
@@ -138,7 +140,7 @@ fn numbers(stack: &mut Stack) -> [Option<u32>; 3] {
 fn send(
     client: &Script,
     request: Request,
-) -> io::Result<http::Response<http_retry::RetryBody<String>>> {
+) -> Result<http::Response<http_retry::RetryBody<String>>, BoxError> {
     let layer = RetryLayer::new(policy().build().unwrap());
     sent_through(layer, client, request)
 }

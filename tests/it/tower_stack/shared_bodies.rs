@@ -79,7 +79,6 @@ fn put(first: fn() -> Attempt, lost: usize) -> Put {
     let service = RetryLayer::new(policy().attempt_timeout(SECOND).build().unwrap())
         .runtime(Losing(body.clone(), lost))
         .budget(budget.clone())
-        .boxed_errors()
         .layer(server(first, Arc::clone(&later)));
     let request = http::Request::put("http://api.example/").extension(slot.clone());
     let sent = service.oneshot(request.body(body).unwrap()).now_or_never();

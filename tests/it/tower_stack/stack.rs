@@ -9,7 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use http_retry::runtime::Runtime;
 use http_retry::testing::{ManualRuntime, Script};
-use http_retry::tower::{Retry, RetryLayer, Unchanged};
+use http_retry::tower::{Boxed, Retry, RetryLayer, Unchanged};
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBody, RetryBudget, RetryOverride, RetryPolicy,
     RetryPolicyBuilder, RetryReport,
@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
+use tower::util::MapErr;
 use tower::{BoxError, Layer, Service, ServiceExt};
 use tower_test::mock::{Handle, Mock, SendResponse, pair};
 
@@ -47,9 +48,18 @@ pub(super) fn layer() -> RetryLayer {
     RetryLayer::new(policy().build().unwrap()).runtime(ManualRuntime::new())
 }
 
+pub(super) type Server = Mock<Request, Response>;
+
+/// An error that nothing of this crate's can be.
+#[derive(Debug)]
+pub(super) struct Own(pub(super) BoxError);
+
+/// A mock service with such errors.
+pub(super) type OwnServer = MapErr<Server, fn(BoxError) -> Own>;
+
 /// A retry layer over a mock service.
-pub(super) struct Stack<X = Unchanged> {
-    pub(super) service: Retry<Mock<Request, Response>, X>,
+pub(super) struct Stack<X = Boxed, S = Server> {
+    pub(super) service: Retry<S, X>,
     pub(super) server: Handle<Request, Response>,
     pub(super) runtime: ManualRuntime,
     pub(super) budget: RetryBudget,
@@ -61,10 +71,35 @@ impl Stack {
     }
 }
 
+impl Stack<Unchanged, OwnServer> {
+    /// Errors keep their type.
+    pub(super) fn unchanged(policy: RetryPolicyBuilder) -> Self {
+        Self::unchanged_with(policy, |layer| layer)
+    }
+
+    pub(super) fn unchanged_with(
+        policy: RetryPolicyBuilder,
+        settings: impl FnOnce(RetryLayer) -> RetryLayer,
+    ) -> Self {
+        let own = |server: Server| server.map_err(Own as fn(BoxError) -> Own);
+        Self::over(policy, |layer| settings(layer).unchanged_errors(), own)
+    }
+}
+
 impl<X> Stack<X> {
     pub(super) fn layered(
         policy: RetryPolicyBuilder,
         settings: impl FnOnce(RetryLayer) -> RetryLayer<X>,
+    ) -> Self {
+        Self::over(policy, settings, |server| server)
+    }
+}
+
+impl<X, S> Stack<X, S> {
+    fn over(
+        policy: RetryPolicyBuilder,
+        settings: impl FnOnce(RetryLayer) -> RetryLayer<X>,
+        below: impl FnOnce(Server) -> S,
     ) -> Self {
         let runtime = ManualRuntime::paused();
         let budget = RetryBudget::builder().capacity(10).initial(5);
@@ -74,7 +109,7 @@ impl<X> Stack<X> {
             .budget(budget.clone());
         let (mock, server) = pair();
         Self {
-            service: settings(layer).layer(mock),
+            service: settings(layer).layer(below(mock)),
             server,
             runtime,
             budget,
@@ -107,13 +142,13 @@ impl<X> Stack<X> {
     }
 }
 
-impl<X> Stack<X>
+impl<X, S, E> Stack<X, S>
 where
-    Retry<Mock<Request, Response>, X>:
-        Service<Request, Response = Answer, Error = BoxError, Future: 'static>,
+    Retry<S, X>: Service<Request, Response = Answer, Error = E, Future: 'static>,
+    E: std::fmt::Debug,
 {
     /// Sends a request as far as it goes by itself.
-    pub(super) fn start(&mut self, request: Request) -> Call {
+    pub(super) fn start(&mut self, request: Request) -> Call<E> {
         let ready = self.service.ready().now_or_never();
         let service = ready.expect("ready").unwrap();
         let mut call = Call(Box::pin(service.call(request)));
@@ -122,14 +157,14 @@ where
     }
 
     /// A call whose first attempt was answered.
-    pub(super) fn answered(&mut self, request: Request, response: Response) -> Call {
+    pub(super) fn answered(&mut self, request: Request, response: Response) -> Call<E> {
         let call = self.start(request);
         self.answer(response);
         call
     }
 
     /// Lets the time of the next retry come, and the retry go out.
-    pub(super) fn next_retry(&mut self, call: &mut Call) {
+    pub(super) fn next_retry(&mut self, call: &mut Call<E>) {
         assert!(call.is_pending());
         self.runtime.advance(DELAY);
         assert!(call.is_pending());
@@ -137,14 +172,14 @@ where
 }
 
 /// A call that goes on only when it is polled by hand.
-pub(super) struct Call(Pin<Box<dyn Future<Output = Result<Answer, BoxError>>>>);
+pub(super) struct Call<E = BoxError>(Pin<Box<dyn Future<Output = Result<Answer, E>>>>);
 
-impl Call {
+impl<E> Call<E> {
     pub(super) fn is_pending(&mut self) -> bool {
         self.0.as_mut().now_or_never().is_none()
     }
 
-    pub(super) fn end(mut self) -> Result<Answer, BoxError> {
+    pub(super) fn end(mut self) -> Result<Answer, E> {
         self.0.as_mut().now_or_never().expect("the call is over")
     }
 }
@@ -234,10 +269,10 @@ pub(super) fn sent_through<X>(
     layer: RetryLayer<X>,
     client: &Script,
     request: Request,
-) -> Result<http::Response<RetryBody<String>>, std::io::Error>
+) -> Result<http::Response<RetryBody<String>>, BoxError>
 where
     Retry<Script, X>:
-        Service<Request, Response = http::Response<RetryBody<String>>, Error = std::io::Error>,
+        Service<Request, Response = http::Response<RetryBody<String>>, Error = BoxError>,
 {
     let service = layer.runtime(ManualRuntime::new()).layer(client.clone());
     let sent = service.oneshot(request).now_or_never();

@@ -70,7 +70,7 @@ fn without_a_limit_nothing_ends_the_reading() {
 #[test]
 fn a_timeout_says_what_was_missing() {
     let policy = limited().max_retries(0).build().unwrap();
-    let layer = http_retry::tower::RetryLayer::new(policy).boxed_errors();
+    let layer = http_retry::tower::RetryLayer::new(policy);
     let layer = layer.runtime(http_retry::testing::ManualRuntime::new());
     let service = tower::Layer::layer(&layer, super::Server::new([Reply::stalled()]));
     let call = tower::ServiceExt::oneshot(service, get());

@@ -73,7 +73,7 @@ async fn a_retry_does_not_share_the_connection_of_a_cut_attempt() {
 async fn the_next_call_does_not_share_it_either() {
     let (server, clock) = silent_after(0).await;
     let policy = policy().attempt_timeout(LIMIT).max_retries(0);
-    let layer = RetryLayer::new(policy.build().unwrap()).boxed_errors();
+    let layer = RetryLayer::new(policy.build().unwrap());
     let service = layer.runtime(clock).layer(bare_hyper(Speaks::Http2));
     let first = service.clone().oneshot(get(server.url()));
     assert!(in_time(first).await.is_err());
@@ -86,7 +86,7 @@ async fn the_next_call_does_not_share_it_either() {
 async fn who_asks_for_the_connection_himself_decides_on_it() {
     let (server, clock) = silent_after(0).await;
     let limited = policy().attempt_timeout(LIMIT).max_retries(0);
-    let layer = RetryLayer::new(limited.build().unwrap()).boxed_errors();
+    let layer = RetryLayer::new(limited.build().unwrap());
     let service = layer
         .runtime(clock.clone())
         .layer(bare_hyper(Speaks::Http2));

@@ -5,7 +5,7 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::runtime::Runtime;
-use http_retry::tower::{Boxed, Retry, RetryLayer};
+use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{Backoff, RetryBody, RetryBudget, RetryPolicy};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -44,8 +44,8 @@ pub(crate) struct Settings<R> {
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
     Reqwest(ClientWithMiddleware),
-    ReqwestLayer(Retry<reqwest::Client, Boxed>),
-    Tower(Retry<HyperClient<Full<Bytes>>, Boxed>),
+    ReqwestLayer(Retry<reqwest::Client>),
+    Tower(Retry<HyperClient<Full<Bytes>>>),
 }
 
 /// A client without retries, whose connections clients with retries share.
@@ -128,8 +128,7 @@ impl Bare {
                 let retries = RetryLayer::new(settings.policy)
                     .budget(RetryBudget::unlimited())
                     .drain_limit(bytes, time)
-                    .runtime(settings.runtime)
-                    .boxed_errors();
+                    .runtime(settings.runtime);
                 Client::Tower(retries.layer(client.clone()))
             }
         }

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use http_retry::config::{Document, RetryConfig, RetryConfigBuilder};
 use http_retry::report::{RequestFailed, RetryEvent, RetryEventKind};
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::tower::{Boxed, Retry, RetryLayer};
+use http_retry::tower::{Retry, RetryLayer, Unchanged};
 use http_retry::{RetryReport, StopReason};
 use hyper_util::client::legacy;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
@@ -27,7 +27,7 @@ pub(super) enum Stack {
     Boxed,
     /// In reqwest-middleware.
     Middleware,
-    /// As a tower layer over reqwest's client.
+    /// As a tower layer over reqwest's client, whose errors stay as they are.
     Direct,
 }
 
@@ -110,9 +110,15 @@ impl Kit {
                 .observe(tell.clone())
         };
         match stack {
-            Stack::Tower => Client::Tower(layer().layer(bare_hyper(self.speaks))),
-            Stack::Boxed => Client::Boxed(layer().boxed_errors().layer(bare_hyper(self.speaks))),
-            Stack::Direct => Client::Direct(layer().layer(bare_reqwest(self.speaks))),
+            Stack::Tower => {
+                let layer = layer().unchanged_errors();
+                Client::Tower(layer.layer(bare_hyper(self.speaks)))
+            }
+            Stack::Boxed => Client::Boxed(layer().layer(bare_hyper(self.speaks))),
+            Stack::Direct => {
+                let layer = layer().unchanged_errors();
+                Client::Direct(layer.layer(bare_reqwest(self.speaks)))
+            }
             Stack::Middleware => {
                 let middleware = RetryMiddleware::from_config(&self.config)
                     .runtime(self.clock.clone())
@@ -137,10 +143,10 @@ pub(super) fn document(value: Value) -> Document {
 /// A client of one of the stacks.
 #[derive(Debug, Clone)]
 pub(super) enum Client {
-    Tower(Retry<HyperClient<Full<Bytes>>>),
-    Boxed(Retry<HyperClient<Full<Bytes>>, Boxed>),
+    Tower(Retry<HyperClient<Full<Bytes>>, Unchanged>),
+    Boxed(Retry<HyperClient<Full<Bytes>>>),
     Middleware(ClientWithMiddleware),
-    Direct(Retry<reqwest::Client>),
+    Direct(Retry<reqwest::Client, Unchanged>),
 }
 
 /// What a call gave, and its report as far as the caller can have it.

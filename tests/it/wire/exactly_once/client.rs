@@ -52,7 +52,7 @@ fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Clie
             true => retries.redirects_watched(),
             false => retries,
         };
-        return Client::ReqwestLayer(retries.boxed_errors().layer(plain));
+        return Client::ReqwestLayer(retries.layer(plain));
     }
     let retries = RetryMiddleware::new(policy)
         .budget(RetryBudget::unlimited())

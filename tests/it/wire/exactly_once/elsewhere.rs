@@ -144,7 +144,7 @@ impl Elsewhere {
         };
         let layer = || {
             let retries = RetryLayer::for_services(services).runtime(runtime.clone());
-            retries.drain_limit(128 * 1024, STALLS).boxed_errors()
+            retries.drain_limit(128 * 1024, STALLS)
         };
         match (self.schedule.stack, redirects) {
             (Stack::Tower, _) => Client::Tower(layer().layer(bare_hyper(Speaks::Http1))),

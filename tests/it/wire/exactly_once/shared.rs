@@ -90,8 +90,7 @@ impl Shares {
             let retries = RetryLayer::new(policy)
                 .budget(RetryBudget::unlimited())
                 .drain_limit(drain.0, drain.1)
-                .runtime(runtime)
-                .boxed_errors();
+                .runtime(runtime);
             let request = self.schedule.request_of(&url, self.body());
             let answer = retries.layer(client).oneshot(request).await.ok()?;
             Some(answer.status().as_u16())

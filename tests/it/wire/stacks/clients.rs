@@ -9,7 +9,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use http_retry::report::RetryEvent;
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::tower::{Boxed, Retry, RetryLayer};
+use http_retry::tower::{Retry, RetryLayer, Unchanged};
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder, RetryReport};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -100,8 +100,8 @@ pub(crate) fn fixed(max_retries: u32, delay: Duration) -> RetryPolicyBuilder {
 /// A client of one of the stacks.
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
-    Tower(Retry<Hyper>),
-    Boxed(Retry<Hyper, Boxed>),
+    Tower(Retry<Hyper, Unchanged>),
+    Boxed(Retry<Hyper>),
     Middleware(ClientWithMiddleware),
 }
 
@@ -119,8 +119,8 @@ pub(crate) struct Told {
 impl Client {
     pub(crate) fn new(stack: Stack, setup: &Setup) -> Self {
         match stack {
-            Stack::Tower => Self::Tower(setup.layer().layer(hyper())),
-            Stack::Boxed => Self::Boxed(setup.layer().boxed_errors().layer(hyper())),
+            Stack::Tower => Self::Tower(setup.layer().unchanged_errors().layer(hyper())),
+            Stack::Boxed => Self::Boxed(setup.layer().layer(hyper())),
             Stack::Middleware => Self::Middleware(
                 ClientBuilder::new(reqwest())
                     .with(setup.middleware())

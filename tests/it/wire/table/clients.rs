@@ -175,7 +175,9 @@ impl Stack {
             (Some(layer), Self::ReqwestServiceAsIs) => layer.redirects_off(),
             (Some(layer), _) => layer,
         };
-        Ending::of_reqwest(layer.layer(client).oneshot(request).await).await
+        let result = layer.layer(client).oneshot(request).await;
+        let own = |error: BoxError| *error.downcast::<reqwest::Error>().unwrap();
+        Ending::of_reqwest(result.map_err(own)).await
     }
 }
 

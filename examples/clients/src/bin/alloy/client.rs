@@ -16,7 +16,10 @@ pub fn client(url: Url) -> Result<RpcClient, ConfigError> {
         .methods(Methods::All)
         .build()?;
     let http = Client::builder(TokioExecutor::new()).build_http();
-    let retries = RetryLayer::new(policy).keep_response_type().layer(http);
+    let retries = RetryLayer::new(policy)
+        .keep_response_type()
+        .unchanged_errors()
+        .layer(http);
     let hyper = HyperClient::<Full<Bytes>, _>::with_service(retries);
     Ok(RpcClient::new(Http::with_client(hyper, url), false))
 }

@@ -10,10 +10,12 @@ pub async fn sum(url: &str) -> Result<u64, BoxError> {
     let policy = RetryPolicy::background()
         .to_builder()
         .methods(Methods::All)
-        // jsonrpsee wraps hyper's errors: look into them.
+        // jsonrpsee wraps hyper's errors, and asks for its own: look into them.
         .classify_error(|_: &jsonrpsee::http_client::transport::Error| ())
         .build()?;
-    let retries = RetryLayer::new(policy).record_body(HttpBody::new);
+    let retries = RetryLayer::new(policy)
+        .record_body(HttpBody::new)
+        .unchanged_errors();
     let client = HttpClient::builder()
         .set_http_middleware(ServiceBuilder::new().layer(retries))
         .build(url)?;

@@ -9,8 +9,7 @@ use object_store::client::{
 };
 use object_store::http::{HttpBuilder, HttpStore};
 use object_store::{Result, RetryConfig};
-use std::error::Error;
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
 #[derive(Debug)]
 struct Retries(Retry<Client<HttpConnector, HttpRequestBody>>);
@@ -23,8 +22,8 @@ impl HttpService for Retries {
     }
 }
 
-fn failed(error: impl Error + Send + Sync + 'static) -> HttpError {
-    HttpError::new(HttpErrorKind::Unknown, error)
+fn failed(error: impl Into<BoxError>) -> HttpError {
+    HttpError::new_boxed(HttpErrorKind::Unknown, error.into())
 }
 
 #[derive(Debug)]

@@ -13,8 +13,6 @@ pub async fn check(url: String, service: &str) -> Result<ServingStatus, BoxError
     let policy = policy
         .dialect(Dialect::grpc())
         .methods(Methods::All)
-        // tonic wraps hyper's errors: look into them.
-        .classify_error(|_: &tonic::transport::Error| ())
         .build()?;
     let retries = RetryLayer::new(policy).record_body(Body::new);
     let channel = Channel::from_shared(url)?.connect_lazy();
