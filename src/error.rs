@@ -97,6 +97,8 @@ impl Error for ConfigError {}
 /// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
 /// in both.
 ///
+/// Its text says whether the deadline has cut the attempt, and which attempt it was.
+///
 /// A retry after it costs the budget's `timeout_cost`; a request that is not idempotent is not repeated, since the server may
 /// have processed it.
 ///
@@ -115,15 +117,49 @@ impl Error for ConfigError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptTimeout {
     after: Duration,
+    limit: TimeLimit,
+    attempt: u32,
     /// The head had come.
     answered: bool,
+}
+
+/// The limit that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeLimit {
+    Attempt,
+    Deadline,
+    /// The deadline, while no attempt was under way.
+    DeadlineInWait,
 }
 
 impl AttemptTimeout {
     pub(crate) fn new(after: Duration) -> Self {
         Self {
             after,
+            limit: TimeLimit::Attempt,
+            attempt: 1,
             answered: false,
+        }
+    }
+
+    /// The deadline has passed during a wait, this long after the start of the request.
+    pub(crate) fn in_wait(after: Duration) -> Self {
+        Self {
+            limit: TimeLimit::DeadlineInWait,
+            ..Self::new(after)
+        }
+    }
+
+    /// The same of an attempt with this number.
+    pub(crate) fn on_attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// The same of an attempt that the deadline has cut.
+    pub(crate) fn by_deadline(self) -> Self {
+        Self {
+            limit: TimeLimit::Deadline,
+            ..self
         }
     }
 
@@ -145,11 +181,24 @@ impl AttemptTimeout {
 
 impl fmt::Display for AttemptTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let missing = match self.answered {
-            true => "no whole answer",
-            false => "no response head",
+        let Self { after, attempt, .. } = self;
+        match self.limit {
+            TimeLimit::Attempt => {}
+            TimeLimit::Deadline => f.write_str("the deadline passed: ")?,
+            TimeLimit::DeadlineInWait => {
+                return write!(f, "the deadline of {after:?} passed during a wait");
+            }
+        }
+        let missing = if self.answered {
+            "no whole answer"
+        } else {
+            "no response head"
         };
-        write!(f, "{missing} within {:?}", self.after)
+        write!(f, "{missing} within {after:?}")?;
+        if *attempt > 1 {
+            write!(f, " on attempt {attempt}")?;
+        }
+        Ok(())
     }
 }
 

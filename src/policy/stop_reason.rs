@@ -88,7 +88,8 @@ impl StopReason {
                 "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
             }
             Self::BodyNotReplayable => {
-                "The body cannot be sent twice; a body of text or bytes can (String, Full), and one with record_body."
+                "The body cannot be sent twice. A body of text or bytes can (String, Full), and so can a recorded \
+                 stream (record_body, or reqwest's) that is no longer than replay_limit and was read to its end."
             }
             Self::NotIdempotent => {
                 "The server may have processed the request already; an Idempotency-Key header or \
@@ -102,7 +103,9 @@ impl StopReason {
             Self::ServerDelayTooLong => {
                 "The server asks for a longer wait than the policy allows (max_server_delay)."
             }
-            Self::DeadlineExceeded => "The next attempt would start after the deadline.",
+            Self::DeadlineExceeded => {
+                "The deadline has passed, or the next attempt would start after it (deadline)."
+            }
             Self::BudgetExhausted => {
                 "The retry budget is spent: too much fails for retries to help (RetryBudget)."
             }

@@ -29,6 +29,8 @@ use std::fmt;
 /// let error = service.oneshot(request).now_or_never().unwrap().unwrap_err();
 /// let failed = error.downcast_ref::<RequestFailed>().unwrap();
 /// assert_eq!(failed.report().stop(), StopReason::AttemptsExhausted);
+/// let text = "the policy calls the answer 503 a failure after 2 attempts (attempts_exhausted)";
+/// assert_eq!(failed.to_string(), text);
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +62,10 @@ impl fmt::Display for RequestFailed {
             )?,
             None => f.write_str("the policy calls the request a failure")?,
         }
-        write!(f, " ({stop})")
+        match self.report.attempt_count() {
+            0 | 1 => write!(f, " ({stop})"),
+            attempts => write!(f, " after {attempts} attempts ({stop})"),
+        }
     }
 }
 

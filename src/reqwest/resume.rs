@@ -34,8 +34,9 @@ pub trait SendResumed: sealed::Sealed {
     ///         Ok(Some(bytes)) => file.extend_from_slice(&bytes),
     ///         Ok(None) => return Ok(()),
     ///         Err(error) => {
-    ///             if let Some(cut) = Interrupted::of(&error) {
-    ///                 eprintln!("{} of {}: {}", cut.at(), cut.length(), cut.why());
+    ///             // reqwest's own text is "error decoding response body".
+    ///             if let Some(interrupted) = Interrupted::of(&error) {
+    ///                 eprintln!("{interrupted}");
     ///             }
     ///             return Err(error.into());
     ///         }

@@ -84,14 +84,10 @@ impl fmt::Display for Interrupted {
         let Self { at, length, .. } = self;
         write!(f, "the download broke at byte {at} of {length} and ")?;
         match self.status {
-            Some(status) => write!(
-                f,
-                "its rest was answered with {}: {}",
-                status.as_u16(),
-                self.why
-            ),
-            None => write!(f, "is not resumed: {}", self.why),
+            Some(status) => write!(f, "its rest was answered with {}: ", status.as_u16())?,
+            None => f.write_str("is not resumed: ")?,
         }
+        write!(f, "{}. {}", self.why, self.why.explain())
     }
 }
 

@@ -101,7 +101,7 @@ impl Progress {
     ) -> Late {
         let trail = T::trail(self.session.policy(), saved, None);
         Late {
-            error: AttemptTimeout::new(limit),
+            error: self.timeout(limit),
             at: self.engine.runtime.moment(),
             redirected: Some(self.redirected(mark, trail)),
         }
@@ -110,9 +110,19 @@ impl Progress {
     /// An attempt that is late now, and whose answer was not whole.
     pub(super) fn late_answer(&self, limit: Duration) -> Late {
         Late {
-            error: AttemptTimeout::new(limit).after_an_answer(),
+            error: self.timeout(limit).after_an_answer(),
             at: self.engine.runtime.moment(),
             redirected: None,
+        }
+    }
+
+    /// The error of the attempt under way, which had this limit.
+    fn timeout(&self, limit: Duration) -> AttemptTimeout {
+        let timeout = AttemptTimeout::new(limit).on_attempt(self.recorder.number());
+        if self.time_left() == Some(Duration::ZERO) {
+            timeout.by_deadline()
+        } else {
+            timeout
         }
     }
 

@@ -98,7 +98,7 @@ impl<T: Transport> Call<T> {
     /// nothing, and the last attempt goes out all the same, since some answer must come of it.
     pub(super) fn out_of_time(&self, kept: Option<Outcomes<T>>) -> Option<Outcomes<T>> {
         let allowed = self.progress.session.allowed().unwrap_or_default();
-        kept.or_else(|| T::cut(AttemptTimeout::new(allowed)).map(Err))
+        kept.or_else(|| T::cut(AttemptTimeout::in_wait(allowed)).map(Err))
     }
 
     /// Reads the rest of a failed response, so that its connection can serve again, and keeps what was read.

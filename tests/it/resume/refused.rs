@@ -45,12 +45,14 @@ async fn an_error_says_where_and_why_and_no_more() {
     let client = Scripted::new([Turn::file(10).sends(0..5), Turn::of(404)]);
     let layer = layer(policy()).runtime(ManualRuntime::new());
     let ended = download(layer.resume_downloads(), &client, get()).await;
-    let text = "the download broke at byte 5 of 10 and its rest was answered with 404: head_failed";
+    let text = "the download broke at byte 5 of 10 and its rest was answered with 404: head_failed. \
+                The request for the rest failed.";
     assert_eq!(ended.error.unwrap().to_string(), text);
     let client = Scripted::new([Turn::file(10).sends(0..11)]);
     let layer = super::script::layer(policy()).runtime(ManualRuntime::new());
     let ended = download(layer.resume_downloads(), &client, get()).await;
-    let text = "the download broke at byte 0 of 10 and is not resumed: too_long";
+    let text = "the download broke at byte 0 of 10 and is not resumed: too_long. \
+                The server sent more bytes than it promised.";
     assert_eq!(ended.error.unwrap().to_string(), text);
 }
 

@@ -79,6 +79,7 @@ fn the_last_attempt_is_cut_short_too() {
     assert!(AttemptTimeout::is(&*error));
     let timeout = error.downcast_ref::<AttemptTimeout>().unwrap();
     assert_eq!(timeout.after(), SECOND);
+    assert_eq!(error.to_string(), "no response head within 1s on attempt 2");
     let report = slot.take().unwrap();
     assert_eq!(report.stop(), StopReason::AttemptsExhausted);
     assert_eq!(report.attempts()[1].error, Some(ErrorKind::Timeout));

@@ -116,7 +116,9 @@ fn with_nothing_to_give_back_the_error_tells_of_the_deadline() {
     let mut call = stack.answered(request, text(503, "sorry"));
     assert!(call.is_pending());
     stack.runtime.advance(DEADLINE);
-    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+    let error = call.end().unwrap_err();
+    assert!(AttemptTimeout::is(&*error));
+    assert_eq!(error.to_string(), "the deadline of 3s passed during a wait");
     assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
     assert!(stack.is_idle());
     assert_eq!(stack.tokens(), TOKENS);
@@ -147,6 +149,8 @@ fn the_last_attempt_ends_with_the_deadline() {
     let error = call.end().unwrap_err();
     let timeout = error.downcast_ref::<AttemptTimeout>().unwrap();
     assert_eq!(timeout.after(), SECOND * 5);
+    let text = "the deadline passed: no response head within 5s on attempt 2";
+    assert_eq!(error.to_string(), text);
 }
 
 fn limit(request: &Request) -> Option<Duration> {
