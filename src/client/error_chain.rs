@@ -18,8 +18,9 @@ use io_errors::while_connecting;
 use link::Link;
 use links::{known, links};
 use reading::{read, said_by_connector, said_within_a_body};
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::error::Error;
+use std::io;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -128,6 +129,16 @@ pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
 #[cfg(all(feature = "tower", not(feature = "reqwest")))]
 pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
     error.into()
+}
+
+/// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
+    if error.is::<io::Error>() {
+        type_name::<io::Error>()
+    } else {
+        type_name::<dyn Error>()
+    }
 }
 
 /// The error of a type that an error is, or carries: wherever it stands in the source chain, and inside of an I/O error.

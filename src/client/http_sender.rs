@@ -22,6 +22,9 @@ pub(crate) trait HttpSender: Sender<Request: Resend, Error: 'static> {
     /// Whether it may follow redirects; if not, an error may still say that it is one of a client that does.
     fn may_follow() -> bool;
 
+    /// The type of an error, as the client below makes it.
+    fn error_type(error: &Self::Error) -> &'static str;
+
     /// An error of this crate, where the client's error type can hold it.
     fn own_error(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
 }
@@ -82,6 +85,10 @@ impl<C: HttpSender> Transport for C {
 
     fn words(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
         words(policy, error, kind)
+    }
+
+    fn error_type(error: &Self::Error) -> &'static str {
+        C::error_type(error)
     }
 
     fn attach(response: &mut Self::Response, report: RetryReport) {

@@ -8,7 +8,7 @@ use crate::nested::{AttemptMark, is_inside};
 use crate::policy::{
     Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
-use crate::report::{ReportRecorder, ReportSlot, Subject};
+use crate::report::{ReportRecorder, ReportSlot, Subject, is_logged};
 use crate::retry_loop::{Admission, Progress, RequestHead};
 use crate::route::{Budgets, Head, Route};
 use http::Extensions;
@@ -255,7 +255,7 @@ impl RequestOptions {
     }
 
     /// Keeps what is needed of a request that cannot be sent again: its facts; and its line, where each service has a
-    /// budget, which is found by that, or where who judges its answer may ask for it.
+    /// budget, which is found by that, where who judges its answer may ask for it, or where the log names it.
     pub(super) fn keep_facts(
         &mut self,
         (engine, route): (&Engine, &Route),
@@ -263,7 +263,8 @@ impl RequestOptions {
     ) {
         self.unkept = Some(facts(request));
         let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
-        if !one_budget || route.policy.asks_for_the_request() {
+        let is_named = || is_logged() && !self.stands_aside() && !route.policy.is_off();
+        if !one_budget || route.policy.asks_for_the_request() || is_named() {
             self.keep_line((engine, route), request);
         }
     }

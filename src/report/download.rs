@@ -43,12 +43,13 @@ impl DownloadRecorder {
 
     pub(crate) fn interrupted(
         &self,
-        at: u64,
+        (at, length): (u64, u64),
         kind: Option<ErrorKind>,
         why: ResumeFailure,
         now: Duration,
     ) {
         self.tell(now, RetryEventKind::Interrupted { at, kind, why });
+        super::span::log_interrupted(&self.subject, (at, length), kind, why);
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {

@@ -39,6 +39,8 @@ pub(crate) use download::DownloadRecorder;
 pub(crate) use fleet::{Ended, FleetRecorder, Step};
 pub(crate) use recorder::ReportRecorder;
 pub(crate) use span::AttemptSpan;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use span::is_logged;
 pub(crate) use span::is_traced;
 pub(crate) use span::warn_of_misuse;
 #[cfg(feature = "tower")]

@@ -18,12 +18,20 @@ pub(crate) struct AttemptSpan {
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    use crate::policy::ResumeFailure;
     use crate::policy::{ErrorKind, StopReason};
     use tracing::field::Empty;
 
     /// Whether anybody listens to the spans.
     pub(crate) fn is_traced() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::INFO)
+    }
+
+    /// Whether anybody listens to the log lines.
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn is_logged() -> bool {
+        tracing::enabled!(target: "http_retry", tracing::Level::WARN)
     }
 
     impl AttemptSpan {
@@ -67,16 +75,22 @@ mod on {
     }
 
     pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
-        let (status, error) = ended_by(last);
+        let last = Ended::of(last);
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             {
                 service = &*subject.service,
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
                 "server.address" = subject.address(),
                 "server.port" = subject.port(),
-                "http.response.status_code" = status,
-                "error.type" = error,
+                "http.response.status_code" = last.status,
+                "error.type" = last.error,
+                "exception.type" = last.error_type,
+                class = last.class,
+                reach = last.reach,
+                rule = last.rule,
+                row = last.row,
                 "http.request.resend_count" = paid.retry(),
                 delay_ms = u64::try_from(paid.delay().as_millis()).unwrap_or(u64::MAX),
                 delay_source = paid.source().as_str(),
@@ -101,30 +115,56 @@ mod on {
         if is_of_the_caller {
             return;
         }
-        let (status, error) = ended_by(report.attempts().last());
+        let last = Ended::of(report.attempts().last());
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             {
                 stop = report.stop().as_str(),
                 service = &*subject.service,
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
                 "server.address" = subject.address(),
                 "server.port" = subject.port(),
-                "http.response.status_code" = status,
-                "error.type" = error,
+                "http.response.status_code" = last.status,
+                "error.type" = last.error,
+                "exception.type" = last.error_type,
+                class = last.class,
+                reach = last.reach,
+                rule = last.rule,
+                row = last.row,
                 "http.request.resend_count" = (retries > 0).then_some(retries),
             },
             "stopped without success"
         );
     }
 
-    fn ended_by(last: Option<&AttemptReport>) -> (Option<u16>, Option<&'static str>) {
-        let status = last.and_then(|last| last.status);
-        let error = last.and_then(|last| last.error);
-        (
-            status.map(|status| status.as_u16()),
-            error.map(ErrorKind::as_str),
-        )
+    /// What the log says of an attempt.
+    #[derive(Default)]
+    struct Ended<'a> {
+        status: Option<u16>,
+        error: Option<&'static str>,
+        error_type: Option<&'static str>,
+        class: Option<&'static str>,
+        reach: Option<&'static str>,
+        rule: Option<&'a str>,
+        row: Option<&'a str>,
+    }
+
+    impl<'a> Ended<'a> {
+        fn of(attempt: Option<&'a AttemptReport>) -> Self {
+            let Some(attempt) = attempt else {
+                return Self::default();
+            };
+            Self {
+                status: attempt.status.map(|status| status.as_u16()),
+                error: attempt.error.map(ErrorKind::as_str),
+                error_type: attempt.error_type,
+                class: Some(attempt.class.as_str()),
+                reach: Some(attempt.reach.as_str()),
+                rule: attempt.rule.as_deref(),
+                row: attempt.row.as_deref(),
+            }
+        }
     }
 
     #[cfg(any(feature = "tower", feature = "reqwest"))]
@@ -138,7 +178,9 @@ mod on {
             target: "http_retry",
             tracing::Level::WARN,
             {
+                service = &*subject.service,
                 "server.address" = subject.address(),
+                "server.port" = subject.port(),
                 "error.type" = kind.as_str(),
                 at,
                 length,
@@ -155,6 +197,29 @@ mod on {
             tracing::Level::WARN,
             name,
             "{what}"
+        );
+    }
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn log_interrupted(
+        subject: &Subject,
+        (at, length): (u64, u64),
+        kind: Option<ErrorKind>,
+        why: ResumeFailure,
+    ) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                why = why.as_str(),
+                service = &*subject.service,
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "error.type" = kind.map(ErrorKind::as_str),
+                at,
+                length,
+            },
+            "the download broke for good"
         );
     }
 
@@ -175,6 +240,11 @@ mod on {
     use super::*;
 
     pub(crate) fn is_traced() -> bool {
+        false
+    }
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn is_logged() -> bool {
         false
     }
 
@@ -208,6 +278,15 @@ mod on {
     }
 
     pub(crate) fn warn_of_misuse(_: &str, _: &str) {}
+
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn log_interrupted(
+        _: &Subject,
+        _: (u64, u64),
+        _: Option<crate::policy::ErrorKind>,
+        _: crate::policy::ResumeFailure,
+    ) {
+    }
 
     #[cfg(feature = "tower")]
     pub(crate) fn warn_of_setting(_: &str, _: &str) {}

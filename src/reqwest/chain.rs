@@ -1,12 +1,13 @@
 //! How the loop sends through the rest of a middleware chain.
 
-use crate::client::error_chain::retire_connection;
+use crate::client::error_chain::{retire_connection, type_in_box};
 use crate::client::http_sender::{HttpSender, number};
 use crate::policy::{Attempt, RetryPolicy};
 use crate::retry_loop::Sender;
 use ::reqwest::{Request, Response};
 use http::{Extensions, HeaderName};
 use reqwest_middleware::{Error, Next, Result};
+use std::any::type_name;
 
 /// Sends through the rest of a middleware chain.
 pub(super) struct Chain<'a> {
@@ -48,6 +49,13 @@ impl HttpSender for Chain<'_> {
 
     fn may_follow() -> bool {
         true
+    }
+
+    fn error_type(error: &Error) -> &'static str {
+        match error {
+            Error::Middleware(error) => type_in_box(error.as_ref()),
+            Error::Reqwest(_) => type_name::<::reqwest::Error>(),
+        }
     }
 
     fn own_error(error: impl std::error::Error + Send + Sync + 'static) -> Option<Error> {

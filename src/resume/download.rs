@@ -254,10 +254,11 @@ impl<B> Download<B> {
     fn interrupted(&mut self, why: ResumeFailure) -> Interrupted {
         self.spend();
         let kind = self.last_break.as_ref().map(|last| last.kind);
+        let broken = (self.got, self.mark.length());
         self.terms
             .recorder
-            .interrupted(self.got, kind, why, self.now());
-        Interrupted::new((self.got, self.mark.length()), why)
+            .interrupted(broken, kind, why, self.now());
+        Interrupted::new(broken, why)
     }
 
     /// The resume before was not worth it.

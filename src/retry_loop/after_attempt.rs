@@ -4,7 +4,7 @@ use super::paying::with_room;
 use super::reading::Found;
 use super::{Outcomes, Progress, Repeat, Saved, Step, Transport};
 use crate::budget::PaidRetry;
-use crate::policy::{By, Class, Moment, Outcome, Stop, StopReason};
+use crate::policy::{By, Class, ErrorKind, Moment, Outcome, Stop, StopReason};
 use crate::report::TextCut;
 
 impl Progress {
@@ -27,6 +27,9 @@ impl Progress {
         self.look_around();
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
+        if let (Err(error), Some(ErrorKind::Other)) = (&result, outcome.error_kind()) {
+            self.recorder.failed_with(T::error_type(error));
+        }
         let decided = self.decide(&outcome, at).await;
         let decided = decided.and_then(|paid| with_room::<T>(paid, saved.as_deref()));
         self.ended(&decided, outcome, at);

@@ -10,6 +10,7 @@ use crate::report::{RequestFailed, RetryReport};
 use crate::route::Rebase;
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap, StatusCode};
+use std::any::type_name;
 use std::borrow::Cow;
 use std::future::{Future, ready};
 
@@ -137,6 +138,12 @@ pub(crate) trait Transport: Sender {
     fn words(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
         let _ = (policy, error, kind);
         String::new()
+    }
+
+    /// The type of an error.
+    fn error_type(error: &Self::Error) -> &'static str {
+        let _ = error;
+        type_name::<Self::Error>()
     }
 
     /// Puts the report into the response.

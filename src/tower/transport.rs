@@ -3,7 +3,7 @@
 use super::errors::Errors;
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
-use crate::client::error_chain::retire_connection;
+use crate::client::error_chain::{retire_connection, type_in_box};
 use crate::client::first_attempt::StartedRequest;
 use crate::client::http_sender::{HttpSender, number};
 use crate::client::{Answer, Resend};
@@ -11,11 +11,13 @@ use crate::engine::Engine;
 use crate::policy::{Attempt, RetryPolicy};
 use crate::retry_loop::Sender;
 use http::HeaderName;
-use std::any::TypeId;
+use std::any::{Any, TypeId, type_name};
 use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use tower_service::Service;
+
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Sends through a tower service.
 pub(super) struct ServiceTransport<S, Q, X> {
@@ -129,6 +131,16 @@ where
             TypeId::of::<S::Error>(),
         ];
         types.into_iter().any(is_type_of_reqwest)
+    }
+
+    fn error_type(error: &X::Error) -> &'static str {
+        let error: &dyn Any = error;
+        match error.downcast_ref::<BoxError>() {
+            Some(error) if TypeId::of::<S::Error>() == TypeId::of::<BoxError>() => {
+                type_in_box(&**error)
+            }
+            _ => type_name::<S::Error>(),
+        }
     }
 
     fn own_error(error: impl Error + Send + Sync + 'static) -> Option<X::Error> {

@@ -26,6 +26,10 @@ pub struct AttemptReport {
     pub status: Option<StatusCode>,
     /// The kind of the error, if there was one.
     pub error: Option<ErrorKind>,
+    /// The Rust type of an error whose kind is [`ErrorKind::Other`], as [`type_name`](std::any::type_name) has it: what to
+    /// name in [`classify_error`](crate::RetryPolicyBuilder::classify_error). Of an error that the service below has
+    /// boxed it says no more than `dyn Error`, unless that is an I/O error.
+    pub error_type: Option<&'static str>,
     /// What the outcome means for a retry.
     pub class: Class,
     /// How far the attempt got.
@@ -57,6 +61,7 @@ impl AttemptReport {
             delay_source: None,
             status: outcome.status(),
             error: outcome.error_kind(),
+            error_type: None,
             class: outcome.class(),
             reach: outcome.reach(),
             asked: outcome.server_delay(wall),
@@ -120,6 +125,9 @@ impl fmt::Display for AttemptReport {
             (Some(status), _) => write!(f, "{}", status.as_u16())?,
             (None, Some(error)) => write!(f, "{error} error")?,
             (None, None) => f.write_str("done")?,
+        }
+        if let Some(error_type) = self.error_type {
+            write!(f, " of the type {error_type}")?;
         }
         write!(f, " after {}", Seconds(self.took))?;
         if self.class != Class::Success {

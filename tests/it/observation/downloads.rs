@@ -78,7 +78,7 @@ fn each_resume_is_a_warning_and_each_request_a_span() {
         let warned = |at: u32, kind: &str| {
             format!(
                 "WARN will resume the download: at={at} delay_ms=1000 error.type={kind} length=100 \
-                 server.address=files.example"
+                 server.address=files.example service=files.example"
             )
         };
         let sent = |status: u16| {
@@ -93,6 +93,9 @@ fn each_resume_is_a_warning_and_each_request_a_span() {
             sent(206),
             warned(20, "incomplete"),
             sent(206),
+            "WARN the download broke for good: at=20 error.type=incomplete length=100 \
+             server.address=files.example service=files.example why=changed"
+                .to_owned(),
         ];
         assert_eq!(lines, wanted);
     }

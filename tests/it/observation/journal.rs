@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex};
 use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::{Dispatch, Event, Subscriber};
@@ -51,6 +52,15 @@ impl Journal {
     pub(super) fn listen<T>(&self, run: impl FnOnce() -> T) -> T {
         LazyLock::force(&DEAF);
         with_default(tracing_subscriber::registry().with(self.clone()), run)
+    }
+
+    /// Listens to what is at least as grave as this.
+    pub(super) fn listen_at<T>(&self, level: LevelFilter, run: impl FnOnce() -> T) -> T {
+        LazyLock::force(&DEAF);
+        let journal = tracing_subscriber::registry()
+            .with(level)
+            .with(self.clone());
+        with_default(journal, run)
     }
 
     pub(super) fn lines(&self) -> Vec<String> {

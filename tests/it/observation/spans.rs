@@ -2,10 +2,13 @@
 
 use super::journal::Journal;
 use super::*;
+use http_retry::RetryPolicyBuilder;
 use http_retry::policy::Moment;
+use http_retry::rules::{Condition, ErrorGroup, Rule};
 use http_retry::runtime::{Runtime, Sleep};
 use std::convert::Infallible;
 use std::io;
+use tracing::level_filters::LevelFilter;
 
 fn troubled() -> Script {
     let script = Script::new().status(503);
@@ -20,10 +23,12 @@ const ATTEMPTS: [&str; 3] = [
 ];
 
 const RETRIES: [&str; 2] = [
-    "WARN will retry the request: delay_ms=1000 delay_source=own http.request.resend_count=1 \
-     http.response.status_code=503 server.address=api.example server.port=8080 service=api.example:8080",
-    "WARN will retry the request: delay_ms=1000 delay_source=own error.type=reset http.request.resend_count=2 \
-     server.address=api.example server.port=8080 service=api.example:8080",
+    "WARN will retry the request: class=transient delay_ms=1000 delay_source=own http.request.method=GET \
+     http.request.resend_count=1 http.response.status_code=503 reach=answered server.address=api.example \
+     server.port=8080 service=api.example:8080",
+    "WARN will retry the request: class=transient delay_ms=1000 delay_source=own error.type=reset \
+     http.request.method=GET http.request.resend_count=2 reach=ambiguous server.address=api.example \
+     server.port=8080 service=api.example:8080",
 ];
 
 /// The lines of the spans, and those of the log.
@@ -80,8 +85,9 @@ fn a_warning_says_when_the_server_set_the_delay() {
     let (lines, report) = Journal::of(|| by_tower(&layer(), busy));
     let waited = report.waited().as_millis();
     let warning = format!(
-        "WARN will retry the request: delay_ms={waited} delay_source=server http.request.resend_count=1 \
-         http.response.status_code=503 server.address=api.example server.port=8080 service=api.example:8080"
+        "WARN will retry the request: class=throttled delay_ms={waited} delay_source=server http.request.method=GET \
+         http.request.resend_count=1 http.response.status_code=503 reach=answered server.address=api.example \
+         server.port=8080 service=api.example:8080"
     );
     assert!(lines.contains(&warning), "{lines:?}");
 }
@@ -89,7 +95,8 @@ fn a_warning_says_when_the_server_set_the_delay() {
 #[test]
 fn a_call_that_stops_without_success_is_one_warning() {
     let down = Script::new().status(503).status(503).status(503);
-    let wanted = "WARN stopped without success: http.request.resend_count=2 http.response.status_code=503 \
+    let wanted = "WARN stopped without success: class=transient http.request.method=GET \
+                  http.request.resend_count=2 http.response.status_code=503 reach=answered \
                   server.address=api.example server.port=8080 service=orders stop=attempts_exhausted";
     let (lines, ()) = Journal::of(|| {
         let mut request = http::Request::get("http://api.example:8080/orders?key=hunter2")
@@ -105,6 +112,61 @@ fn a_call_that_stops_without_success_is_one_warning() {
     assert_eq!(logged[2], wanted);
     let of_a_port = "server.address=api.example server.port=8080 service=orders";
     assert!(logged[0].ends_with(of_a_port), "{}", logged[0]);
+}
+
+/// The log line of a POST whose body can be sent once, to a log that takes warnings alone.
+fn warned_of(policy: RetryPolicyBuilder, client: Script) -> Vec<String> {
+    let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+    let layer = layer.copy_body(|_: &String| None);
+    let request = http::Request::post(URL).body(String::new()).unwrap();
+    let journal = Journal::default();
+    journal.listen_at(LevelFilter::WARN, || {
+        let _sent = layer.layer(client).oneshot(request).now_or_never().unwrap();
+    });
+    journal.lines()
+}
+
+#[test]
+fn a_warning_says_what_a_refused_retry_was_about() {
+    let refused = "WARN stopped without success: class=transient http.request.method=POST \
+                   http.response.status_code=502 reach=answered server.address=api.example server.port=8080 \
+                   service=api.example:8080 stop=body_not_replayable";
+    let policy = || every_second().to_builder();
+    let down = || Script::new().status(502);
+    assert_eq!(warned_of(policy(), down()), [refused]);
+    let ruled = Rule::when(Condition::status([502]).unwrap()).named("down");
+    let lines = warned_of(policy().rule(ruled.stop()), down());
+    assert!(lines[0].contains("http.request.method=POST"), "{lines:?}");
+    assert!(lines[0].contains("rule=down"), "{lines:?}");
+    assert!(lines[0].contains("stop=stopped"), "{lines:?}");
+}
+
+#[test]
+fn a_warning_names_the_type_of_an_unknown_error() {
+    let policy = every_second().to_builder();
+    let unknown = Rule::when(Condition::error(ErrorGroup::Any)).stop();
+    let layer = RetryLayer::new(policy.rule(unknown).build().unwrap());
+    let client = tower::service_fn(|_: http::Request<String>| {
+        let error: Result<http::Response<String>, _> = Err(std::fmt::Error);
+        std::future::ready(error)
+    });
+    let (lines, report) = Journal::of(|| {
+        let slot = ReportSlot::default();
+        let mut request = http::Request::get(URL).body(String::new()).unwrap();
+        request.extensions_mut().insert(slot.clone());
+        let sent = layer.layer(client).oneshot(request).now_or_never();
+        assert!(sent.unwrap().unwrap_err().is::<std::fmt::Error>());
+        slot.take().unwrap()
+    });
+    let name = std::any::type_name::<std::fmt::Error>();
+    assert_eq!(report.attempts()[0].error_type, Some(name));
+    let line = format!("other error of the type {name} after");
+    assert!(report.to_string().contains(&line), "{report}");
+    let (_, logged) = sorted(lines);
+    assert!(
+        logged[0].contains(&format!("exception.type={name}")),
+        "{logged:?}"
+    );
 }
 
 #[test]
