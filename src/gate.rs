@@ -1,11 +1,10 @@
-//! One pause for everybody: after a 429, all calls to the same service wait together, and go on one after another.
+//! One cooldown for everybody: when a service answers 429 several times in a row, its calls wait together, and go on one
+//! after another.
 //!
-//! A 429 closes the gate of its service for as long as it says (100 ms if it says nothing), for first attempts too.
-//! Then the calls go on in order, as fast as they succeeded before, and at twice the rate after each round of one to
-//! five seconds, until nobody waits. A call that was sent later than the refused one and succeeds contradicts the
-//! pause: with twice as many of them as refusals, the pause ends, and the next few refusals delay only their own calls.
-//! If the gate closes again without a success, the pause doubles, up to 20 s or what the server asked for. Where
-//! answers carry the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
+//! Four refusals in a row close the gate for as long as they ask (100 ms if they name no time), for first attempts too. A
+//! call that was sent later and succeeds opens it. After the cooldown the calls go on in order, as fast as they succeeded
+//! before, and at twice the rate after each round without a refusal, until nobody waits. Where responses carry the limit,
+//! the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
 //! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
 //! [`RetryPolicy::background`](crate::RetryPolicy::background), [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
@@ -67,9 +66,9 @@ use std::time::Duration;
 
 /// The gates of services that limit how often they are called; clones share them.
 ///
-/// When a service answers 429, its gate closes for every call through a clone of this handle, first attempts too, for
-/// as long as the answer says. Then the calls go on in order, as fast as they succeeded before, and faster with each
-/// round. Where answers say what is left of the quota, no more calls are in flight than that.
+/// When a service answers 429 four times in a row, its gate closes for every call through a clone of this handle, first
+/// attempts too, for as long as the response says. Then the calls go on in order, as fast as they succeeded before, and
+/// faster with each round. Where responses say what is left of the quota, no more calls are in flight than that.
 ///
 /// Every layer, client and runner makes a gate of its own where none is given. Give clones of one handle to those that
 /// share a rate limit. It works for the policies that have a

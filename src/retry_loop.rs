@@ -264,17 +264,9 @@ impl<T: Transport> Call<T> {
     /// The end of the request: its report is told, and the caller gets the last outcome or what the policy puts in its
     /// place.
     fn stop(self, result: Outcomes<T>, stop: Stop) -> Outcomes<T> {
-        let (mut report, last_word) = self.progress.stop(stop);
+        let (report, last_word) = self.progress.stop(stop);
         let mut result = match (last_word, result) {
-            (LastWord::Respond(canned, url), result) => match T::canned(&canned, &url) {
-                Some(canned) => {
-                    if let Some(report) = &mut report {
-                        report.set_from_elsewhere(true);
-                    }
-                    Ok(canned)
-                }
-                None => result,
-            },
+            (LastWord::Respond(canned, url), result) => T::canned(&canned, &url).map_or(result, Ok),
             (LastWord::Fail(report), Ok(response)) => {
                 T::failed(RequestFailed::new(report)).map_or(Ok(response), Err)
             }

@@ -92,6 +92,11 @@ impl ReportRecorder {
         std::mem::replace(&mut self.subject, subject)
     }
 
+    /// The caller gets a response that no server sent.
+    pub(crate) fn responds_itself(&mut self) {
+        self.moves = self.moves.saturating_add(1);
+    }
+
     /// Takes back a move: the request was not sent there.
     pub(crate) fn goes_back_to(&mut self, subject: Subject) {
         self.moves = self.moves.saturating_sub(1);

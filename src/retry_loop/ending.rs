@@ -14,13 +14,16 @@ pub(super) enum LastWord {
 
 impl Progress {
     /// The end: the report, if it belongs into the response, and what the caller gets.
-    pub(super) fn stop(self, stop: Stop) -> (Option<RetryReport>, LastWord) {
+    pub(super) fn stop(mut self, stop: Stop) -> (Option<RetryReport>, LastWord) {
         let now = self.engine.runtime.now();
         let tokens_left = self.budget.tokens(now);
         let on_exhausted = match stop.why {
             StopReason::Failed => OnExhausted::Fail,
             _ => self.session.on_exhausted(stop).clone(),
         };
+        if matches!(on_exhausted, OnExhausted::Respond(_)) {
+            self.recorder.responds_itself();
+        }
         let service = self.recorder.service();
         let report = self.recorder.stopped(stop.why, now, tokens_left);
         let last_word = match (on_exhausted, &report, self.head) {

@@ -249,7 +249,8 @@ fn a_refused_attempt_goes_on_where_no_error_can_say_its_end() {
                 Ok::<_, Infallible>(Response::new(String::new()))
             }
         });
-        let layer = program.layer(policy().attempt_timeout(DELAY)).layer(slow);
+        let layer = program.layer(policy().attempt_timeout(DELAY));
+        let layer = layer.unchanged_errors().layer(slow);
         let mut call = Box::pin(layer.oneshot(Request::new(String::new())));
         let mut poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(poll().is_pending());

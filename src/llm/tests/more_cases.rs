@@ -46,7 +46,7 @@ fn errors_inside_streams() {
 
 /// The status of such a failure is what its own body says.
 #[test]
-fn a_hidden_failure_is_refused_only_by_json_that_is_read_in_one_way() {
+fn a_hidden_failure_is_refused_only_by_unambiguous_json() {
     let headers = HeaderMap::new();
     for (json, reach) in [
         (r#"{"error": {"code": 429}}"#, Reach::Refused),

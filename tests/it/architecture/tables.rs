@@ -93,6 +93,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("resume", "engine"),
     ("resume", "error"),
     ("resume", "policy"),
+    ("resume", "report"),
     ("resume", "budget"),
     ("resume", "runtime"),
     ("resume", "client"),

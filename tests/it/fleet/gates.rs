@@ -199,7 +199,7 @@ async fn gates_stay_local_where_the_server_cannot_push() {
     let [one, other] = &members;
     let refused = one.clone();
     let refused = tokio::spawn(async move { refused.is_refused().await });
-    until(|| one.sent() == 2).await;
+    until(|| one.sent() == 3).await;
     let waited = other.waits();
     other.get().await;
     assert_eq!(other.waits(), waited, "nobody tells it");

@@ -274,7 +274,9 @@ fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
         let call = layer.layer(leaky).oneshot(request.unwrap());
         assert_eq!(call.now_or_never().unwrap().unwrap().status(), 200);
         // The calls that close a gate wait there for their turns.
-        let limited = (0..4).fold(Script::new(), |script, _| script.status(429));
+        let limited = (0..4)
+            .fold(Script::new(), |script, _| script.status(429))
+            .status(200);
         let calls = (0..4).map(|_| {
             let request = http::Request::get(url()).body(SECRET.to_owned()).unwrap();
             layer.layer(limited.clone()).oneshot(request)

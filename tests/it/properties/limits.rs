@@ -158,7 +158,9 @@ proptest! {
         }
         let attempts = u64::from(session.retries()) + 1;
         let worst = policy.worst_case();
-        prop_assert_eq!((worst.attempts, worst.gated_attempts), (Some(attempts), sent - attempts));
+        prop_assert_eq!(worst.attempts, Some(attempts));
+        // A wait has a spread, and grows if the server asks for next to nothing: it takes more of the time at the gate.
+        prop_assert!(sent - attempts <= worst.gated_attempts);
     }
 
     #[test]
@@ -200,7 +202,8 @@ proptest! {
         let layer = RetryLayer::new(policy)
             .runtime(Wild::new(moments))
             .observe(watch)
-            .drain_limit(drain.0, drain.1);
+            .drain_limit(drain.0, drain.1)
+            .unchanged_errors();
         #[cfg(feature = "metrics")]
         let layer = layer.observe(http_retry::report::MetricsObserver::new());
         let (report, last) = call(&layer, own, answers);

@@ -102,7 +102,7 @@ fn busy() -> Reply {
 }
 
 #[tokio::test]
-async fn a_start_from_another_service_is_not_joined_with_the_first_one() {
+async fn a_start_by_failover_is_not_joined_with_the_first_service() {
     let first = server([busy(), rest(A)]).await;
     let second = server([start(), rest(B)]).await;
     let ended = read(&first, &second, FAILOVER).await;
