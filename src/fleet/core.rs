@@ -1,5 +1,6 @@
 //! What the tasks of a fleet share, which keeps no budget of it alive.
 
+use super::listeners::Resubscription;
 use super::presence::Presence;
 use super::status::{FleetStatus, Standing};
 use super::store::Store;
@@ -20,6 +21,7 @@ pub(super) struct Core {
     runtime: Mutex<Arc<dyn Runtime>>,
     parts: Mutex<Vec<Weak<dyn Part>>>,
     pub(super) presence: Presence,
+    pub(super) resubscription: Mutex<Resubscription>,
     /// How many processes there are, of the service that has the most.
     processes: AtomicI64,
     /// Called whenever a command has ended.
@@ -51,6 +53,7 @@ impl Core {
             runtime: Mutex::new(Arc::new(TokioRuntime)),
             parts: Mutex::default(),
             presence: Presence::default(),
+            resubscription: Mutex::default(),
             processes: AtomicI64::new(0),
             ended: Notify::new(),
         }

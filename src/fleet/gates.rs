@@ -7,7 +7,7 @@ use super::names::GateKeys;
 use super::status::Standing;
 use super::store::Hear;
 use super::task::{self, Half};
-use crate::budget::fleet::{Backoff, FleetChange, LeaveReason, flush};
+use crate::budget::fleet::{FleetChange, LeaveReason, flush};
 use crate::gate::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
 use crate::report::Step;
 use crate::runtime::Runtime;
@@ -36,7 +36,6 @@ impl GateFleet for Gates {
             membership,
             keys: GateKeys::new(&self.0.prefix, name, apart),
             link,
-            retry: Mutex::default(),
         });
         self.0.add(&gate);
         task::start(gate);
@@ -49,8 +48,6 @@ pub(super) struct SharedGate {
     keys: GateKeys,
     link: GateLink,
     begun: Duration,
-    /// When a subscription that failed is tried again, and how much later the next time.
-    retry: Mutex<(Duration, Backoff)>,
 }
 
 /// How often a task looks whether its gate is still there.
@@ -59,8 +56,11 @@ const LOOK: Duration = Duration::from_secs(60);
 /// What listens to the gate's channel.
 struct Ear {
     link: GateLink,
+    core: Arc<Core>,
     runtime: Arc<dyn Runtime>,
     hears: AtomicBool,
+    /// When the subscription was granted.
+    granted: Mutex<Duration>,
     /// Who is to know that nothing is heard any more.
     task: Mutex<Option<Waker>>,
 }
@@ -69,34 +69,30 @@ impl SharedGate {
     /// Listens to the channel, if it does not and may try.
     async fn listen(&self, ear: &Arc<Ear>) {
         let Membership { core, runtime, .. } = &self.membership;
-        if ear.hears() || runtime.now() < self.retries_at() {
+        if ear.hears() {
             return;
         }
-        let (listener, begun): (Arc<dyn Hear>, _) = (Arc::clone(ear) as _, runtime.now());
+        let begun = runtime.now();
+        let held_back = lock(&core.resubscription).held_back(begun);
+        if let Some(reason) = held_back {
+            return self.leave(reason);
+        }
+        let listener: Arc<dyn Hear> = Arc::clone(ear) as _;
+        *lock(&ear.granted) = begun;
         ear.hears.store(true, Ordering::SeqCst);
         let listens = core.store.listen(&self.keys, &listener).await;
         self.membership
             .measure(Step::Listen, begun, (&listens, false));
         match listens {
-            Ok(()) if ear.hears() => {
-                *lock(&self.retry) = Default::default();
-                self.link.subscribed(runtime.moment(), true);
-            }
-            Ok(()) => self.fails(LeaveReason::Unreachable),
+            Ok(()) if ear.hears() => self.link.subscribed(runtime.moment(), true),
+            // Who was told of the loss has counted it.
+            Ok(()) => self.leave(LeaveReason::Unreachable),
             Err(reason) => {
                 ear.hears.store(false, Ordering::SeqCst);
-                self.fails(reason);
+                lock(&core.resubscription).fails(begun, reason, runtime.moment());
+                self.leave(reason);
             }
         }
-    }
-
-    /// The subscription was in vain; it is tried again later, each time more so.
-    fn fails(&self, reason: LeaveReason) {
-        let at = self.membership.runtime.moment();
-        let mut retry = lock(&self.retry);
-        retry.0 = retry.1.fails(at);
-        drop(retry);
-        self.leave(reason);
     }
 
     async fn send(&self, words: &GateWords) {
@@ -139,8 +135,9 @@ impl SharedGate {
         }
     }
 
-    fn retries_at(&self) -> Duration {
-        lock(&self.retry).0
+    /// Returns when the gate may subscribe again.
+    fn resubscribes_at(&self) -> Duration {
+        lock(&self.membership.core.resubscription).retry_at()
     }
 }
 
@@ -154,8 +151,10 @@ impl Half for SharedGate {
     async fn run(&self) {
         let ear = Arc::new(Ear {
             link: self.link.clone(),
+            core: Arc::clone(&self.membership.core),
             runtime: Arc::clone(&self.membership.runtime),
             hears: AtomicBool::new(false),
+            granted: Mutex::default(),
             task: Mutex::default(),
         });
         loop {
@@ -169,7 +168,7 @@ impl Half for SharedGate {
                 NextWords::Wait(until) => {
                     // Nobody says when a gate that has nothing to say is dropped.
                     let looks = self.membership.runtime.now().saturating_add(LOOK);
-                    let listens = (!ear.hears()).then(|| self.retries_at());
+                    let listens = (!ear.hears()).then(|| self.resubscribes_at());
                     let until = [until, listens]
                         .into_iter()
                         .flatten()
@@ -204,8 +203,11 @@ impl Hear for Ear {
     }
 
     fn lost(&self) {
-        self.hears.store(false, Ordering::SeqCst);
-        self.link.subscribed(self.runtime.moment(), false);
+        let at = self.runtime.moment();
+        if self.hears.swap(false, Ordering::SeqCst) {
+            lock(&self.core.resubscription).loses(*lock(&self.granted), at);
+        }
+        self.link.subscribed(at, false);
         let task = lock(&self.task).take();
         if let Some(task) = task {
             task.wake();

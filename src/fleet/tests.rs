@@ -6,6 +6,8 @@ mod calls;
 mod ends;
 #[cfg(feature = "tower")]
 mod gates;
+#[cfg(all(feature = "testing", feature = "tower"))]
+mod listening;
 #[cfg(feature = "testing")]
 mod memory;
 pub(crate) mod server;
@@ -16,6 +18,8 @@ use crate::budget::fleet::{
     BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
 };
 use crate::gate::{GateAnswer, GateWords};
+#[cfg(all(feature = "testing", feature = "tower"))]
+use crate::gate::{StoredGate, step};
 use crate::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use crate::report::{RetryEvent, RetryEventKind};
 use crate::runtime::TokioRuntime;

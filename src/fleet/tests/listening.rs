@@ -1,0 +1,127 @@
+//! What a process does with its subscription, on a store whose connection a test holds.
+
+use super::*;
+use crate::testing::Script;
+use crate::tower::{Retry, RetryLayer};
+use tower::{Layer, ServiceExt};
+
+/// A store that grants every subscription, and whose connection ends with the first step after it, unless it lasts.
+#[derive(Clone, Default)]
+struct Line(Arc<Mutex<Wire>>);
+
+#[derive(Default)]
+struct Wire {
+    listeners: Vec<Arc<dyn Hear>>,
+    lasts: bool,
+    subscriptions: usize,
+    steps: usize,
+    gate: Option<StoredGate>,
+}
+
+impl Line {
+    fn with<R>(&self, act: impl FnOnce(&mut Wire) -> R) -> R {
+        act(&mut self.0.lock().unwrap())
+    }
+
+    fn breaks(&self) {
+        for listener in self.with(|wire| std::mem::take(&mut wire.listeners)) {
+            listener.lost();
+        }
+    }
+}
+
+impl Store for Line {
+    fn settle<'a>(&'a self, _: &'a BudgetKeys, _: &'a BudgetWords) -> Answer<'a, BudgetAnswer> {
+        Box::pin(std::future::ready(Err(LeaveReason::Script)))
+    }
+
+    fn step<'a>(&'a self, _: &'a GateKeys, words: &'a GateWords) -> Answer<'a, GateAnswer> {
+        Box::pin(async move {
+            TokioRuntime.sleep(MILLI).await;
+            let lasts = self.with(|wire| {
+                wire.steps += 1;
+                wire.lasts
+            });
+            if !lasts {
+                self.breaks();
+                return Err(LeaveReason::Unreachable);
+            }
+            let now = u64::try_from(TokioRuntime.now().as_micros()).unwrap();
+            let (answer, _) = self.with(|wire| step(&mut wire.gate, words, now + 1_000_000));
+            Ok(answer)
+        })
+    }
+
+    fn listen<'a>(&'a self, _: &'a GateKeys, listener: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+        Box::pin(async move {
+            TokioRuntime.sleep(MILLI).await;
+            self.with(|wire| {
+                wire.subscriptions += 1;
+                wire.listeners.push(Arc::clone(listener));
+            });
+            Ok(())
+        })
+    }
+}
+
+const MILLI: Duration = Duration::from_millis(1);
+
+/// A process that has used its gates at so many hosts.
+async fn process(line: &Line, hosts: usize) -> (Fleet, Retry<Script>) {
+    let fleet = Fleet::on(Box::new(line.clone()), ("p".into(), WAIT), String::new());
+    let layer = RetryLayer::new(RetryPolicy::rate_limited()).budget(RetryBudget::unlimited());
+    let layer = layer.fleet(&fleet);
+    let client = layer.layer(Script::new());
+    for host in 0..hosts {
+        let get = http::Request::get(format!("http://host{host}/"));
+        let call = client.clone().oneshot(get.body(String::new()).unwrap());
+        call.await.unwrap();
+    }
+    (fleet, client)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_breaks_after_each_grant_is_backed_off() {
+    for hosts in [1, 50] {
+        let line = Line::default();
+        let (fleet, _client) = process(&line, hosts).await;
+        pass(SECOND * 60).await;
+        let subscriptions = line.with(|wire| wire.subscriptions);
+        assert!(!fleet.status().joined);
+        // After 0.25, 0.5, 1, 2, 4 and then each 5 s, every gate at once.
+        let most = 20 * hosts;
+        assert!(subscriptions <= most, "{subscriptions} of {hosts}");
+        line.with(|wire| wire.lasts = true);
+        pass(SECOND * 7).await;
+        assert!(fleet.status().joined, "it tries on");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_lasted_is_renewed_at_once() {
+    let line = Line::default();
+    line.with(|wire| wire.lasts = true);
+    let (fleet, _client) = process(&line, 3).await;
+    for _ in 0..3 {
+        pass(SECOND * 10).await;
+        line.with(|wire| wire.subscriptions = 0);
+        line.breaks();
+        pass(MILLI * 5).await;
+        assert_eq!(line.with(|wire| wire.subscriptions), 3);
+    }
+    assert!(fleet.status().joined);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_does_not_end_the_back_off() {
+    let line = Line::default();
+    line.with(|wire| wire.lasts = true);
+    let (_fleet, _client) = process(&line, 1).await;
+    for _ in 0..60 * 50 {
+        pass(MILLI * 20).await;
+        // Each subscription and the look after it were answered.
+        line.breaks();
+    }
+    let subscriptions = line.with(|wire| wire.subscriptions);
+    assert!(subscriptions <= 20, "{subscriptions}");
+}
