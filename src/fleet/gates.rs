@@ -2,6 +2,7 @@
 //! answers.
 
 use super::core::{Core, Part, idle, lock};
+use super::inbox::Inbox;
 use super::membership::Membership;
 use super::names::GateKeys;
 use super::status::Standing;
@@ -10,11 +11,12 @@ use super::task::{self, Half};
 use crate::budget::fleet::{FleetChange, LeaveReason, flush};
 use crate::gate::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
 use crate::report::Step;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Sleep};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// The gates of a fleet.
@@ -61,7 +63,8 @@ struct Ear {
     hears: AtomicBool,
     /// When the subscription was granted.
     granted: Mutex<Duration>,
-    /// Who is to know that nothing is heard any more.
+    inbox: Mutex<Inbox>,
+    /// The task that reads the inbox, and renews the subscription.
     task: Mutex<Option<Waker>>,
 }
 
@@ -91,6 +94,30 @@ impl SharedGate {
                 ear.hears.store(false, Ordering::SeqCst);
                 lock(&core.resubscription).fails(begun, reason, runtime.moment());
                 self.leave(reason);
+            }
+        }
+    }
+
+    /// Subscribes and sends commands, until the gate is gone.
+    async fn speak(&self, ear: &Arc<Ear>) {
+        loop {
+            self.listen(ear).await;
+            let next = poll_fn(|cx| {
+                Poll::Ready(self.link.next(self.membership.runtime.moment(), cx.waker()))
+            });
+            match next.await {
+                NextWords::Command(words) => self.send(&words).await,
+                NextWords::Wait(until) => {
+                    // Nobody says when a gate that has nothing to say is dropped.
+                    let looks = self.membership.runtime.now().saturating_add(LOOK);
+                    let listens = (!ear.hears()).then(|| self.resubscribes_at());
+                    let until = [until, listens]
+                        .into_iter()
+                        .flatten()
+                        .fold(looks, Duration::min);
+                    idle(&*self.membership.runtime, Some(until)).await;
+                }
+                NextWords::Gone => return,
             }
         }
     }
@@ -155,29 +182,18 @@ impl Half for SharedGate {
             runtime: Arc::clone(&self.membership.runtime),
             hears: AtomicBool::new(false),
             granted: Mutex::default(),
+            inbox: Mutex::default(),
             task: Mutex::default(),
         });
-        loop {
-            self.listen(&ear).await;
-            let next = poll_fn(|cx| {
-                *lock(&ear.task) = Some(cx.waker().clone());
-                Poll::Ready(self.link.next(self.membership.runtime.moment(), cx.waker()))
-            });
-            match next.await {
-                NextWords::Command(words) => self.send(&words).await,
-                NextWords::Wait(until) => {
-                    // Nobody says when a gate that has nothing to say is dropped.
-                    let looks = self.membership.runtime.now().saturating_add(LOOK);
-                    let listens = (!ear.hears()).then(|| self.resubscribes_at());
-                    let until = [until, listens]
-                        .into_iter()
-                        .flatten()
-                        .fold(looks, Duration::min);
-                    idle(&*self.membership.runtime, Some(until)).await;
-                }
-                NextWords::Gone => return,
-            }
-        }
+        let mut sleep = None;
+        let mut speaks = pin!(self.speak(&ear));
+        // A message must not wait for the response to a command.
+        poll_fn(|cx| {
+            *lock(&ear.task) = Some(cx.waker().clone());
+            ear.read(cx, &mut sleep);
+            speaks.as_mut().poll(cx)
+        })
+        .await;
     }
 
     fn stopped(&self) {
@@ -195,11 +211,37 @@ impl Ear {
     fn hears(&self) -> bool {
         self.hears.load(Ordering::SeqCst)
     }
+
+    /// Reads the inbox if it is due, or sleeps until it is.
+    fn read(&self, cx: &mut Context<'_>, sleep: &mut Option<Sleep>) {
+        let now = self.runtime.now();
+        let Some(due) = lock(&self.inbox).due(now) else {
+            *sleep = None;
+            return;
+        };
+        if due > now {
+            let sleep = sleep.get_or_insert_with(|| self.runtime.sleep(due.saturating_sub(now)));
+            if sleep.as_mut().poll(cx).is_pending() {
+                return;
+            }
+        }
+        *sleep = None;
+        let at = self.runtime.moment();
+        let pushes = lock(&self.inbox).read(at.now);
+        for push in pushes {
+            self.link.told(at, push);
+        }
+    }
 }
 
 impl Hear for Ear {
     fn told(&self, push: GatePush) {
-        self.link.told(self.runtime.moment(), push);
+        let is_first = lock(&self.inbox).add(push, self.runtime.now());
+        if is_first {
+            if let Some(task) = &*lock(&self.task) {
+                task.wake_by_ref();
+            }
+        }
     }
 
     fn lost(&self) {

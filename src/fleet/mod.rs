@@ -22,6 +22,7 @@
 mod builder;
 mod core;
 mod gates;
+mod inbox;
 mod listeners;
 mod member;
 mod membership;

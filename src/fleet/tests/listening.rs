@@ -1,6 +1,7 @@
 //! What a process does with its subscription, on a store whose connection a test holds.
 
 use super::*;
+use crate::gate::GatePush;
 use crate::testing::Script;
 use crate::tower::{Retry, RetryLayer};
 use tower::{Layer, ServiceExt};
@@ -124,4 +125,60 @@ async fn an_answer_does_not_end_the_back_off() {
     }
     let subscriptions = line.with(|wire| wire.subscriptions);
     assert!(subscriptions <= 20, "{subscriptions}");
+}
+
+fn closed(millis: u64) -> GatePush {
+    GatePush {
+        opening: 0,
+        closed: MILLI * u32::try_from(millis).unwrap(),
+    }
+}
+
+/// A hundred messages in each of so many milliseconds, all open or now closed, now open.
+async fn flood(line: &Line, millis: u64, ends: &[GatePush]) {
+    let listeners = line.with(|wire| wire.listeners.clone());
+    for _ in 0..millis {
+        for push in ends.iter().cycle().take(100 * ends.len()) {
+            for listener in &listeners {
+                listener.told(*push);
+            }
+        }
+        pass(MILLI).await;
+    }
+}
+
+async fn call(client: &Retry<Script>) -> Duration {
+    let begun = TokioRuntime.now();
+    let get = http::Request::get("http://host0/").body(String::new());
+    client.clone().oneshot(get.unwrap()).await.unwrap();
+    TokioRuntime.now() - begun
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_messages_costs_bounded_commands() {
+    for ends in [&[closed(0)][..], &[closed(3_000), closed(0)]] {
+        let line = Line::default();
+        line.with(|wire| wire.lasts = true);
+        let (_fleet, _client) = process(&line, 1).await;
+        pass(SECOND).await;
+        let steps = line.with(|wire| wire.steps);
+        flood(&line, 1_000, ends).await;
+        pass(SECOND).await;
+        let steps = line.with(|wire| wire.steps) - steps;
+        assert!(steps <= 110, "{steps}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_of_many_messages_holds() {
+    for (last, waits) in [(closed(3_000), 2..9), (closed(0), 0..1)] {
+        let line = Line::default();
+        line.with(|wire| wire.lasts = true);
+        let (_fleet, client) = process(&line, 1).await;
+        pass(SECOND).await;
+        flood(&line, 5, &[closed(3_000), closed(0), last]).await;
+        pass(MILLI * 20).await;
+        let waited = call(&client).await.as_secs();
+        assert!(waits.contains(&waited), "{last:?}: {waited} s");
+    }
 }
