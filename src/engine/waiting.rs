@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::gate::GateKey;
 use crate::route::Route;
+use std::time::Duration;
 
 impl Engine {
     /// The key under which calls on this route wait. With its first call it joins the gate's fleet, if there is one, by
@@ -16,7 +17,9 @@ impl Engine {
         if self.waits_alone(route) {
             return self.gate.alone(key, self.runtime.now());
         }
-        self.gate.joins_fleet(key, name, &*self.runtime, apart);
+        let longest = route.policy.longest_pause().unwrap_or(Duration::MAX);
+        self.gate
+            .joins_fleet(key, name, &*self.runtime, longest, apart);
         key
     }
 

@@ -57,6 +57,7 @@ impl Gate {
         _: GateKey,
         _: &str,
         _: &dyn Runtime,
+        _: Duration,
         _: impl FnOnce() -> Option<String>,
     ) {
     }

@@ -334,6 +334,13 @@ impl Controller {
         self.until = self.until.max(until);
     }
 
+    /// The gate is closed until then at most, as far as other processes' refusals go.
+    pub(in crate::gate) fn is_told_less(&mut self, until: u64) {
+        if self.closed && self.told {
+            self.until = self.until.min(until);
+        }
+    }
+
     /// The cooldown of another process was contradicted.
     pub(in crate::gate) fn is_let_on(&mut self) {
         self.told = false;

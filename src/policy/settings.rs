@@ -82,8 +82,13 @@ impl RetryPolicy {
 
     /// Whether a call would wait this long because the server asks for it.
     pub(crate) fn would_wait(&self, asked: Duration) -> bool {
+        self.longest_pause().is_none_or(|most| asked <= most)
+    }
+
+    /// Returns the longest wait that a server may ask for so that a call waits, if there is a limit.
+    pub(crate) fn longest_pause(&self) -> Option<Duration> {
         let limits = [self.0.max_server_delay, self.0.max_gate_wait];
-        limits.into_iter().flatten().all(|most| asked <= most)
+        limits.into_iter().flatten().min()
     }
 
     /// Whether a quota counts at the gate from the first answer on, not only after a refusal.

@@ -2,9 +2,13 @@
 
 use super::member::{Heard, Member};
 use super::{GateAnswer, GatePush};
-use crate::gate::controller::Controller;
 use crate::gate::controller::numbers::sum;
+use crate::gate::controller::{Controller, SECOND};
 use crate::gate::micros;
+
+/// How long a pause holds that the store does not know of. A store that lost its state sends no herd by that, and a pause
+/// that it never had stops nobody for long.
+const LONGEST_UNCONFIRMED: u64 = 60 * SECOND;
 
 impl Member {
     /// The store has answered. `sent` is the number of the last call that was sent.
@@ -21,20 +25,25 @@ impl Member {
             return;
         }
         let heard = heard(answer, now);
-        self.keeps_to_its_own = self.knows_more(now, answer).then_some(answer.opening);
+        let is_too_long = heard.longest_wait(answer) > self.longest;
+        let keeps_to_its_own = is_too_long || self.knows_more(now, answer);
+        self.keeps_to_its_own = keeps_to_its_own.then_some(answer.opening);
         self.change_round(answer.opening, answer.closed, sent);
         if self.heard.is_none_or(|heard| heard.turn != answer.turn) {
             self.turn_after = sent;
         }
         self.takes_tickets(answer);
         self.heard = Some(heard);
-        if answer.closed {
+        if !is_too_long {
+            self.forgets(now, answer, controller);
+        }
+        if answer.closed && !is_too_long {
             self.closes(now, heard.at(answer.until), answer.opening, controller);
         } else {
             self.heard_until = self.heard_until.filter(|until| *until > now);
             self.own_until = self.own_until.filter(|until| *until > now);
         }
-        let over = self.over_at().is_some_and(|over| over <= now);
+        let over = is_too_long || self.over_at().is_some_and(|over| over <= now);
         self.needs_tickets = self.closed_until().is_some() || !over;
         if !self.needs_tickets {
             self.drops_tickets();
@@ -57,20 +66,35 @@ impl Member {
         }
     }
 
+    /// Forgets of a pause that was heard of before what the store no longer knows. If the command was sent before that
+    /// pause, the next answer tells of it again.
+    fn forgets(&mut self, now: u64, answer: &GateAnswer, controller: &mut Controller) {
+        let is_over = !answer.closed && answer.opening > self.paused;
+        let latest = sum(now, LONGEST_UNCONFIRMED);
+        let latest = if is_over { now } else { latest };
+        if self.heard_until > Some(latest) {
+            self.heard_until = Some(latest);
+            controller.is_told_less(latest);
+        }
+    }
+
     fn drops_tickets(&mut self) {
         self.tickets.clear();
         self.kept.clear();
     }
 
-    /// The store tells everybody.
+    /// The store tells everybody. Returns `true` if the gate is closed by it.
     pub(in crate::gate) fn told(
         &mut self,
         now: u64,
         push: GatePush,
         (sent, random): (u64, u64),
         controller: &mut Controller,
-    ) {
+    ) -> bool {
         let closed = !push.closed.is_zero();
+        if micros(push.closed) > self.longest {
+            return false;
+        }
         if closed && self.closed_until().is_none() {
             self.says.spreads(now, micros(push.closed), random);
         }
@@ -93,6 +117,7 @@ impl Member {
                 controller.is_let_on();
             }
         }
+        closed
     }
 
     /// Whether the store does not know of a pause, a release or a quota that this process keeps to: it has lost its state,
@@ -177,5 +202,15 @@ fn heard(answer: &GateAnswer, now: u64) -> Heard {
     Heard {
         reset: heard.at(answer.reset),
         ..heard
+    }
+}
+
+impl Heard {
+    /// Returns how long calls would wait for the end of the pause or for the reset of a spent quota.
+    fn longest_wait(&self, answer: &GateAnswer) -> u64 {
+        let pause = answer.closed.then(|| self.at(answer.until));
+        let quota = (answer.remaining == Some(0)).then_some(self.reset);
+        let until = pause.max(quota).unwrap_or_default();
+        until.saturating_sub(self.here)
     }
 }

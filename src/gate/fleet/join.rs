@@ -18,12 +18,14 @@ impl Gate {
     }
 
     /// A call comes to the gate that does not go at once: the first of a key always is one. If the gate is shared, its key
-    /// joins the fleet by its name, a host and port, and by the text that tells it from others of that name.
+    /// joins the fleet by its name, a host and port, and by the text that tells it from others of that name. `longest` is
+    /// the longest pause that the call would wait for.
     pub(crate) fn joins_fleet(
         &self,
         key: GateKey,
         name: &str,
         runtime: &dyn Runtime,
+        longest: Duration,
         apart: impl FnOnce() -> Option<String>,
     ) {
         let Some(fleet) = &self.0.options.fleet else {
@@ -33,7 +35,7 @@ impl Gate {
             return;
         };
         let wait = micros(fleet.wait());
-        let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait);
+        let joins = |state: &mut KeyState, _: &Counters| state.joins_fleet(wait, micros(longest));
         let half = self.0.map.decide(slot, key, runtime.moment(), joins);
         if let Some(half) = half.flatten() {
             let link = GateLink {

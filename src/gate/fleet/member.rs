@@ -22,6 +22,9 @@ pub(in crate::gate) struct Member {
     pub(in crate::gate) half: Arc<()>,
     /// How long a call waits for the store at most.
     pub(super) wait: u64,
+    /// The longest pause that a call of this process waits for. One that is longer holds nobody here, as a refusal that
+    /// asks for as much closes no gate.
+    pub(in crate::gate) longest: u64,
     /// The store tells this process of pauses, and its last answer came in time.
     pub(super) subscribed: bool,
     pub(super) joined: bool,

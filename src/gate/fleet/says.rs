@@ -176,7 +176,10 @@ impl Member {
         if at_once {
             return Some(says.not_before);
         }
-        let pause_ends = self.closed_until();
+        // The store may see the end later than this process does.
+        let pause_ends = self
+            .closed_until()
+            .map(|until| until.max(sum(says.last, BETWEEN)));
         let tickets = (self.wants(line) > 0).then(|| {
             let whole = self.spent_until().filter(|_| pause_ends.is_none());
             says.may_ask_at().max(whole.unwrap_or_default())

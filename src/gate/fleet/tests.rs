@@ -2,6 +2,7 @@
 
 mod batch;
 mod behind;
+mod far;
 mod herds;
 mod join;
 pub(in crate::gate) mod joined;

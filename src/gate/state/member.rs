@@ -7,14 +7,16 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl KeyState {
-    /// Joins a fleet; gives what is there as long as it is in it, if that is new.
-    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64) -> Option<Weak<()>> {
+    /// Joins a fleet; gives what is there as long as it is in it, if that is new. `longest` is the longest pause that the
+    /// call waits for which comes now.
+    pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, longest: u64) -> Option<Weak<()>> {
         let new = || Box::new(Member::new(wait));
         let is_new = self.member.is_none();
         if is_new {
             self.controller.is_shared();
         }
         let member = self.member.get_or_insert_with(new);
+        member.longest = member.longest.max(longest);
         is_new.then(|| Arc::downgrade(&member.half))
     }
 
@@ -96,10 +98,9 @@ impl KeyState {
     pub(in crate::gate) fn is_told(&mut self, counters: &Counters, push: GatePush, random: u64) {
         let (now, sent) = (self.now, self.controller.last_sent());
         if let Some(member) = &mut self.member {
-            member.told(now, push, (sent, random), &mut self.controller);
-        }
-        if !push.closed.is_zero() {
-            self.take_back(counters);
+            if member.told(now, push, (sent, random), &mut self.controller) {
+                self.take_back(counters);
+            }
         }
         self.serve(counters);
     }

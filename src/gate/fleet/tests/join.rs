@@ -35,7 +35,8 @@ fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
             "the first is looked at"
         );
         for _ in 0..3 {
-            gate.joins_fleet(key, "a:1", &ManualRuntime::paused(), || gate.apart(&call));
+            let apart = || gate.apart(&call);
+            gate.joins_fleet(key, "a:1", &ManualRuntime::paused(), Duration::MAX, apart);
         }
         assert!(gate.enter(key, Duration::ZERO, true).is_ok());
         let joined = joined.0.lock().unwrap();
@@ -54,7 +55,7 @@ fn who_drove_a_key_that_lost_its_place_drives_it_no_more() {
     for name in ["a", "b", "a"] {
         let key = gate.key_of(name);
         assert!(gate.enter(key, Duration::ZERO, true).is_err());
-        gate.joins_fleet(key, name, &ManualRuntime::paused(), || None);
+        gate.joins_fleet(key, name, &ManualRuntime::paused(), Duration::MAX, || None);
     }
     let joined = joined.0.lock().unwrap();
     let next = joined

@@ -32,6 +32,8 @@ pub(super) struct World {
     pub(super) processes: Vec<Process>,
     pub(super) gate: Option<SharedGate>,
     pub(super) health: Health,
+    /// The longest pause that calls wait for.
+    pub(super) longest: Duration,
     /// The words that were said, and by whom.
     pub(super) said: Vec<(usize, GateWords)>,
     on_the_way: Vec<(Duration, usize, News)>,
@@ -70,6 +72,7 @@ impl World {
             processes: Vec::new(),
             gate: None,
             health: Health::Well,
+            longest: Duration::from_secs(86_400),
             said: Vec::new(),
             on_the_way: Vec::new(),
         };
@@ -121,7 +124,7 @@ impl World {
         let key = gate.key_of("a");
         let moment = runtime.moment();
         let before = at.link().is_some();
-        gate.joins_fleet(key, "a", &runtime, || None);
+        gate.joins_fleet(key, "a", &runtime, self.longest, || None);
         if let Some(link) = at.link().filter(|_| !before) {
             link.subscribed(moment, at.subscribed);
         }
