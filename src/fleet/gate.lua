@@ -12,6 +12,9 @@ local MOST = 9007199254740991
 local SECOND = 1000000
 local SLOWEST = 60 * SECOND
 local KEPT_MS = 3600000
+-- The longest pause and the longest time until a reset, and the highest opening.
+local LONGEST = 3600 * SECOND
+local MOST_OPENINGS = 4503599627370496
 
 local function number(text, low, high)
   if type(text) ~= 'string' or #text > 16 or not text:match('^%-?%d+$') then return nil end
@@ -26,19 +29,21 @@ local function quotient(a, b) return (a - math.fmod(a, b)) / b end
 local function clamp(n, low, high) return math.max(low, math.min(n, high)) end
 local function text(n) return string.format('%.0f', n) end
 
-local LOWEST = { [2] = -1, [3] = -1, [6] = -2 }
+local LOWEST, HIGHEST = { [2] = -1, [3] = -1, [6] = -2 }, { MOST_OPENINGS }
 local a = {}
 for i = 1, 10 do
-  a[i] = number(ARGV[i], LOWEST[i] or 0, MOST)
+  a[i] = number(ARGV[i], LOWEST[i] or 0, HIGHEST[i] or MOST)
   if not a[i] then return redis.error_reply('FLEET bad argument ' .. i) end
 end
+a[2], a[8] = math.min(a[2], LONGEST), math.min(a[8], LONGEST)
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * SECOND + tonumber(time[2])
 
 -- The state. Any field that is not what this script has written makes the whole of it a new one, and so does a clock that
--- was set back: what is past would be to come.
-local BOUNDS = { closed = { 0, 1 }, doublings = { 0, 11 }, each = { 1, SLOWEST }, group = { 2, 4 }, known = { 0, 1 },
-  fresh = { 0, 1 } }
+-- was set back: what is past would be to come, and what is to come would be further off than anything is planned.
+local BOUNDS = { opening = { 0, MOST_OPENINGS }, closed = { 0, 1 }, asked = { 0, LONGEST }, doublings = { 0, 11 },
+  each = { 1, SLOWEST }, round = { 0, SLOWEST }, group = { 2, 4 }, known = { 0, 1 }, fresh = { 0, 1 },
+  len = { 0, LONGEST } }
 local NAMES = { 'opening', 'closed', 'closed_at', 'until', 'asked', 'accusers', 'doublings', 'ok', 'since', 'lately', 'each',
   'from', 'round', 'first', 'group', 'next', 'kept', 'known', 'remaining', 'limit', 'reset', 'turn', 'fresh', 'len' }
 local stored = redis.pcall('HMGET', KEYS[1], unpack(NAMES))
@@ -52,7 +57,8 @@ end
 if whole then
   local latest = sum(now, SECOND)
   local past = math.max(g.closed_at, g.since)
-  whole = past <= latest and (g.known == 0 or g.reset <= sum(latest, math.max(g.len, SECOND)))
+  whole = past <= latest and g['until'] <= sum(latest, LONGEST) and g.from <= sum(latest, SLOWEST)
+    and (g.known == 0 or g.reset <= sum(latest, math.max(g.len, SECOND)))
 end
 if not whole then
   for _, name in ipairs(NAMES) do g[name] = 0 end

@@ -159,20 +159,12 @@ impl Heard {
     }
 }
 
-/// The scripts' numbers are whole below this.
-const MOST: u64 = 1 << 53;
-
-/// The channel and the content of a message: `opening:milliseconds`. Anybody who may write there can write anything.
+/// The channel and the content of a message.
 fn message(data: &[Value]) -> Option<(&str, GatePush)> {
     let [Value::BulkString(channel), Value::BulkString(text)] = data else {
         return None;
     };
-    let (opening, milliseconds) = std::str::from_utf8(text).ok()?.split_once(':')?;
-    let number = |text: &str| text.parse().ok().filter(|number| *number < MOST);
-    let push = GatePush {
-        opening: number(opening)?,
-        closed: Duration::from_millis(number(milliseconds)?),
-    };
+    let push = GatePush::of(std::str::from_utf8(text).ok()?)?;
     Some((std::str::from_utf8(channel).ok()?, push))
 }
 
@@ -192,6 +184,7 @@ mod tests {
             closed: Duration::from_millis(1_500),
         };
         assert_eq!(heard("3:1500"), Some(("a".to_owned(), push)));
+        let long = "1".repeat(1_000_000);
         for text in [
             "",
             "1",
@@ -200,7 +193,13 @@ mod tests {
             "1:-5",
             "1:2:3",
             "1e3:5",
+            "+1:5",
+            "1:+5",
+            "00000000000000001:5",
             "9007199254740992:1",
+            "4503599627370497:1",
+            &long,
+            &format!("1:{long}"),
         ] {
             assert_eq!(heard(text), None, "{text}");
         }

@@ -9,6 +9,7 @@ use super::release::{
     GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
     SMALLEST_GROUP,
 };
+use super::words::LONGEST_PAUSE;
 use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
 use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::{SECOND, faded};
@@ -113,7 +114,9 @@ impl SharedGate {
         let latest = sum(now, TREMBLES);
         let whole = sum(latest, self.quota.len.max(LEAST_WINDOW));
         let past = self.closed_at.max(self.since);
-        past > latest || self.quota.known && self.quota.reset > whole
+        let is_planned =
+            self.until <= sum(latest, LONGEST_PAUSE) && self.release.from <= sum(latest, SLOWEST);
+        past > latest || !is_planned || self.quota.known && self.quota.reset > whole
     }
 
     /// Past the reset the quota is whole, and those who wait go within a part of its length.
@@ -165,8 +168,8 @@ impl SharedGate {
         }
         quota.remaining = quota.remaining.min(told.remaining);
         if !quota.known || quota.fresh {
-            quota.reset = sum(now, told.reset);
-            quota.len = told.reset;
+            quota.len = told.reset.min(LONGEST_PAUSE);
+            quota.reset = sum(now, quota.len);
         }
         let least = quota.limit.max(sum(told.remaining, 1));
         quota.limit = told.limit.unwrap_or(least);
@@ -176,6 +179,7 @@ impl SharedGate {
 
     /// A refusal closes the gate or prolongs the pause; gives whether it does.
     fn refused(&mut self, asked: u64, words: &GateWords, now: u64) -> bool {
+        let asked = asked.min(LONGEST_PAUSE);
         if self.closed {
             if words.accuses == Accuses::Begins {
                 self.accusers = sum(self.accusers, 1);

@@ -1,7 +1,21 @@
 //! What a process tells the store, and what the store answers.
 
-use super::release::Release;
-use crate::gate::controller::{MOST, Quota};
+use super::GatePush;
+use super::release::{Release, SLOWEST};
+use crate::gate::controller::numbers::sum;
+use crate::gate::controller::{MOST, Quota, SECOND};
+use std::time::Duration;
+
+/// The longest pause, and the longest time until a quota's reset, that processes tell each other: as long as the store
+/// keeps a gate that nobody speaks of.
+pub(super) const LONGEST_PAUSE: u64 = 3_600 * SECOND;
+
+/// The highest opening that anybody hears of. A process tells an empty store which opening it knows, so one at the end of
+/// the numbers would stay there.
+pub(super) const MOST_OPENINGS: u64 = 1 << 52;
+
+/// The digits of [`MOST`].
+const MOST_DIGITS: usize = 16;
 
 /// What a process tells the store of a gate, and what it asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,6 +85,9 @@ impl GateAnswer {
     }
 }
 
+/// How many numbers an answer has.
+const NUMBERS: usize = 14;
+
 impl GateWords {
     /// The script's arguments, in its order.
     pub(crate) fn numbers(&self) -> [i64; 10] {
@@ -100,9 +117,29 @@ impl GateWords {
     }
 }
 
+impl GatePush {
+    /// Reads a message, `opening:milliseconds`, of at most [`LONGEST_PAUSE`]. Anybody who may publish can write anything.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let (opening, milliseconds) = text.split_once(':')?;
+        let number = |text: &str| {
+            let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
+            let number = text.parse().ok().filter(|_| is_number)?;
+            (number <= MOST).then_some(number)
+        };
+        let closed = Duration::from_millis(number(milliseconds)?);
+        Some(Self {
+            opening: number(opening).filter(|opening| *opening <= MOST_OPENINGS)?,
+            closed: closed.min(Duration::from_micros(LONGEST_PAUSE)),
+        })
+    }
+}
+
 impl GateAnswer {
-    /// The script's answer; nothing where it is not one.
+    /// Reads the script's answer, with no time further off than the script plans one; nothing where it is not one.
     pub(crate) fn of(numbers: &[i64]) -> Option<Self> {
+        if numbers.len() != NUMBERS {
+            return None;
+        }
         let number = |at: usize| {
             let number = u64::try_from(*numbers.get(at)?).ok()?;
             (number <= MOST).then_some(number)
@@ -111,23 +148,25 @@ impl GateAnswer {
             -1 => None,
             _ => Some(number(10)?),
         };
+        let now = number(13)?;
+        let latest = sum(now, LONGEST_PAUSE);
         Some(Self {
-            opening: number(0)?,
+            opening: number(0).filter(|opening| *opening <= MOST_OPENINGS)?,
             closed: number(1)? == 1,
-            until: number(2)?,
+            until: number(2)?.min(latest),
             ticket: number(3)?,
             granted: number(4)?,
             release: Release {
                 gone: number(5)?,
-                from: number(6)?,
-                round: number(7)?,
+                from: number(6)?.min(sum(now, SLOWEST)),
+                round: number(7)?.min(SLOWEST),
                 first: number(8)?,
                 group: number(9)?,
             },
             remaining,
-            reset: number(11)?,
+            reset: number(11)?.min(latest),
             turn: number(12)?,
-            now: number(13)?,
+            now,
         })
     }
 }

@@ -1,9 +1,11 @@
 //! Pauses that are longer than anybody waits for, and those that the store no longer knows of.
 
 use super::processes::{SEC, newcomers};
+use super::properties::numbers_of;
 use super::world::{MILLI, World};
 use super::*;
 use crate::gate::End;
+use crate::gate::controller::MOST;
 use crate::runtime::Runtime;
 use std::task::Waker;
 
@@ -149,4 +151,32 @@ fn a_pause_whose_end_the_store_does_not_see_is_asked_for_slowly() {
         world.clock.advance(MILLI);
     }
     assert!((10..=101).contains(&commands), "{commands}");
+}
+
+#[test]
+fn no_word_of_the_store_is_further_off_than_an_hour() {
+    let answer = closed_for(&World::of(1), SECOND);
+    let hour = 3_600 * SECOND;
+    let numbers = numbers_of(&answer);
+    assert_eq!(GateAnswer::of(&numbers), Some(answer));
+    // The places of `until`, `from`, `round` and `reset`.
+    let far = [2, 6, 7, 11].iter().fold(numbers, |mut numbers, at| {
+        numbers[*at] = i64::try_from(MOST).unwrap();
+        numbers
+    });
+    let far = GateAnswer::of(&far).unwrap();
+    assert_eq!(far.until, far.now + hour);
+    assert_eq!(far.reset, far.now + hour);
+    assert!(far.release.due(0) <= far.now + 60 * SECOND);
+    assert!(far.release.due(100) <= far.now + hour);
+    let push = GatePush::of("3:9007199254740991").unwrap();
+    assert_eq!(push.closed, Duration::from_secs(3_600));
+}
+
+#[test]
+fn an_answer_of_another_length_is_none() {
+    let numbers = numbers_of(&closed_for(&World::of(1), SECOND));
+    assert_eq!(GateAnswer::of(&numbers[..13]), None);
+    let longer: Vec<i64> = numbers.into_iter().chain([0]).collect();
+    assert_eq!(GateAnswer::of(&longer), None);
 }

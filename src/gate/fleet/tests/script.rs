@@ -209,6 +209,8 @@ fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
         ("each", "0"),
         ("closed", "2"),
         ("doublings", "12"),
+        ("opening", "4503599627370497"),
+        ("round", "60000001"),
     ] {
         pair.step(&GateWords::default());
         pair.set(field, value);
@@ -227,7 +229,13 @@ fn a_time_that_is_far_ahead_makes_a_new_gate() {
         return;
     };
     let mut pair = Pair::new(&server);
-    for (field, ahead) in [("since", 900), ("closed_at", 900), ("reset", 90_000)] {
+    for (field, ahead) in [
+        ("since", 900),
+        ("closed_at", 900),
+        ("reset", 90_000),
+        ("until", 3_600_900),
+        ("from", 60_900),
+    ] {
         for (ahead, is_new) in [(ahead, false), (ahead + 12_000, true)] {
             pair.forget();
             let now = pair.step(&told(0, 3)).now;
@@ -237,6 +245,28 @@ fn a_time_that_is_far_ahead_makes_a_new_gate() {
             assert_eq!(answer.remaining, Some(remains), "{field} {ahead}");
         }
     }
+    pair.forget();
+    let far = pair.step(&told(0, 3)).now + 90_000 * SECOND;
+    pair.set("len", &far.to_string());
+    pair.set("reset", &far.to_string());
+    assert_eq!(pair.answer(&told(0, 5)).remaining, Some(5));
+}
+
+#[test]
+fn no_process_asks_for_more_than_an_hour() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let mut pair = Pair::new(&server);
+    let hour = 3_600 * SECOND;
+    let answer = pair.step(&refusal(MOST));
+    assert_eq!(answer.until, answer.now + hour);
+    let answer = pair.step(&GateWords {
+        quota: Some(word(0, Some((0, MOST)))),
+        ..GateWords::default()
+    });
+    assert_eq!(answer.reset, answer.now + hour);
+    assert_eq!(pair.pushes, ["0:3600000"]);
 }
 
 #[test]
