@@ -18,9 +18,8 @@ use io_errors::while_connecting;
 use link::Link;
 use links::{known, links};
 use reading::{read, said_by_connector, said_within_a_body};
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::error::Error;
-use std::io;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -134,10 +133,10 @@ pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
 /// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
-    if error.is::<io::Error>() {
-        type_name::<io::Error>()
+    if error.is::<std::io::Error>() {
+        std::any::type_name::<std::io::Error>()
     } else {
-        type_name::<dyn Error>()
+        std::any::type_name::<dyn Error>()
     }
 }
 

@@ -23,8 +23,6 @@ pub(crate) struct ReportRecorder {
     delay_source: Option<DelaySource>,
     /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
-    /// The type of the error of the attempt under way, if the crate does not know it.
-    error_type: Option<&'static str>,
     only_success: bool,
     /// How often the request moved to another service.
     moves: u32,
@@ -49,7 +47,6 @@ impl ReportRecorder {
             delay: Duration::ZERO,
             delay_source: None,
             cut: None,
-            error_type: None,
             only_success: true,
             moves: 0,
             span: AttemptSpan::none(),
@@ -103,16 +100,12 @@ impl ReportRecorder {
         self.subject = subject;
     }
 
-    /// The attempt under way has ended with an error of a type that the crate does not know.
-    pub(crate) fn failed_with(&mut self, error_type: &'static str) {
-        self.error_type = Some(error_type);
-    }
-
     pub(crate) fn attempt_ended(
         &mut self,
         outcome: &Outcome<'_>,
         at: Moment,
         (rule, row): (Option<&Arc<str>>, Option<Arc<str>>),
+        error_type: Option<&'static str>,
         done: bool,
     ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
@@ -128,7 +121,7 @@ impl ReportRecorder {
             rule: rule.cloned(),
             row,
             cut: self.cut.take(),
-            error_type: self.error_type.take(),
+            error_type,
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
         self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));

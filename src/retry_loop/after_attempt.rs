@@ -27,12 +27,13 @@ impl Progress {
         self.look_around();
         let hints = outcome.server_hints(at.wall);
         let outcome = outcome.with_hints(&hints);
-        if let (Err(error), Some(ErrorKind::Other)) = (&result, outcome.error_kind()) {
-            self.recorder.failed_with(T::error_type(error));
-        }
         let decided = self.decide(&outcome, at).await;
         let decided = decided.and_then(|paid| with_room::<T>(paid, saved.as_deref()));
-        self.ended(&decided, outcome, at);
+        let error_type = match (&result, outcome.error_kind()) {
+            (Err(error), Some(ErrorKind::Other)) => Some(T::error_type(error)),
+            _ => None,
+        };
+        self.ended(&decided, outcome, error_type, at);
         match (decided, saved) {
             (Ok(paid), Some(mut saved)) => match self.rewrite::<T>(&paid, &mut saved) {
                 true => self.retry(paid, at, Some(result), saved),
@@ -46,14 +47,21 @@ impl Progress {
     }
 
     /// Tells everybody who is to know of an attempt that it has ended.
-    fn ended(&mut self, decided: &Result<PaidRetry, Stop>, outcome: Outcome<'_>, at: Moment) {
+    fn ended(
+        &mut self,
+        decided: &Result<PaidRetry, Stop>,
+        outcome: Outcome<'_>,
+        error_type: Option<&'static str>,
+        at: Moment,
+    ) {
         let by = decided
             .as_ref()
             .map_or_else(|stop| stop.by, |paid| paid.plan().by);
         self.leave_the_gate(&outcome, at, by);
         let why = decided.as_ref().err().map(|stop| stop.why);
         let outcome = why.map_or(outcome, |why| outcome.refused(why));
-        self.tell(&outcome, at, by, why == Some(StopReason::Succeeded));
+        let done = why == Some(StopReason::Succeeded);
+        self.tell(&outcome, error_type, at, by, done);
     }
 
     /// Makes the request what the plan wants it to be; false where that cannot be done.
@@ -95,7 +103,14 @@ impl Progress {
         }
     }
 
-    pub(super) fn tell(&mut self, outcome: &Outcome<'_>, at: Moment, by: By, done: bool) {
+    pub(super) fn tell(
+        &mut self,
+        outcome: &Outcome<'_>,
+        error_type: Option<&'static str>,
+        at: Moment,
+        by: By,
+        done: bool,
+    ) {
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
             let others = self.route.budgets.values();
@@ -103,6 +118,7 @@ impl Progress {
         }
         let rule = self.session.rule(by);
         let row = self.session.policy().row_of(outcome);
-        self.recorder.attempt_ended(outcome, at, (rule, row), done);
+        self.recorder
+            .attempt_ended(outcome, at, (rule, row), error_type, done);
     }
 }

@@ -145,7 +145,7 @@ impl Progress {
         };
         let error = T::cut(late.error);
         if error.is_some() || late.is_answered() {
-            self.tell(&timeout, late.at, stop.by, false);
+            self.tell(&timeout, None, late.at, stop.by, false);
         }
         match error {
             Some(error) => Ok(Step::Stop(Err(error), stop)),
@@ -169,7 +169,7 @@ impl Progress {
         late: Late,
         saved: Box<Saved<T>>,
     ) -> Step<T> {
-        self.tell(timeout, late.at, paid.plan().by, false);
+        self.tell(timeout, None, late.at, paid.plan().by, false);
         self.retry(paid, late.at, T::cut(late.error).map(Err), saved)
     }
 
