@@ -1,7 +1,7 @@
 //! What the tasks of a fleet share, which keeps no budget of it alive.
 
-use super::listeners::Resubscription;
 use super::presence::Presence;
+use super::resubscription::Resubscription;
 use super::status::{FleetStatus, Standing};
 use super::store::Store;
 use crate::report::FleetRecorder;

@@ -1,13 +1,10 @@
-//! Who hears what is told in which channel, and when a lost subscription is renewed.
+//! Who hears what is told in which channel.
 
 use super::core::lock;
 use super::store::Hear;
-use crate::budget::fleet::{Backoff, LeaveReason};
 use crate::gate::GatePush;
-use crate::policy::Moment;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 /// Those who listen, by their channel, each with the number of the connection that it hears by.
 #[derive(Default)]
@@ -68,59 +65,10 @@ impl Listeners {
     }
 }
 
-/// The back-off of a fleet's subscriptions.
-///
-/// All gates subscribe on one connection, so they share one back-off: otherwise each of a thousand gates would open a
-/// connection of its own that the store drops again. A grant does not end the back-off, and neither does the response to a
-/// command: a store can grant both and then drop the connection. Only a subscription that has lasted does.
-#[derive(Debug, Default)]
-pub(super) struct Resubscription {
-    retry_at: Duration,
-    backoff: Backoff,
-    /// When a failure was counted last, and its reason.
-    counted_at: Duration,
-    reason: Option<LeaveReason>,
-}
-
-/// A subscription that was lost after this time is renewed at once.
-const LASTING: Duration = Duration::from_secs(5);
-
-impl Resubscription {
-    /// Returns why no gate may subscribe at this time, if none may.
-    pub(super) fn held_back(&self, now: Duration) -> Option<LeaveReason> {
-        self.reason.filter(|_| now < self.retry_at)
-    }
-
-    /// Returns when the next gate may subscribe.
-    pub(super) fn retry_at(&self) -> Duration {
-        self.retry_at
-    }
-
-    /// Counts a subscription that was asked for at `begun` and not granted.
-    pub(super) fn fails(&mut self, begun: Duration, reason: LeaveReason, at: Moment) {
-        // Gates that subscribed together fail together, which is one failure.
-        if begun >= self.counted_at {
-            self.counted_at = at.now;
-            self.reason = Some(reason);
-            self.retry_at = self.backoff.fails(at);
-        }
-    }
-
-    /// Counts the loss of a subscription that was granted at `granted`.
-    pub(super) fn loses(&mut self, granted: Duration, at: Moment) {
-        if at.now.saturating_sub(granted) < LASTING {
-            self.fails(granted, LeaveReason::Unreachable, at);
-        } else if granted >= self.counted_at {
-            self.counted_at = at.now;
-            self.retry_at = at.now;
-            self.backoff = Backoff::default();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     const PUSH: GatePush = GatePush {
         opening: 3,

@@ -31,6 +31,7 @@ pub(crate) mod memory;
 mod names;
 mod presence;
 mod redis;
+mod resubscription;
 mod status;
 mod store;
 mod task;

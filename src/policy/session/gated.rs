@@ -73,7 +73,8 @@ impl RetrySession {
                 asked.saturating_add(spread(asked, case.moment.random))
             }
             None => {
-                let half = grown(LEAST_UNASKED, MOST_UNASKED) / 2;
+                let whole = grown(LEAST_UNASKED, MOST_UNASKED);
+                let half = whole.checked_div(2).unwrap_or_default();
                 half.saturating_add(part_of(half, case.moment.random))
             }
         }
