@@ -14,7 +14,9 @@ use tower::Layer;
 fn main() {
     let url = reqwest::Url::parse("http://127.0.0.1").expect("a URL");
     let http = Client::builder(TokioExecutor::new()).build_http();
-    let retries = RetryLayer::new(RetryPolicy::background()).unchanged_errors().layer(http);
+    let retries = RetryLayer::new(RetryPolicy::background())
+        .unchanged_errors()
+        .layer(http);
     let hyper = HyperClient::<Full<Bytes>, _>::with_service(retries);
     RpcClient::new(Http::with_client(hyper, url), false);
 }
