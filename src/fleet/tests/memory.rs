@@ -157,6 +157,30 @@ mod pauses {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_pause_of_a_patient_peer_holds_no_impatient_call() {
+        let store = MemoryStore::new();
+        let hour = SECOND * 3_600;
+        let patient = RetryPolicy::rate_limited().to_builder();
+        let patient = patient.max_gate_wait(hour).max_server_delay(hour);
+        let patient = RetryLayer::new(patient.build().unwrap());
+        let refused = Script::new().status(200).status(429);
+        let refused = refused.header("retry-after", "3000").status(200);
+        let patient = patient.fleet(&Fleet::in_memory(&store)).layer(refused);
+        let impatient = process(&store, Script::new());
+        for process in [&patient, &impatient] {
+            assert_eq!(call(process).await, Duration::ZERO);
+        }
+        pass(SECOND).await;
+        let (waited, _) = tokio::join!(call(&patient), async {
+            for _ in 0..20 {
+                pass(SECOND).await;
+                assert_eq!(call(&impatient).await, Duration::ZERO);
+            }
+        });
+        assert!(waited >= SECOND * 3_000, "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_gate_has_joined_after_its_first_answer() {
         let store = MemoryStore::new();
         store.set_latency(MILLI * 20);

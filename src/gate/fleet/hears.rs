@@ -135,7 +135,7 @@ impl Member {
         self.keeps_to_its_own == Some(answer.opening) || self.needs_tickets && knows_less
     }
 
-    /// In this opening the gate is closed until then, and never opens sooner.
+    /// In this opening the gate is closed until then at least.
     fn closes(&mut self, now: u64, until: u64, opening: u64, controller: &mut Controller) {
         self.heard_until = self.heard_until.max(Some(until));
         self.paused = opening;

@@ -1,8 +1,9 @@
 //! One process's half of one shared gate: what it has heard of the store, and what follows for the line.
 //!
 //! An open gate needs nothing. From a refusal, or from what the store tells, until the release is over each call that goes
-//! takes a ticket, which belongs to the head of the line. An answer never opens the gate sooner than what was heard before:
-//! a store that has lost its state knows nothing of the pause. Only the word that everybody took their refusals back does.
+//! takes a ticket, which belongs to the head of the line. An answer does not open the gate at once if it knows nothing of
+//! the pause: the store may have lost its state. The pause then ends within a minute, or with the word that everybody took
+//! their refusals back. A pause that no call of this process waits for is not kept at all.
 
 use super::release::Release;
 use super::{Accuses, QuotaWord};
