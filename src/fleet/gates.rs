@@ -92,7 +92,7 @@ impl SharedGate {
             Ok(()) => self.leave(LeaveReason::Unreachable),
             Err(reason) => {
                 ear.hears.store(false, Ordering::SeqCst);
-                lock(&core.resubscription).fails(begun, reason, runtime.moment());
+                lock(&core.resubscription).fails(begun, reason, &**runtime);
                 self.leave(reason);
             }
         }
@@ -247,7 +247,8 @@ impl Hear for Ear {
     fn lost(&self) {
         let at = self.runtime.moment();
         if self.hears.swap(false, Ordering::SeqCst) {
-            lock(&self.core.resubscription).loses(*lock(&self.granted), at);
+            let granted = *lock(&self.granted);
+            lock(&self.core.resubscription).loses(granted, &*self.runtime);
         }
         self.link.subscribed(at, false);
         let task = lock(&self.task).take();

@@ -24,7 +24,7 @@ mod words;
 pub(super) use join::JoinedFleet;
 pub(super) use member::Member;
 
-pub(crate) use link::{GateFleet, GateLink, GatePush, NextWords};
+pub(crate) use link::{GateFleet, GateLink, NextWords};
 #[cfg(feature = "testing")]
 pub(crate) use twin::{SharedGate as StoredGate, step};
-pub(crate) use words::{Accuses, GateAnswer, GateWords, QuotaWord};
+pub(crate) use words::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};

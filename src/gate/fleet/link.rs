@@ -1,6 +1,6 @@
 //! One process's half of one shared gate, as the fleet's driver sees it.
 
-use super::{GateAnswer, GateWords};
+use super::{GateAnswer, GatePush, GateWords};
 use crate::gate::counters::Counters;
 use crate::gate::state::KeyState;
 use crate::gate::{GateKey, Shared, micros};
@@ -41,14 +41,6 @@ pub(crate) enum NextWords {
     Wait(Option<Duration>),
     /// There is no such gate any more.
     Gone,
-}
-
-/// What the store tells all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct GatePush {
-    pub(crate) opening: u64,
-    /// How long the gate is closed from now on; zero where it is open again.
-    pub(crate) closed: Duration,
 }
 
 impl GateLink {

@@ -1,6 +1,5 @@
 //! What a process tells the store, and what the store answers.
 
-use super::GatePush;
 use super::release::{Release, SLOWEST};
 use crate::gate::controller::numbers::sum;
 use crate::gate::controller::{MOST, Quota, SECOND};
@@ -115,6 +114,14 @@ impl GateWords {
             signed(self.random),
         ]
     }
+}
+
+/// What the store tells all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GatePush {
+    pub(crate) opening: u64,
+    /// How long the gate is closed from now on; zero where it is open again.
+    pub(crate) closed: Duration,
 }
 
 impl GatePush {
