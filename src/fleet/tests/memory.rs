@@ -240,7 +240,8 @@ mod pauses {
 
     #[tokio::test(start_paused = true)]
     async fn each_of_many_processes_speaks_less_often() {
-        for (processes, most) in [(1, 8.0), (500, 4.2)] {
+        // One process alone may be a fifth faster with its budget in each interval.
+        for (processes, most) in [(1, 9.0), (500, 4.2)] {
             let commands = commands_of_each(processes).await;
             assert!(commands <= most, "{commands} of {processes}");
         }
