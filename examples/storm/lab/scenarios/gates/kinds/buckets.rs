@@ -53,7 +53,9 @@ pub(super) const KINDS: &[Kind] = &[
     kind("1/s of 5", bucket!(1, 5, Asks::Right), Seconds(195.0))
         .calls(200)
         .width(50)
-        .at_most(1.05, 0.6)
+        // 50 at once of 200 calls: the first burst alone is a quarter of a refusal per call, and each search for a
+        // pace of one a second a few more. Without a gate there are 42.
+        .at_most(1.05, 1.3)
         .before(195.0, 2.8)
         .in_short(),
 ];
