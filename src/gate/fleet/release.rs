@@ -2,17 +2,11 @@
 //! length, each at twice the rate of the one before.
 
 use crate::gate::controller::numbers::{product, quotient, sum};
-use crate::gate::controller::{MILLISECOND, SECOND};
+use crate::gate::controller::SECOND;
 
-/// A release looks this many pauses ahead, within these bounds.
-pub(in crate::gate) const REACH: u64 = 4;
-pub(in crate::gate) const SHORTEST_REACH: u64 = SECOND;
-pub(in crate::gate) const LONGEST_REACH: u64 = 5 * SECOND;
 /// The longest time from one call to the next.
 pub(in crate::gate) const SLOWEST: u64 = 60 * SECOND;
-/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
-pub(in crate::gate) const GROUP_PART: u64 = 4;
-pub(in crate::gate) const SMALLEST_GROUP: u64 = 2;
+/// As many calls go at one time at most: one speaks for the others.
 pub(in crate::gate) const LARGEST_GROUP: u64 = 4;
 /// The rate doubles no more often: by then it is beyond every count.
 const ROUNDS: u32 = 40;
@@ -50,20 +44,4 @@ impl Release {
         }
         at
     }
-}
-
-/// What is doubled at least, and how far doubling goes.
-const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
-const MOST_DOUBLED: u64 = 20 * SECOND;
-/// From so many doublings on, even the least that is doubled exceeds the most.
-pub(in crate::gate) const DOUBLINGS: u32 = 11;
-/// A refusal doubles the pause where the one before it was over for less than this.
-pub(in crate::gate) const SOON: u64 = 60 * SECOND;
-
-pub(in crate::gate) fn doubled(asked: u64, times: u32) -> u64 {
-    if times == 0 {
-        return asked;
-    }
-    let most = MOST_DOUBLED.max(asked);
-    product(asked.max(LEAST_DOUBLED), 1 << times).min(most)
 }

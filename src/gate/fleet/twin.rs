@@ -4,17 +4,27 @@
 //! it, and a release as fast, with the successes of all. The gate opens early once each process that accused by a refusal
 //! has taken that back.
 
-use super::release::{DOUBLINGS, SOON, doubled};
-use super::release::{
-    GROUP_PART, LARGEST_GROUP, LONGEST_REACH, REACH, Release, SHORTEST_REACH, SLOWEST,
-    SMALLEST_GROUP,
-};
+use super::release::{LARGEST_GROUP, Release, SLOWEST};
 use super::words::LONGEST_PAUSE;
 use super::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
 use crate::gate::controller::numbers::{product, quotient, sum};
-use crate::gate::controller::{SECOND, faded};
+use crate::gate::controller::{MILLISECOND, SECOND, faded};
 use std::time::Duration;
 
+/// A release looks this many pauses ahead, within these bounds.
+const REACH: u64 = 4;
+const SHORTEST_REACH: u64 = SECOND;
+const LONGEST_REACH: u64 = 5 * SECOND;
+/// A group is a quarter of what was let through of late, within these bounds: one speaks for the others.
+const GROUP_PART: u64 = 4;
+const SMALLEST_GROUP: u64 = 2;
+/// What is doubled at least, and how far doubling goes.
+const LEAST_DOUBLED: u64 = 10 * MILLISECOND;
+const MOST_DOUBLED: u64 = 20 * SECOND;
+/// From so many doublings on, even the least that is doubled exceeds the most.
+const DOUBLINGS: u32 = 11;
+/// A refusal doubles the pause where the one before it was over for less than this.
+const SOON: u64 = 60 * SECOND;
 /// After a turn of the quota the calls go within this part of it...
 const TURN_PART: u64 = 5;
 /// ...and within so long.
@@ -292,4 +302,12 @@ impl SharedGate {
 
 fn group_of(calls: u64) -> u64 {
     quotient(calls, GROUP_PART).clamp(SMALLEST_GROUP, LARGEST_GROUP)
+}
+
+fn doubled(asked: u64, times: u32) -> u64 {
+    if times == 0 {
+        return asked;
+    }
+    let most = MOST_DOUBLED.max(asked);
+    product(asked.max(LEAST_DOUBLED), 1 << times).min(most)
 }
