@@ -50,7 +50,6 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("fleet", "error"),
     ("fleet", "budget"),
     ("fleet", "gate"),
-    ("fleet", "policy"),
     ("fleet", "report"),
     ("fleet", "runtime"),
     ("route", "fleet"),
