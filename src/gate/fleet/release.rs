@@ -1,8 +1,8 @@
 //! What the end of a pause begins: who goes when, found from what succeeded before it, in groups, in rounds of equal
 //! length, each at twice the rate of the one before.
 
-use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::SECOND;
+use crate::gate::controller::numbers::{product, quotient, sum};
 
 /// The longest time from one call to the next.
 pub(in crate::gate) const SLOWEST: u64 = 60 * SECOND;
