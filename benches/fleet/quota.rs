@@ -23,7 +23,7 @@ const ANSWERS_AFTER: Duration = Duration::from_millis(10);
 pub(crate) async fn measure(server: &Server) {
     for (name, headers, most) in [
         ("no quota headers", false, 130.0),
-        ("quota headers", true, 30.0),
+        ("quota headers", true, 130.0),
     ] {
         let alone = run(None, headers).await;
         let fleet = run(Some(server), headers).await;

@@ -45,9 +45,8 @@ impl FleetBuilder {
     /// The longest that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
     /// the same data centre takes.
     ///
-    /// A first attempt waits for it only for its turn at the gate, after a pause or under a quota, and no call does once
-    /// an answer took longer: until an answer comes in time again, the process has a share and a gate of its own. So a
-    /// store that is always further away than this is never joined.
+    /// Only retries wait for it, for their tokens, and none does once an answer took longer: until an answer comes in time
+    /// again, the process spends its share of the budget. So a store that is always further away than this is never joined.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self

@@ -31,6 +31,10 @@ impl GateFleet for Gates {
         flush(self.0.processes())
     }
 
+    fn processes(&self) -> u64 {
+        self.0.processes().try_into().unwrap_or_default()
+    }
+
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {
         let membership = Membership::new(Arc::clone(&self.0), name);
         let gate = Arc::new(SharedGate {
@@ -124,10 +128,7 @@ impl SharedGate {
 
     async fn send(&self, words: &GateWords) {
         let answer = self.membership.core.store.step(&self.keys, words);
-        let timed_out = || {
-            self.link.timed_out(self.membership.runtime.moment());
-            self.leave(LeaveReason::Timeout);
-        };
+        let timed_out = || self.leave(LeaveReason::Timeout);
         self.hear(self.membership.ask(Step::Gate, answer, timed_out).await);
     }
 
@@ -227,8 +228,8 @@ impl Ear {
         }
         *sleep = None;
         let at = self.runtime.moment();
-        let pushes = lock(&self.inbox).read(at.now);
-        for push in pushes {
+        let push = lock(&self.inbox).read(at.now);
+        if let Some(push) = push {
             self.link.told(at, push);
         }
     }

@@ -12,10 +12,8 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    /// The last opening, which ends every pause before it.
-    opened: Option<GatePush>,
-    /// The longest pause since, and its end.
-    closed: Option<(GatePush, Duration)>,
+    /// The message about the last change, and the end of the longest cooldown that it was told with.
+    unread: Option<(GatePush, Duration)>,
     /// When the next reading may be.
     next: Duration,
 }
@@ -23,36 +21,33 @@ pub(super) struct Inbox {
 impl Inbox {
     /// Adds a message, and returns `true` if it is the first since the last reading.
     pub(super) fn add(&mut self, push: GatePush, now: Duration) -> bool {
-        let is_first = self.is_empty();
-        if push.closed.is_zero() {
-            (self.opened, self.closed) = (Some(push), None);
-        } else {
-            let until = now.saturating_add(push.closed);
-            let before = self.closed.map_or(Duration::ZERO, |(_, until)| until);
-            self.closed = Some((push, until.max(before)));
+        let until = now.saturating_add(push.closed);
+        let Some((before, latest)) = &mut self.unread else {
+            self.unread = Some((push, until));
+            return true;
+        };
+        if push.change > before.change {
+            (*before, *latest) = (push, until);
+        } else if push.change == before.change {
+            *latest = until.max(*latest);
         }
-        is_first
+        false
     }
 
     /// Returns when the messages may be read, or `None` if there are none.
     pub(super) fn due(&self, now: Duration) -> Option<Duration> {
         // After a clock was set back, the next reading is no further off than it can have been planned.
         let next = self.next.min(now.saturating_add(INTERVAL));
-        (!self.is_empty()).then_some(next)
+        self.unread.map(|_| next)
     }
 
-    /// Takes what the messages say together, in their order.
-    pub(super) fn read(&mut self, now: Duration) -> impl Iterator<Item = GatePush> + use<> {
+    /// Takes what the messages say together. A cooldown that is over by now is none.
+    pub(super) fn read(&mut self, now: Duration) -> Option<GatePush> {
         self.next = now.saturating_add(INTERVAL);
-        let closed = self.closed.take().and_then(|(push, until)| {
-            let closed = until.saturating_sub(now);
-            (!closed.is_zero()).then_some(GatePush { closed, ..push })
-        });
-        self.opened.take().into_iter().chain(closed)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.opened.is_none() && self.closed.is_none()
+        let (push, until) = self.unread.take()?;
+        let closed = until.saturating_sub(now);
+        let is_over = closed.is_zero() && !push.closed.is_zero();
+        (!is_over).then_some(GatePush { closed, ..push })
     }
 }
 
@@ -62,32 +57,32 @@ mod tests {
 
     const MILLI: Duration = Duration::from_millis(1);
 
-    fn push(opening: u64, millis: u32) -> GatePush {
+    fn push(change: u64, millis: u32) -> GatePush {
         let closed = MILLI * millis;
-        GatePush { opening, closed }
+        GatePush { change, closed }
     }
 
     /// What is read 10 ms after these came.
-    fn read(pushes: &[GatePush]) -> Vec<GatePush> {
+    fn read(pushes: &[GatePush]) -> Option<GatePush> {
         let mut inbox = Inbox::default();
         for (place, push) in pushes.iter().enumerate() {
             assert_eq!(inbox.add(*push, Duration::ZERO), place == 0);
         }
-        inbox.read(MILLI * 10).collect()
+        inbox.read(MILLI * 10)
     }
 
     #[test]
-    fn the_longest_pause_since_the_last_opening_is_read() {
-        assert_eq!(read(&[push(1, 900), push(1, 30)]), [push(1, 890)]);
-        assert_eq!(read(&[push(1, 30), push(2, 900)]), [push(2, 890)]);
-        assert_eq!(read(&[push(1, 900), push(1, 0)]), [push(1, 0)]);
-        let both = read(&[push(1, 900), push(1, 0), push(1, 30)]);
-        assert_eq!(both, [push(1, 0), push(1, 20)]);
+    fn the_longest_cooldown_of_the_last_change_is_read() {
+        assert_eq!(read(&[push(1, 900), push(1, 30)]), Some(push(1, 890)));
+        assert_eq!(read(&[push(1, 30), push(1, 900)]), Some(push(1, 890)));
+        assert_eq!(read(&[push(1, 900), push(3, 30)]), Some(push(3, 20)));
+        assert_eq!(read(&[push(1, 900), push(2, 0)]), Some(push(2, 0)));
+        assert_eq!(read(&[push(2, 0), push(1, 900)]), Some(push(2, 0)));
     }
 
     #[test]
-    fn a_pause_that_is_over_is_no_opening() {
-        assert_eq!(read(&[push(1, 10)]), []);
+    fn a_cooldown_that_is_over_is_no_contradiction() {
+        assert_eq!(read(&[push(1, 10)]), None);
     }
 
     #[test]
@@ -96,7 +91,7 @@ mod tests {
         assert_eq!(inbox.due(MILLI), None);
         inbox.add(push(1, 50), MILLI);
         assert_eq!(inbox.due(MILLI), Some(Duration::ZERO));
-        assert_eq!(inbox.read(MILLI).count(), 1);
+        assert!(inbox.read(MILLI).is_some());
         inbox.add(push(1, 60), MILLI * 2);
         assert_eq!(inbox.due(MILLI * 2), Some(MILLI * 11));
         assert_eq!(inbox.due(Duration::ZERO), Some(MILLI * 10));

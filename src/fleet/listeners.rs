@@ -71,7 +71,7 @@ mod tests {
     use std::time::Duration;
 
     const PUSH: GatePush = GatePush {
-        opening: 3,
+        change: 3,
         closed: Duration::from_millis(1_500),
     };
 

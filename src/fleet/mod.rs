@@ -226,11 +226,11 @@ impl Fleet {
 }
 
 impl Gate {
-    /// Shares each gate of this handle with all processes of the fleet: a 429 in one of them closes it in all, and after
-    /// the pause all go on in one order. Call it before you clone the handle, and give all processes the same settings.
+    /// Shares each gate of this handle with all processes of the fleet: refusals of all processes are one vote, which closes
+    /// it in all, and each takes its share of a quota. Call it before you clone the handle, and give all processes the same
+    /// settings.
     ///
-    /// While the store does not answer within the fleet's [`wait`](FleetBuilder::wait), this process's own gate decides,
-    /// which has heard the same. A text of [`Gate::key_by`] and a credential reach the store as a hash alone.
+    /// No call waits for the store; while it is away, each process has a gate of its own. A text of [`Gate::key_by`] and a credential reach the store as a hash alone.
     ///
     /// ```
     /// use http_retry::fleet::Fleet;

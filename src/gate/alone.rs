@@ -1,6 +1,5 @@
 //! Without the feature `redis` no gate is shared, and there is nobody to tell of anything.
 
-use super::controller::{Permit, Quota};
 use super::{Gate, GateKey};
 use crate::runtime::Runtime;
 use std::convert::Infallible;
@@ -18,19 +17,11 @@ impl Member {
         match *self {}
     }
 
-    pub(super) fn next(&mut self, _: u64) -> Option<Result<(), u64>> {
+    pub(super) fn refused(&mut self, _: Option<u64>) {
         match *self {}
     }
 
-    pub(super) fn goes(&mut self, _: u64) {
-        match *self {}
-    }
-
-    pub(super) fn refused(&mut self, _: u64, _: Permit, _: Option<u64>, _: Option<Quota>) {
-        match *self {}
-    }
-
-    pub(super) fn contradicted(&mut self) {
+    pub(super) fn contradicts(&mut self) {
         match *self {}
     }
 
@@ -38,15 +29,7 @@ impl Member {
         match *self {}
     }
 
-    pub(super) fn told_of_quota(&mut self, _: u64, _: Permit, _: Option<Quota>, _: bool) {
-        match *self {}
-    }
-
-    pub(super) fn line_is_empty(&mut self, _: bool) {
-        match *self {}
-    }
-
-    pub(super) fn calls_driver(&mut self, _: u64) -> Option<Waker> {
+    pub(super) fn calls_driver(&mut self) -> Option<Waker> {
         match *self {}
     }
 }

@@ -30,6 +30,9 @@ pub(crate) use quota::Quota;
 use numbers::{product, sum};
 use quota::QuotaState;
 use release::Release;
+#[cfg(feature = "testing")]
+#[cfg(feature = "redis")]
+pub(super) use release::{doubled, max_doublings};
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -45,11 +48,11 @@ const MAX_DOUBLINGS: u32 = 1;
 /// And this often if it named none.
 const MAX_DOUBLINGS_NO_WISH: u32 = 11;
 /// A refusal doubles the cooldown only if the one before it was over for less than this.
-const SOON: u64 = 60 * SECOND;
+pub(super) const SOON: u64 = 60 * SECOND;
 /// How many refusals in a row close the gate: to begin with, at least, and at most.
-const FIRST_PATIENCE: u64 = 4;
-const MIN_PATIENCE: u64 = 2;
-const MAX_PATIENCE: u64 = 16;
+pub(super) const FIRST_PATIENCE: u64 = 4;
+pub(super) const MIN_PATIENCE: u64 = 2;
+pub(super) const MAX_PATIENCE: u64 = 16;
 /// The time from the outcome of one probe to the next probe.
 const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
 
@@ -83,8 +86,8 @@ pub(crate) struct Controller {
     /// The number of the last call that was let through.
     sent: u64,
     closed: bool,
-    /// Another process closed it.
-    told: bool,
+    /// The store closed it, for all processes; with a random number, so that they do not go on in step.
+    told: Option<u64>,
     closed_at: u64,
     /// The last call that was sent before it closed.
     closed_after: u64,
@@ -120,7 +123,7 @@ impl Controller {
         Self {
             sent: 0,
             closed: false,
-            told: false,
+            told: None,
             closed_at: 0,
             closed_after: 0,
             until: 0,
@@ -209,7 +212,7 @@ impl Controller {
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probe_at = sum(now, PROBE_INTERVAL);
         }
-        if self.closed && !self.told {
+        if self.closed {
             // Calls that were in flight when it closed add nothing: they met the same limit.
             if permit.0 > self.closed_after {
                 self.until = self.until.max(sum(now, asked.unwrap_or(NO_WISH)));
@@ -219,7 +222,7 @@ impl Controller {
         if let Some(release) = &mut self.release {
             release.refused();
         }
-        if is_first || self.release.is_some() {
+        if self.votes(permit, is_first) {
             if self.refusals == 0 {
                 self.first_refused = permit.0;
             }
@@ -251,10 +254,10 @@ impl Controller {
             return false;
         }
         self.refusals = 0;
-        let contradicted = self.closed && !self.told;
+        let contradicted = std::mem::take(&mut self.closed);
         if contradicted {
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
-            self.closed = false;
+            self.told = None;
         }
         contradicted
     }
@@ -307,55 +310,66 @@ impl Controller {
         self.closed || self.release.is_some() || self.quota.known
     }
 
-    /// Whether the gate is closed for a refusal of this process.
-    pub(crate) fn is_closed_by_itself(&self) -> bool {
-        self.closed && !self.told
+    /// Returns `true` if a refusal of this call is a vote: while the gate is open only a first attempt's, and of a closed
+    /// gate only that of a call that was sent since.
+    pub(crate) fn votes(&self, permit: Permit, is_first: bool) -> bool {
+        if self.told.is_some() {
+            permit.0 > self.closed_after
+        } else {
+            is_first || self.release.is_some()
+        }
     }
 }
 
-/// What other processes make of a gate that they share.
+/// The news of other processes that share the gate.
 #[cfg(feature = "redis")]
 impl Controller {
-    /// Other processes share the limit: this one sees a part of the calls, so fewer refusals are enough.
-    pub(in crate::gate) fn is_shared(&mut self) {
-        self.patience = self.patience.min(MIN_PATIENCE);
-    }
-
-    /// The gate is closed until then at least, for a refusal of another process.
-    pub(in crate::gate) fn is_told(&mut self, now: u64, until: u64) {
-        if !self.closed {
-            self.closed = true;
-            self.told = true;
+    /// The gate is closed until then at least. Returns `true` if it was open. `probes` is whether a newcomer may go as a
+    /// probe.
+    pub(in crate::gate) fn is_told(
+        &mut self,
+        now: u64,
+        until: u64,
+        probes: bool,
+        random: u64,
+    ) -> bool {
+        let was_open = !std::mem::replace(&mut self.closed, true);
+        if was_open {
             self.closed_at = now;
-            self.closed_after = self.sent;
             self.until = now;
+            self.probe = None;
             self.probes = 0;
+            self.probe_at = now;
+            if self.refusals == 0 {
+                self.first_refused = self.sent;
+            }
         }
+        if self.told.is_none() {
+            self.closed_after = self.sent;
+        }
+        self.told = Some(random);
         self.until = self.until.max(until);
+        self.probes = sum(self.probes, u64::from(probes));
+        was_open
     }
 
-    /// The gate is closed until then at most, as far as other processes' refusals go.
-    pub(in crate::gate) fn is_told_less(&mut self, until: u64) {
-        if self.closed && self.told {
-            self.until = self.until.min(until);
+    /// A success of another process contradicted the cooldown.
+    pub(in crate::gate) fn is_let_on(&mut self) {
+        if self.told.take().is_some() {
+            self.closed = false;
         }
     }
 
-    /// The cooldown of another process was contradicted.
-    pub(in crate::gate) fn is_let_on(&mut self) {
-        self.told = false;
-        self.closed = false;
-    }
-
-    /// The cooldown has ended for all.
+    /// The store knows of no cooldown.
     pub(in crate::gate) fn is_over(&mut self, now: u64) {
-        if self.closed {
+        if self.told.is_some() && self.closed {
+            self.until = self.until.min(now);
             self.open(now);
         }
     }
 
-    /// The number of the last call that was sent.
-    pub(in crate::gate) fn last_sent(&self) -> u64 {
-        self.sent
+    /// So many processes share the quota; this one has that rank among them.
+    pub(in crate::gate) fn shares(&mut self, processes: u64, rank: u64) {
+        self.quota.shared_by = (processes, rank);
     }
 }

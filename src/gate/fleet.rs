@@ -1,19 +1,20 @@
-//! One gate for many processes: what a process and the store say to each other, and what each of them does.
+//! One gate for many processes: the words that a process and the store exchange, and what each makes of them.
 //!
-//! The store holds what is one for all: the pause, the release, the quota. It counts tickets, and when a ticket is due is
-//! the same in every process. A process holds what only it can know: its calls, the witnesses of its own refusals, its
-//! credit. While the store does not answer, or does not tell of pauses, the process's own gate decides, which has heard
-//! the same all along.
+//! Each process runs the controller that it would run alone, with its own pace, its own line and its own view of a quota.
+//! The fleet adds three things:
 //!
-//! Times are microseconds: in words and answers since the store's epoch, inside a process since the runtime's. Every number
-//! is a whole one below 2^53, so that the store's script computes the same.
+//! - **One vote.** Processes report their refusals, and the store counts those in a row. A vote closes the gate of every
+//!   process at once.
+//! - **One contradiction.** A success that contradicts the cooldown in one process opens the gate of all.
+//! - **One quota.** Of what remains a process takes its share.
+//!
+//! So a store that is slow, empty or gone costs nothing but that: no call waits for it. Times are microseconds, of the
+//! store's clock in the store and of the runtime's in a process; none crosses from one to the other, only durations do.
+//! Every number is a whole one below 2^53, so that the store's script computes the same.
 
-mod hears;
 mod join;
 mod link;
 mod member;
-mod release;
-mod says;
 #[cfg(test)]
 #[cfg(feature = "testing")]
 pub(in crate::gate) mod tests;
@@ -22,9 +23,9 @@ mod twin;
 mod words;
 
 pub(super) use join::JoinedFleet;
-pub(super) use member::Member;
+pub(super) use member::{Heard, Member};
 
-pub(crate) use link::{GateFleet, GateLink, NextWords};
+pub(crate) use link::{GateFleet, GateLink};
 #[cfg(feature = "testing")]
 pub(crate) use twin::{SharedGate as StoredGate, step};
-pub(crate) use words::{Accuses, GateAnswer, GatePush, GateWords, QuotaWord};
+pub(crate) use words::{GateAnswer, GatePush, GateWords, NextWords};

@@ -70,8 +70,11 @@ impl KeyState {
             counters.leave(&self.controller);
         }
         let mut calls = self.queue.take_calls();
-        let (member, line) = (self.member.as_mut(), self.queue.len());
-        calls.extend(member.and_then(|member| member.calls_driver(line)));
+        calls.extend(
+            self.member
+                .as_mut()
+                .and_then(|member| member.calls_driver()),
+        );
         calls
     }
 
@@ -117,32 +120,27 @@ impl KeyState {
         quota: Option<Quota>,
     ) {
         let now = self.now;
-        let was_closed = self.controller.is_closed_by_itself();
+        let votes = self.controller.votes(permit, is_first);
         match end {
             End::Refused(asked) => {
                 let asked = asked.map(micros);
                 if self.controller.refused(now, permit, is_first, asked, quota) {
                     self.take_back(counters);
                 }
+                if let Some(member) = self.member.as_mut().filter(|_| votes) {
+                    member.refused(asked.or(quota.and_then(Quota::spent_for)));
+                }
             }
             End::Succeeded => {
-                self.controller.succeeded(now, permit, quota);
+                let contradicts = self.controller.succeeded(now, permit, quota);
+                if let Some(member) = &mut self.member {
+                    member.succeeded(1);
+                    if contradicts {
+                        member.contradicts();
+                    }
+                }
             }
             End::Other => self.controller.ended(now, permit, quota),
-        }
-        let is_closed = self.controller.is_closed_by_itself();
-        if let Some(member) = &mut self.member {
-            member.told_of_quota(now, permit, quota, end == End::Succeeded);
-            match end {
-                End::Refused(asked) if is_closed => {
-                    member.refused(now, permit, asked.map(micros), quota);
-                }
-                End::Succeeded => member.succeeded(1),
-                _ => {}
-            }
-            if was_closed && !is_closed {
-                member.contradicted();
-            }
         }
         self.serve(counters);
     }
@@ -151,7 +149,9 @@ impl KeyState {
     fn serve(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {
             let at = self.queue.turn.min(self.now);
-            let (due, id, as_probe) = match (self.next(at), self.queue.first_newcomer()) {
+            let newcomer = self.queue.first_newcomer();
+            let next = self.controller.next(at, newcomer.is_some());
+            let (due, id, as_probe) = match (next, newcomer) {
                 (Next::First, _) => (at, first, false),
                 (Next::Probe, Some(newcomer)) => (at, newcomer, true),
                 (Next::Probe, None) => (at, first, true),
@@ -168,9 +168,6 @@ impl KeyState {
             if due > self.now {
                 return;
             }
-            if let Some(member) = &mut self.member {
-                member.goes(at);
-            }
             let others_wait = self.queue.len() > 1;
             let permit = self
                 .controller
@@ -179,21 +176,6 @@ impl KeyState {
         }
         self.queue.turn = u64::MAX;
         self.controller.line_is_empty(self.now);
-        if let Some(member) = &mut self.member {
-            member.line_is_empty(self.controller.holds_back());
-        }
-    }
-
-    /// Who may go now.
-    fn next(&mut self, at: u64) -> Next {
-        let has_newcomers = self.queue.first_newcomer().is_some();
-        let own = self.controller.next(at, has_newcomers);
-        let member = self.member.as_mut();
-        match member.and_then(|member| member.next(at)) {
-            Some(Ok(())) => Next::First,
-            Some(Err(until)) => Next::At(until),
-            None => own,
-        }
     }
 
     fn take_back(&mut self, counters: &Counters) {

@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn what_the_script_would_not_write_is_not_heard() {
         let push = GatePush {
-            opening: 3,
+            change: 3,
             closed: Duration::from_millis(1_500),
         };
         assert_eq!(heard("3:1500"), Some(("a".to_owned(), push)));

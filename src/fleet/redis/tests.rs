@@ -136,7 +136,7 @@ async fn a_channel_is_heard_until_the_connection_ends() {
     store.subscribe("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
     let told = GatePush {
-        opening: 4,
+        change: 4,
         closed: Duration::from_millis(250),
     };
     assert_eq!(heard.recv().await, Some(Some(told)));

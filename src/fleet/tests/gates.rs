@@ -1,9 +1,8 @@
-//! Gates of two processes on one server.
+//! The gate of a process whose server goes away.
 
 use super::server::Server;
 use crate::fleet::Fleet;
 use crate::policy::RetryPolicy;
-use crate::report::{RetryEvent, RetryEventKind};
 use crate::tower::RetryLayer;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,8 +14,6 @@ use tower::{Layer, ServiceExt};
 struct Process {
     fleet: Fleet,
     layer: RetryLayer,
-    /// How often its calls have waited at the gate.
-    waits: Arc<AtomicUsize>,
     /// So many of its next calls are refused.
     refused: Arc<AtomicUsize>,
 }
@@ -26,17 +23,10 @@ impl Process {
     async fn joined(server: &Server) -> Self {
         let fleet = Fleet::builder().wait(Duration::from_secs(1));
         let fleet = fleet.redis(&server.url()).unwrap();
-        let waits = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&waits);
         let layer = RetryLayer::new(RetryPolicy::rate_limited()).fleet(&fleet);
         let process = Self {
-            layer: layer.observe(move |event: &RetryEvent<'_>| {
-                if matches!(event.kind, RetryEventKind::WaitedAtGate { .. }) {
-                    counted.fetch_add(1, Ordering::SeqCst);
-                }
-            }),
+            layer,
             fleet,
-            waits,
             refused: Arc::default(),
         };
         process.get().await;
@@ -65,39 +55,6 @@ impl Process {
         let response = self.layer.layer(service).oneshot(request.unwrap()).await;
         response.unwrap().status().as_u16()
     }
-
-    fn waits(&self) -> usize {
-        self.waits.load(Ordering::SeqCst)
-    }
-}
-
-#[tokio::test]
-async fn a_refusal_in_one_process_closes_the_gate_of_the_other() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
-    let (one, other) = (
-        Process::joined(&server).await,
-        Process::joined(&server).await,
-    );
-    one.refused.store(2, Ordering::SeqCst);
-    let refused = async {
-        let both = tokio::join!(one.get(), one.get());
-        assert_eq!(both, (200, 200));
-    };
-    // Calls of the other process go on until it has heard of it.
-    let waits = async {
-        while other.waits() == 0 {
-            assert_eq!(other.get().await, 200);
-            tokio::task::yield_now().await;
-        }
-    };
-    let both = async { tokio::join!(refused, waits) };
-    let limit = Duration::from_secs(30);
-    tokio::time::timeout(limit, both).await.unwrap();
-    let keys = server.ask(&["KEYS", "*:gate"]).unwrap();
-    let keys: Vec<String> = ::redis::from_redis_value(keys).unwrap();
-    assert_eq!(keys, ["http-retry:1:{api.example}:gate"]);
 }
 
 #[tokio::test]

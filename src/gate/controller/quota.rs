@@ -1,5 +1,6 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
+use super::numbers::{product, quotient};
 use super::{MOST, Permit, SECOND, sum};
 use crate::gate::micros;
 use crate::server_hints;
@@ -34,6 +35,8 @@ pub(super) struct QuotaState {
     len: u64,
     /// The last call that was sent before this turn.
     sent_before: u64,
+    /// How many processes share it, and which of them this is.
+    pub(super) shared_by: (u64, u64),
 }
 
 impl From<server_hints::Quota> for Quota {
@@ -65,16 +68,6 @@ impl Quota {
         }
     }
 
-    /// The same in numbers that a script counts with; a limit is at least 1.
-    #[cfg(feature = "redis")]
-    pub(in crate::gate) fn bounded(self) -> Self {
-        Self {
-            limit: self.limit.map(|limit| limit.clamp(1, MOST)),
-            remaining: self.remaining.min(MOST),
-            reset: self.reset.min(MOST),
-        }
-    }
-
     /// How long it is spent, if it is.
     pub(in crate::gate) fn spent_for(self) -> Option<u64> {
         (self.remaining == 0).then_some(self.reset.min(MOST))
@@ -95,8 +88,18 @@ impl QuotaState {
 
     /// When more may go than are in flight, if nothing is heard before.
     pub(super) fn spent_until(&self) -> Option<u64> {
-        let spent = self.known && self.left <= self.flying;
+        let spent = self.known && self.share() <= self.flying;
         spent.then_some(self.reset)
+    }
+
+    /// How much of what is left this process may use: one of several takes a part, and some of them one more.
+    fn share(&self) -> u64 {
+        let (processes, rank) = self.shared_by;
+        let processes = processes.max(1);
+        let part = quotient(self.left, processes);
+        let rest = self.left.saturating_sub(product(part, processes));
+        let has_one_more = rank.checked_rem(processes).is_some_and(|rank| rank < rest);
+        part.saturating_add(u64::from(has_one_more))
     }
 
     /// A call has come back, with what its answer says. Only calls of this turn count; tells whether it is one of those

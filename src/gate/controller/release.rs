@@ -1,6 +1,6 @@
 //! The paced release after a cooldown, and the search for the pace that the server takes.
 
-use super::numbers::{product, quotient, sum};
+use super::numbers::{part, product, quotient, sum};
 use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE};
 use super::{MILLISECOND, MIN_DOUBLED, MIN_PATIENCE, NO_WISH, SECOND, SOON};
 
@@ -54,25 +54,15 @@ impl Controller {
     pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
         let soon = now.saturating_sub(self.until) < SOON;
         let again = self.was_closed && !self.ok_since_closed && soon;
-        let most = if asked.is_some() {
-            MAX_DOUBLINGS
-        } else {
-            MAX_DOUBLINGS_NO_WISH
-        };
-        self.doublings = if again {
-            self.doublings.saturating_add(1).min(most)
-        } else {
-            0
-        };
+        let doublings = self.doublings.saturating_add(1).min(max_doublings(asked));
+        self.doublings = if again { doublings } else { 0 };
         let cooldown = doubled(asked.unwrap_or(NO_WISH), self.doublings);
-        let told = std::mem::take(&mut self.told);
-        let least = if told { self.until } else { 0 };
         self.closed = true;
         self.was_closed = true;
         self.ok_since_closed = false;
         self.closed_at = now;
         self.closed_after = self.sent;
-        self.until = sum(now, cooldown).max(least);
+        self.until = sum(now, cooldown);
         self.probe = None;
         self.probe_at = now;
         // A gate that proved right asks nobody whether it is.
@@ -93,16 +83,22 @@ impl Controller {
             found = found.max(release.clean);
             self.interval = release.interval;
         }
-        // From one release to the next the pace halves at most.
+        // From one release to the next the pace halves at most. A cycle shorter than an interval tells nothing of it.
         if self.interval > 0 {
-            found = found.min(product(self.interval, 2));
+            let times = if cycle < self.interval { 1 } else { 2 };
+            found = found.min(product(self.interval, times));
         }
         self.interval = found.clamp(1, MAX_FIRST_INTERVAL);
+        // Processes that were told of it do not go on all at once.
+        let offset = self
+            .told
+            .take()
+            .map_or(0, |random| part(random, self.interval));
         self.release = Some(Release {
             interval: self.interval,
             clean: self.interval,
             refused: None,
-            next: now,
+            next: sum(now, offset),
             round_from: now,
             round: cooldown.clamp(MIN_ROUND, MAX_ROUND),
             good: 0,
@@ -111,7 +107,6 @@ impl Controller {
         });
         self.patience = quotient(self.patience, 2).clamp(MIN_PATIENCE, MAX_PATIENCE);
         self.closed = false;
-        self.told = false;
         self.refusals = 0;
         self.ok = 0;
         self.since = now;
@@ -206,7 +201,17 @@ fn half(interval: u64) -> u64 {
     quotient(interval, 2).max(1)
 }
 
-fn doubled(asked: u64, times: u32) -> u64 {
+/// How often a cooldown doubles at most, after a refusal that asked for this time.
+pub(in crate::gate) fn max_doublings(asked: Option<u64>) -> u32 {
+    if asked.is_some() {
+        MAX_DOUBLINGS
+    } else {
+        MAX_DOUBLINGS_NO_WISH
+    }
+}
+
+/// A cooldown that was doubled so often.
+pub(in crate::gate) fn doubled(asked: u64, times: u32) -> u64 {
     if times == 0 {
         return asked;
     }

@@ -1,6 +1,6 @@
 //! One process's half of one shared gate, as the fleet's driver sees it.
 
-use super::{GateAnswer, GatePush, GateWords};
+use super::{GateAnswer, GatePush, NextWords};
 use crate::gate::counters::Counters;
 use crate::gate::state::KeyState;
 use crate::gate::{GateKey, Shared, micros};
@@ -11,11 +11,14 @@ use std::time::Duration;
 
 /// Where the halves of a gate's keys are driven.
 pub(crate) trait GateFleet: Send + Sync {
-    /// How long a call waits for the store at most.
+    /// The longest time that an answer may take.
     fn wait(&self) -> Duration;
 
-    /// How often what is no news to anybody else is said, while the gate is open.
+    /// How often successes are reported by themselves.
     fn flush(&self) -> Duration;
+
+    /// How many processes share a service.
+    fn processes(&self) -> u64;
 
     /// A key is used for the first time: the gate of `name`, a host and port, of which `apart` tells it from the others.
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink);
@@ -32,25 +35,14 @@ pub(crate) struct GateLink {
     pub(super) half: Weak<()>,
 }
 
-/// What the driver does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextWords {
-    /// Sends these words, and gives the answer to [`GateLink::answered`].
-    Command(GateWords),
-    /// Asks again at this time, if there is one, or when it is woken.
-    Wait(Option<Duration>),
-    /// There is no such gate any more.
-    Gone,
-}
-
 impl GateLink {
     /// What is to be said now. At most one command is in flight; `waker` is woken when there is something to say.
     pub(crate) fn next(&self, at: Moment, waker: &Waker) -> NextWords {
         let gate = self.gate.upgrade();
         let fleet = gate.as_ref().and_then(|gate| gate.options.fleet.as_ref());
         let next = fleet.and_then(|fleet| {
-            let flush = micros(fleet.flush());
-            self.act(at, |state, _| state.says_next(waker, flush, at.random))
+            let terms = (micros(fleet.flush()), fleet.processes());
+            self.act(at, |state, _| state.says_next(waker, terms, at.random))
         });
         next.flatten().unwrap_or(NextWords::Gone)
     }
@@ -69,32 +61,25 @@ impl GateLink {
         }
     }
 
-    /// The store has answered the last words, maybe later than it should have; nothing where it failed. Gives whether the
-    /// fleet's gate decides from here on.
+    /// The store has answered the last words, maybe later than it should have; `None` if it failed. Returns `true` if this
+    /// process is in the fleet.
     pub(crate) fn answered(&self, at: Moment, answer: Option<GateAnswer>) -> bool {
         let random = at.random;
-        let decides = self.act(at, |state, counters| {
+        let is_in_fleet = self.act(at, |state, counters| {
             state.is_answered(counters, answer, random)
         });
-        decides.unwrap_or_default()
+        is_in_fleet.unwrap_or_default()
     }
 
-    /// The store has not answered within the time that anybody waits for it: the process's own gate decides.
-    pub(crate) fn timed_out(&self, at: Moment) {
-        self.act(at, KeyState::is_timed_out);
-    }
-
-    /// The store tells everybody of a pause, or that one is over.
+    /// The store tells everybody that the gate is closed, or open.
     pub(crate) fn told(&self, at: Moment, push: GatePush) {
         let random = at.random;
         self.act(at, |state, counters| state.is_told(counters, push, random));
     }
 
-    /// Whether the store tells this process of pauses; while it does not, the process's own gate decides.
+    /// Whether the store tells this process of closed gates.
     pub(crate) fn subscribed(&self, at: Moment, subscribed: bool) {
-        self.act(at, |state, counters| {
-            state.is_subscribed(counters, subscribed);
-        });
+        self.act(at, |state, _| state.is_subscribed(subscribed));
     }
 
     fn act<T>(&self, at: Moment, act: impl FnOnce(&mut KeyState, &Counters) -> T) -> Option<T> {

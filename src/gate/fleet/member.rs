@@ -1,113 +1,82 @@
-//! One process's half of one shared gate: what it has heard of the store, and what follows for the line.
-//!
-//! An open gate needs nothing. From a refusal, or from what the store tells, until the release is over each call that goes
-//! takes a ticket, which belongs to the head of the line. An answer does not open the gate at once if it knows nothing of
-//! the pause: the store may have lost its state. The pause then ends within a minute, or with the word that everybody took
-//! their refusals back. A pause that no call of this process waits for is not kept at all.
+//! One process's half of one shared gate: what it reports, when, and what it makes of the store's news.
 
-use super::release::Release;
-use super::{Accuses, QuotaWord};
-use crate::gate::controller::numbers::{MOST, sum};
-use crate::gate::controller::{MILLISECOND, Permit};
-use std::collections::VecDeque;
+use super::{GatePush, GateWords, NextWords};
+use crate::gate::controller::numbers::{MOST, part, sum};
+use crate::gate::controller::{MILLISECOND, SECOND};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
-/// A question for what comes back with the quota is asked so long after its reset.
-const AFTER_RESET: u64 = 2 * MILLISECOND;
+/// Reports come at most this often.
+const INTERVAL: u64 = 10 * MILLISECOND;
+/// After a message that the gate is closed each process asks the store once, within this time and within the first half of
+/// the cooldown: for a probe, and whether it is true. A store that all ask at once keeps them waiting.
+const SPREAD: u64 = 200 * MILLISECOND;
+/// A message about a change that is further ahead is not believed: its number would stay.
+const MAX_AHEAD: u64 = 1 << 32;
+/// A store that fails is asked again after this time, which doubles up to the longest.
+const MIN_BACKOFF: u64 = 250 * MILLISECOND;
+const MAX_BACKOFF: u64 = 5 * SECOND;
+const MAX_BACKOFF_DOUBLINGS: u32 = 5;
 
-/// What a process remembers of a gate that it shares. Times are the process's.
+/// The memory of a process that shares a gate. Times are the process's.
 #[derive(Debug, Default)]
 pub(in crate::gate) struct Member {
-    /// By which whoever drives it knows it.
+    /// By which the driver knows it.
     pub(in crate::gate) half: Arc<()>,
-    /// How long a call waits for the store at most.
-    pub(super) wait: u64,
-    /// The longest pause that a call of this process waits for. One that is longer holds nobody here, as a refusal that
-    /// asks for as much closes no gate.
+    /// The longest time that an answer may take.
+    wait: u64,
+    /// The longest cooldown that a call of this process waits for. A longer one holds nobody here, as a refusal that asks
+    /// for as much closes no gate.
     pub(in crate::gate) longest: u64,
-    /// The store tells this process of pauses, and its last answer came in time.
-    pub(super) subscribed: bool,
-    pub(super) joined: bool,
-    /// What the store's last answer says.
-    pub(super) heard: Option<Heard>,
-    /// Until when the gate is closed by what the store said, and by this process's own refusals; kept until an answer says
-    /// that it is over.
-    pub(super) heard_until: Option<u64>,
-    pub(super) own_until: Option<u64>,
-    /// Calls go by tickets.
-    pub(super) needs_tickets: bool,
-    /// The opening of which the pause is that was heard of last.
-    pub(super) paused: u64,
-    /// The store, which is in this opening, does not know of what tickets were needed for: the process's own gate decides,
-    /// until the store knows of something again, or there is nothing left to keep to.
-    pub(super) keeps_to_its_own: Option<u64>,
-    /// The tickets in hand, and those of before the pause, as numbers from the first to before the last.
-    pub(super) tickets: VecDeque<(u64, u64)>,
-    pub(super) kept: VecDeque<(u64, u64)>,
-    /// Since when the head of the line waits for an answer.
-    pub(super) waits_since: Option<u64>,
-    /// The last calls that were sent before the opening and the turn of the quota that are known.
-    pub(super) opening_after: u64,
-    pub(super) turn_after: u64,
-    pub(super) says: Says,
+    /// The store tells this process of closed gates.
+    subscribed: bool,
+    /// The last change that is known.
+    change: u64,
+    /// Which of several processes this is that share a quota.
+    rank: Option<u64>,
+    says: Says,
 }
 
-/// What the store's last answer says.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Heard {
-    /// One time on the store's clock and on the process's.
-    pub(super) store: u64,
-    pub(super) here: u64,
-    pub(super) opening: u64,
-    pub(super) closed: bool,
-    /// On the store's clock: it may have begun before the process's clock did.
-    pub(super) release: Release,
-    pub(super) remaining: Option<u64>,
-    /// On the process's.
-    pub(super) reset: u64,
-    pub(super) turn: u64,
-}
-
-/// What there is to say, and when it may be said.
+/// The next report, and when it may be sent.
 #[derive(Debug, Default)]
-pub(super) struct Says {
-    /// The driver, and when it asks again by itself.
-    pub(super) waker: Option<Waker>,
-    pub(super) asks_at: u64,
+struct Says {
+    words: GateWords,
+    /// There is nothing to report, but something to hear: from this time on.
+    look_at: Option<u64>,
+    /// The store counts refusals of this process that a success has followed.
+    breaks_row: bool,
+    has_said_refusals: bool,
+    /// The driver, and when it asks by itself.
+    waker: Option<Waker>,
+    asks_at: u64,
     /// The next call is to wake it.
-    pub(super) is_parked: bool,
-    /// When the words in flight were said, and when the last ones were.
-    pub(super) in_flight: Option<u64>,
-    pub(super) last: u64,
-    /// Before this no ticket is asked for, and no success is told of.
-    pub(super) patient_until: u64,
-    /// When the first word of a quota is said that nobody is known to have heard of.
-    pub(super) first_of_quota: Option<u64>,
-    /// The store failed so often; it is not spoken to before this time.
-    pub(super) failures: u32,
-    pub(super) not_before: u64,
-    /// In the opening that they are about all have taken their refusals back since.
-    pub(super) overtaken: Option<u64>,
-    /// There is nothing to say but something to hear.
-    pub(super) look: bool,
-    /// Until when a refusal asks everybody to wait, and the opening that it is about.
-    pub(super) refusal: Option<(u64, u64)>,
-    pub(super) accuses: Accuses,
-    pub(super) takes_back: Option<u64>,
-    /// The opening in which this process accuses.
-    pub(super) accused: Option<u64>,
-    pub(super) successes: u64,
-    /// How often they are told, while the gate is open.
-    pub(super) flush: u64,
-    /// What was heard of the quota, and when.
-    pub(super) quota: Option<(QuotaWord, u64)>,
+    is_parked: bool,
+    /// When the words in flight were sent, and when the last ones were.
+    in_flight: Option<u64>,
+    last: u64,
+    /// The store failed so often; it is not asked before this time.
+    failures: u32,
+    not_before: u64,
+    /// How often successes are reported by themselves.
+    flush: u64,
+}
+
+/// What the store's news means for the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gate) enum Heard {
+    Nothing,
+    ClosedUntil(u64),
+    /// A success in some process contradicted the cooldown.
+    Contradicted,
+    /// The store knows of no cooldown.
+    IsOver,
 }
 
 impl Member {
     pub(in crate::gate) fn new(wait: u64) -> Self {
         let says = Says {
-            look: true,
+            look_at: Some(0),
             ..Says::default()
         };
         Self {
@@ -117,107 +86,158 @@ impl Member {
         }
     }
 
-    /// Whether the fleet's gate decides, and not the process's own.
-    pub(in crate::gate) fn decides(&self) -> bool {
-        self.joined && self.subscribed
-    }
-
-    /// Whether calls may go without a look at this.
+    /// Returns `true` if calls may go without a look at this.
     pub(in crate::gate) fn is_idle(&self) -> bool {
-        let is_open = !self.needs_tickets && self.closed_until().is_none();
-        !self.says.is_parked && (!self.decides() || is_open)
+        !self.says.is_parked
     }
 
-    /// Whether the head of the line may go; if not, when it may, unless something is heard before. Nothing where the
-    /// process's own gate decides.
-    pub(in crate::gate) fn next(&mut self, now: u64) -> Option<Result<(), u64>> {
-        if !self.decides() || self.keeps_to_its_own.is_some() {
-            return None;
-        }
-        match self.closed_until() {
-            Some(until) if until > now => return Some(Err(until)),
-            Some(_) => return self.awaits(now),
-            None if !self.needs_tickets => return Some(Ok(())),
-            None => {}
-        }
-        match (self.due(), self.spent_until()) {
-            (Some(due), _) if due <= now => Some(Ok(())),
-            (Some(due), _) => Some(Err(due)),
-            (None, Some(whole)) if whole > now => Some(Err(whole)),
-            (None, _) => self.awaits(now),
-        }
+    /// A call was refused, and its refusal is a vote.
+    pub(in crate::gate) fn refused(&mut self, asked: Option<u64>) {
+        let words = &mut self.says.words;
+        words.refusals = sum(words.refusals, 1);
+        words.asked = asked;
     }
 
-    /// A call goes, with the first ticket if that is due.
-    pub(in crate::gate) fn goes(&mut self, now: u64) {
-        self.waits_since = None;
-        if self.due().is_none_or(|due| due > now) {
+    /// Calls have succeeded.
+    pub(in crate::gate) fn succeeded(&mut self, successes: u64) {
+        if successes == 0 {
             return;
         }
-        if let Some((first, end)) = self.tickets.front_mut() {
-            *first = sum(*first, 1);
-            if *first >= *end {
-                self.tickets.pop_front();
+        let says = &mut self.says;
+        says.words.successes = sum(says.words.successes, successes);
+        says.words.refusals = 0;
+        says.breaks_row |= std::mem::take(&mut says.has_said_refusals);
+    }
+
+    /// A success has contradicted the cooldown.
+    pub(in crate::gate) fn contradicts(&mut self) {
+        self.says.words.contradicts = true;
+    }
+
+    /// Takes the store's news. `is_push` is whether the store has told everybody, so that there may be a probe to ask for.
+    pub(in crate::gate) fn hears(
+        &mut self,
+        now: u64,
+        push: GatePush,
+        is_push: bool,
+        random: u64,
+    ) -> Heard {
+        let is_new = push.change > self.change;
+        let is_believed = !is_push || push.change <= sum(self.change, MAX_AHEAD);
+        if push.change < self.change || !is_believed {
+            return Heard::Nothing;
+        }
+        self.change = push.change;
+        if is_new {
+            self.says.words.contradicts = false;
+            self.says.has_said_refusals = false;
+        }
+        let Some(closed) = push.closed_for() else {
+            return if is_new {
+                Heard::Contradicted
+            } else {
+                Heard::IsOver
+            };
+        };
+        if closed > self.longest {
+            return Heard::Nothing;
+        }
+        if is_new && is_push {
+            let spread = part(random, (closed / 2).min(SPREAD));
+            self.says.look_at = Some(sum(now, spread));
+        }
+        Heard::ClosedUntil(sum(now, closed))
+    }
+
+    /// Returns the number of this process among those that share a quota.
+    pub(in crate::gate) fn rank(&mut self, random: u64) -> u64 {
+        *self.rank.get_or_insert(random)
+    }
+
+    /// Returns the next report if it is due.
+    pub(in crate::gate) fn says_next(&mut self, now: u64, random: u64) -> NextWords {
+        match self.speaks_at() {
+            Some(at) if at <= now => NextWords::Command(self.speak(now)),
+            at => {
+                let flush = self.says.flush;
+                let poll = sum(now, sum(flush, part(random, flush / 4)));
+                self.says.asks_at = at.map_or(poll, |at| at.min(poll));
+                NextWords::Wait(Some(Duration::from_micros(self.says.asks_at)))
             }
         }
     }
 
-    /// How many tickets are in hand.
-    pub(super) fn in_hand(&self) -> u64 {
-        let count = |(first, end): &(u64, u64)| end.saturating_sub(*first);
-        self.tickets.iter().map(count).fold(0, sum)
-    }
-
-    /// When the next ticket of the release is due that anybody asks for.
-    pub(super) fn over_at(&self) -> Option<u64> {
-        let heard = self.heard.filter(|heard| heard.remaining.is_none())?;
-        Some(heard.due(heard.release.gone))
-    }
-
-    /// Until when nothing remains of the quota.
-    pub(super) fn spent_until(&self) -> Option<u64> {
-        let heard = self.heard.filter(|heard| heard.remaining == Some(0))?;
-        Some(sum(heard.reset, AFTER_RESET))
-    }
-
-    fn due(&self) -> Option<u64> {
-        let (first, _) = self.tickets.front()?;
-        Some(self.heard?.due(*first))
-    }
-
-    /// Waits for the store, as long as a call does at most; then the process's own gate decides.
-    fn awaits(&mut self, now: u64) -> Option<Result<(), u64>> {
-        let since = *self.waits_since.get_or_insert(now);
-        let until = sum(since.max(self.says.may_ask_at()), self.wait);
-        if now >= until {
-            self.is_alone(now);
+    /// Returns the driver if there is something to report before it asks.
+    pub(in crate::gate) fn calls_driver(&mut self) -> Option<Waker> {
+        let at = self.speaks_at()?;
+        if at >= self.says.asks_at {
             return None;
         }
-        Some(Err(until))
+        self.says.waker.take()
     }
 
-    /// From here on the process's own gate decides, until the store answers in time.
-    pub(in crate::gate) fn is_alone(&mut self, now: u64) {
-        if std::mem::take(&mut self.joined) {
-            self.says.look = true;
+    /// Returns when the next report is due.
+    fn speaks_at(&self) -> Option<u64> {
+        let says = &self.says;
+        if says.in_flight.is_some() {
+            return None;
         }
-        self.waits_since = None;
-        self.says.not_before = self.says.not_before.max(now);
+        let at_once = says.words.refusals > 0 || says.words.contradicts || says.breaks_row;
+        let at_once = at_once.then(|| sum(says.last, INTERVAL));
+        // Successes alone matter to a gate that closes now and then.
+        let flushes = says.words.successes > 0 && self.change > 0;
+        let flush = flushes.then(|| sum(says.last, says.flush));
+        let first = [at_once, says.look_at, flush].into_iter().flatten().min()?;
+        Some(first.max(says.not_before))
     }
 
-    /// Whether the store tells this process of pauses. If it does again, something may have been missed.
+    fn speak(&mut self, now: u64) -> GateWords {
+        let says = &mut self.says;
+        (says.look_at, says.in_flight, says.last) = (None, Some(now), now);
+        says.asks_at = MOST;
+        says.breaks_row = false;
+        let words = std::mem::take(&mut says.words);
+        says.has_said_refusals |= words.refusals > 0;
+        GateWords {
+            change: self.change,
+            ..words
+        }
+    }
+
+    /// The store has answered the words in flight. Returns `true` if this process is in the fleet from here on: it is told
+    /// of closed gates, and the answer came in time.
+    pub(in crate::gate) fn is_answered(&mut self, now: u64, random: u64) -> bool {
+        let sent = self.says.in_flight.take();
+        let in_time = sent.is_some_and(|sent| now.saturating_sub(sent) <= self.wait);
+        if in_time {
+            (self.says.failures, self.says.not_before) = (0, 0);
+        } else {
+            self.backs_off(now, random);
+        }
+        in_time && self.subscribed
+    }
+
+    /// The store has failed, and may not have heard the words.
+    pub(in crate::gate) fn fails(&mut self, now: u64, random: u64) {
+        self.says.in_flight = None;
+        self.backs_off(now, random);
+    }
+
+    fn backs_off(&mut self, now: u64, random: u64) {
+        let doublings = self.says.failures.min(MAX_BACKOFF_DOUBLINGS);
+        let backoff = (MIN_BACKOFF << doublings).min(MAX_BACKOFF);
+        self.says.failures = doublings.saturating_add(1);
+        self.says.not_before = sum(now, sum(backoff, part(random, backoff / 4)));
+        self.says.look_at = Some(0);
+    }
+
+    /// The store tells this process of closed gates, or no longer. If it does again, something may have been missed.
     pub(in crate::gate) fn is_subscribed(&mut self, subscribed: bool) {
         self.subscribed = subscribed;
-        self.waits_since = None;
         if subscribed {
-            self.says.look = true;
+            self.says.look_at = Some(0);
             self.says.not_before = 0;
         }
-    }
-
-    /// Nobody waits any more; `held_back` if the process's own gate knows of something to keep to.
-    pub(in crate::gate) fn line_is_empty(&mut self, held_back: bool) {
-        self.keeps_to_its_own.take_if(|_| !held_back);
     }
 
     pub(in crate::gate) fn watches(&mut self, waker: &Waker) {
@@ -234,32 +254,5 @@ impl Member {
         self.watches(waker);
         self.says.asks_at = MOST;
         self.says.is_parked = by_next_call;
-    }
-
-    /// The opening that a call was sent in; another one than is known, where it was sent before that.
-    pub(super) fn opening_of(&self, permit: Permit) -> u64 {
-        let opening = self.heard.map_or(0, |heard| heard.opening);
-        opening.saturating_sub(u64::from(permit.0 <= self.opening_after))
-    }
-
-    /// The turn of the quota that a call was sent in, if it is the one that is known.
-    pub(super) fn turn_of(&self, permit: Permit) -> Option<u64> {
-        let turn = self.heard.map_or(0, |heard| heard.turn);
-        (permit.0 > self.turn_after).then_some(turn)
-    }
-}
-
-impl Heard {
-    /// A time of the store's clock on the process's.
-    pub(super) fn at(&self, time: u64) -> u64 {
-        match time.checked_sub(self.store) {
-            Some(later) => sum(self.here, later),
-            None => self.here.saturating_sub(self.store.saturating_sub(time)),
-        }
-    }
-
-    /// When a ticket is due.
-    fn due(&self, ticket: u64) -> u64 {
-        self.at(self.release.due(ticket))
     }
 }

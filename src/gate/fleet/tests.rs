@@ -1,63 +1,66 @@
-//! The store's arithmetic, and its script on a real server.
+//! The store's arithmetic, its script on a real server, and the processes that share a gate.
 
-mod batch;
-mod behind;
-mod far;
-mod herds;
 mod join;
 pub(in crate::gate) mod joined;
 mod processes;
 mod properties;
+mod quotas;
 mod script;
 mod twin;
 mod world;
 
 use super::twin::{SharedGate, step};
-use super::{Accuses, GateAnswer, GatePush, GateWords, NextWords, QuotaWord};
-use crate::gate::Quota;
+use super::{GateAnswer, GatePush, GateWords, NextWords};
 use std::time::Duration;
 
 const MILLISECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000;
 
 /// A store with one gate, and its clock.
-#[derive(Default)]
 struct Store {
     gate: Option<SharedGate>,
     now: u64,
     pushes: Vec<GatePush>,
-    last: Option<GateAnswer>,
+    change: u64,
 }
 
 impl Store {
     fn new() -> Self {
         Self {
+            gate: None,
             now: 1_800_000_000 * SECOND,
-            ..Self::default()
+            pushes: Vec::new(),
+            change: 0,
         }
     }
 
-    /// Says these words about the opening that is known.
+    /// Sends these words, of the last change.
     fn say(&mut self, words: GateWords) -> GateAnswer {
-        let opening = self.last.map_or(0, |last| last.opening);
-        self.say_of(opening, words)
+        let change = self.change;
+        self.say_of(change, words)
     }
 
-    fn say_of(&mut self, opening: u64, words: GateWords) -> GateAnswer {
-        let words = GateWords { opening, ..words };
+    fn say_of(&mut self, change: u64, words: GateWords) -> GateAnswer {
+        let words = GateWords { change, ..words };
         let (answer, push) = step(&mut self.gate, &words, self.now);
         self.pushes.extend(push);
-        self.last = Some(answer);
+        self.change = answer.push.change;
         answer
     }
 
-    fn refuse(&mut self, asked: u64) -> GateAnswer {
-        self.say(refusal(asked))
+    fn refuse(&mut self, refusals: u64, asked: Option<u64>) -> GateAnswer {
+        self.say(refused(refusals, asked))
+    }
+
+    /// As many refusals as close a new gate.
+    fn vote(&mut self, asked: Option<u64>) -> GateAnswer {
+        self.refuse(4, asked)
     }
 
     fn contradict(&mut self) -> GateAnswer {
         self.say(GateWords {
-            accuses: Accuses::Ends,
+            successes: 1,
+            contradicts: true,
             ..GateWords::default()
         })
     }
@@ -69,37 +72,15 @@ impl Store {
         })
     }
 
-    fn ask(&mut self, tickets: u64) -> GateAnswer {
-        self.say(GateWords {
-            tickets,
-            ..GateWords::default()
-        })
+    /// How long the gate stays closed.
+    fn closed(&mut self) -> u64 {
+        closed(&self.say(GateWords::default()))
     }
 
-    fn tell(&mut self, turn: u64, told: Option<(u64, u64)>) -> GateAnswer {
-        self.say(GateWords {
-            quota: Some(word(turn, told)),
-            ..GateWords::default()
-        })
-    }
-
-    fn look(&mut self) -> GateAnswer {
-        self.say(GateWords::default())
-    }
-
-    /// Goes to the end of the pause and looks.
-    fn open(&mut self) -> GateAnswer {
-        let closed = self.look();
-        assert!(closed.closed);
-        self.now = closed.until;
-        let open = self.look();
-        assert_eq!((open.closed, open.opening), (false, closed.opening + 1));
-        open
-    }
-
-    fn pause(&mut self) -> Option<u64> {
-        let seen = self.look();
-        seen.closed.then(|| seen.until - self.now)
+    /// Goes to the end of the cooldown.
+    fn open(&mut self) {
+        self.now += self.closed();
+        assert_eq!(self.closed(), 0);
     }
 
     fn pushed(&mut self) -> Vec<u128> {
@@ -108,27 +89,14 @@ impl Store {
     }
 }
 
-fn refusal(asked: u64) -> GateWords {
+fn closed(answer: &GateAnswer) -> u64 {
+    answer.push.closed.as_micros().try_into().unwrap()
+}
+
+fn refused(refusals: u64, asked: Option<u64>) -> GateWords {
     GateWords {
-        asked: Some(asked),
-        accuses: Accuses::Begins,
+        refusals,
+        asked,
         ..GateWords::default()
     }
-}
-
-/// What a call of this turn heard of a quota of 100: what remains, and for how long.
-fn word(turn: u64, told: Option<(u64, u64)>) -> QuotaWord {
-    let told = told.map(|(remaining, reset)| Quota {
-        remaining,
-        limit: Some(100),
-        reset,
-    });
-    QuotaWord { turn, told }
-}
-
-#[test]
-fn a_push_is_rounded_up_to_a_whole_millisecond() {
-    let mut store = Store::new();
-    store.refuse(1);
-    assert_eq!(store.pushes[0].closed, Duration::from_millis(1));
 }

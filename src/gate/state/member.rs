@@ -1,42 +1,40 @@
 //! What the driver of a fleet tells a key, and asks it.
 
 use super::{Counters, KeyState};
-use crate::gate::fleet::{GateAnswer, GatePush, Member, NextWords};
+use crate::gate::fleet::{GateAnswer, GatePush, Heard, Member, NextWords};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
 impl KeyState {
-    /// Joins a fleet; gives what is there as long as it is in it, if that is new. `longest` is the longest pause that the
-    /// call waits for which comes now.
+    /// Joins a fleet; gives what is there as long as it is in it, if that is new. `longest` is the longest cooldown that
+    /// the call waits for which comes now.
     pub(in crate::gate) fn joins_fleet(&mut self, wait: u64, longest: u64) -> Option<Weak<()>> {
         let new = || Box::new(Member::new(wait));
         let is_new = self.member.is_none();
-        if is_new {
-            self.controller.is_shared();
-        }
         let member = self.member.get_or_insert_with(new);
         member.longest = member.longest.max(longest);
         is_new.then(|| Arc::downgrade(&member.half))
     }
 
-    /// Whether this is in the fleet for the same time.
+    /// Returns `true` if this is in the fleet for the same time.
     pub(in crate::gate) fn has(&self, half: &Weak<()>) -> bool {
         let known = self.member.as_ref().map(|member| Arc::as_ptr(&member.half));
         known == Some(half.as_ptr())
     }
 
-    /// What is to be said now; nothing where the gate is not shared.
+    /// Returns what is to be reported now, or `None` if the gate is not shared.
     pub(in crate::gate) fn says_next(
         &mut self,
         waker: &Waker,
-        flush: u64,
+        (flush, processes): (u64, u64),
         random: u64,
     ) -> Option<NextWords> {
         let member = self.member.as_mut()?;
+        self.controller.shares(processes, member.rank(random));
         member.watches(waker);
         member.flushes_each(flush);
-        let next = member.says_next(self.now, self.queue.len(), random);
+        let next = member.says_next(self.now, random);
         Some(match next {
             NextWords::Wait(Some(until)) => {
                 let ahead = Duration::from_micros(self.ahead);
@@ -56,60 +54,55 @@ impl KeyState {
         }
     }
 
-    /// The store has answered the last words, or failed; gives whether the fleet's gate decides.
+    /// The store has answered the last words, or failed. Returns `true` if this process is in the fleet.
     pub(in crate::gate) fn is_answered(
         &mut self,
         counters: &Counters,
         answer: Option<GateAnswer>,
         random: u64,
     ) -> bool {
-        let (now, sent) = (self.now, self.controller.last_sent());
+        let now = self.now;
         let Some(member) = &mut self.member else {
             return false;
         };
-        let was_open = member.closed_until().is_none();
-        match answer {
-            Some(_) => member.is_answered(now, random),
-            None => member.fails(now, random),
-        }
-        if let Some(answer) = answer {
-            member.hear(now, &answer, sent, &mut self.controller);
-        }
-        let (decides, closed) = (member.decides(), member.closed_until().is_some());
-        if was_open && closed {
-            self.take_back(counters);
-        } else if decides && !was_open && !closed {
-            self.controller.is_over(now);
-        }
-        self.serve(counters);
-        decides
-    }
-
-    /// Nobody waits for the store any longer.
-    pub(in crate::gate) fn is_timed_out(&mut self, counters: &Counters) {
-        let now = self.now;
-        if let Some(member) = &mut self.member {
-            member.is_alone(now);
-        }
-        self.serve(counters);
+        let Some(answer) = answer else {
+            member.fails(now, random);
+            return false;
+        };
+        let is_in_fleet = member.is_answered(now, random);
+        let heard = member.hears(now, answer.push, false, random);
+        self.follows(counters, heard, answer.probes, random);
+        is_in_fleet
     }
 
     /// The store tells everybody.
     pub(in crate::gate) fn is_told(&mut self, counters: &Counters, push: GatePush, random: u64) {
-        let (now, sent) = (self.now, self.controller.last_sent());
+        let now = self.now;
         if let Some(member) = &mut self.member {
-            if member.told(now, push, (sent, random), &mut self.controller) {
-                self.take_back(counters);
+            let heard = member.hears(now, push, true, random);
+            self.follows(counters, heard, false, random);
+        }
+    }
+
+    fn follows(&mut self, counters: &Counters, heard: Heard, probes: bool, random: u64) {
+        let now = self.now;
+        match heard {
+            Heard::Nothing => {}
+            Heard::ClosedUntil(until) => {
+                if self.controller.is_told(now, until, probes, random) {
+                    self.take_back(counters);
+                }
             }
+            Heard::Contradicted => self.controller.is_let_on(),
+            Heard::IsOver => self.controller.is_over(now),
         }
         self.serve(counters);
     }
 
-    /// Whether the store tells this process of pauses.
-    pub(in crate::gate) fn is_subscribed(&mut self, counters: &Counters, subscribed: bool) {
+    /// Whether the store tells this process of closed gates.
+    pub(in crate::gate) fn is_subscribed(&mut self, subscribed: bool) {
         if let Some(member) = &mut self.member {
             member.is_subscribed(subscribed);
         }
-        self.serve(counters);
     }
 }

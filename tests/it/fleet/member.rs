@@ -101,9 +101,10 @@ impl Member {
         self.call(false).await;
     }
 
-    /// Two calls whose first attempts are answered 429, for two seconds: enough to close the gate.
+    /// Four calls whose first attempts are answered 429, for two seconds: enough to close the gate.
     pub(super) async fn is_refused(&self) {
-        tokio::join!(self.call(true), self.call(true));
+        let one = || self.call(true);
+        tokio::join!(one(), one(), one(), one());
     }
 
     async fn call(&self, refused: bool) {

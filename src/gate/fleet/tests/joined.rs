@@ -2,6 +2,7 @@
 
 use crate::gate::fleet::{GateFleet, GateLink};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(in crate::gate) const WAIT: Duration = Duration::from_millis(50);
@@ -11,6 +12,8 @@ const FLUSH: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub(in crate::gate) struct Joined(
     pub(in crate::gate) Mutex<Vec<(String, Option<String>, GateLink)>>,
+    /// How many processes there are.
+    pub(in crate::gate) AtomicU64,
 );
 
 impl GateFleet for Joined {
@@ -20,6 +23,10 @@ impl GateFleet for Joined {
 
     fn flush(&self) -> Duration {
         FLUSH
+    }
+
+    fn processes(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
     }
 
     fn joins(&self, name: &str, apart: Option<&str>, link: GateLink) {

@@ -22,34 +22,30 @@ impl Random {
     fn one_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }
-
-    /// A length of time as it comes up, or at the end of the numbers.
-    fn time(&mut self, huge: bool) -> u64 {
-        match huge {
-            true => MOST - self.below(3),
-            false => self.below(4 * MILLISECOND),
-        }
-    }
 }
 
-/// A script on a server, and its twin.
+/// The script on a server, by a clock of the test's, and its twin.
 struct Pair {
     connection: Connection,
     sha: String,
+    now: u64,
     twin: Option<SharedGate>,
-    last: Option<GateAnswer>,
+    change: u64,
     pushes: Vec<String>,
 }
 
 impl Pair {
     fn new(server: &Server) -> Self {
+        let by_the_tests_clock = SCRIPT.replace("redis.call('TIME')", "{ ARGV[7], ARGV[8] }");
+        assert_ne!(by_the_tests_clock, SCRIPT);
         let mut connection = server.connect().unwrap();
-        let sha = ask(&mut connection, &["SCRIPT", "LOAD", SCRIPT]).unwrap();
+        let sha = ask(&mut connection, &["SCRIPT", "LOAD", &by_the_tests_clock]).unwrap();
         Self {
             connection,
             sha,
+            now: 1_800_000_000 * SECOND,
             twin: None,
-            last: None,
+            change: 0,
             pushes: Vec::new(),
         }
     }
@@ -58,28 +54,31 @@ impl Pair {
         ask(&mut self.connection, words)
     }
 
-    fn command(&mut self, words: &GateWords) -> RedisResult<Vec<i64>> {
+    fn command(&mut self, numbers: &[String]) -> RedisResult<Vec<i64>> {
         let mut command = ["EVALSHA", &self.sha, "1", KEY].map(str::to_owned).to_vec();
-        command.extend(words.numbers().map(|number| number.to_string()));
+        command.extend_from_slice(numbers);
         command.push(CHANNEL.to_owned());
+        command.extend([self.now / SECOND, self.now % SECOND].map(|time| time.to_string()));
         self.ask(&command)
     }
 
-    /// The same step on both, at the server's time.
-    fn step(&mut self, words: &GateWords) -> GateAnswer {
-        let real = self.answer(words);
-        let (twin, push) = step(&mut self.twin, words, real.now);
-        assert_eq!(real, twin, "{words:?}");
-        let push = push.map(|push| format!("{}:{}", push.opening, push.closed.as_millis()));
-        self.pushes.extend(push);
-        self.last = Some(real);
-        real
-    }
-
     fn answer(&mut self, words: &GateWords) -> GateAnswer {
-        let numbers = self.command(words);
+        let numbers = words.numbers().map(|number| number.to_string());
+        let numbers = self.command(&numbers);
         let numbers = numbers.unwrap_or_else(|error| panic!("{error} to {words:?}"));
         GateAnswer::of(&numbers).unwrap()
+    }
+
+    /// The same step on both.
+    fn step(&mut self, words: &GateWords) -> GateAnswer {
+        let real = self.answer(words);
+        let (twin, push) = step(&mut self.twin, words, self.now);
+        assert_eq!(real, twin, "{words:?}");
+        let millis = |push: GatePush| push.closed.as_nanos().div_ceil(1_000_000);
+        let push = push.map(|push| format!("{}:{}", push.change, millis(push)));
+        self.pushes.extend(push);
+        self.change = real.push.change;
+        real
     }
 
     fn set(&mut self, field: &str, value: &str) {
@@ -100,42 +99,30 @@ fn ask<T: FromRedisValue>(
     redis::Cmd::new().arg(name).arg(arguments).query(connection)
 }
 
-/// Words as processes say them, about the opening and the turn that they know or an older one.
-fn words(random: &mut Random, last: Option<&GateAnswer>, huge: bool) -> GateWords {
-    let (opening, turn) = last.map_or((0, 0), |last| (last.opening, last.turn));
-    let accuses = [Accuses::Same, Accuses::Begins, Accuses::Ends];
-    let told = Quota {
-        remaining: random.below(200),
-        limit: Some(random.below(4) * 100).filter(|limit| *limit > 0),
-        reset: random.time(huge),
+/// Words as processes send them, of the change that they know or an older one.
+fn words(random: &mut Random, change: u64, huge: bool) -> GateWords {
+    let time = |random: &mut Random| {
+        if huge {
+            MOST - random.below(3)
+        } else {
+            random.below(4 * SECOND)
+        }
     };
-    let told = (!random.one_in(5)).then_some(told);
-    let turn = turn.saturating_sub(u64::from(random.one_in(5)));
-    let many = if huge { MOST } else { 20 };
+    let many = if huge { MOST } else { 6 };
     GateWords {
-        opening: opening.saturating_sub(u64::from(random.one_in(10))),
-        asked: random.one_in(8).then(|| random.time(huge)),
-        accuses: accuses[usize::try_from(random.below(3)).unwrap()],
-        successes: if random.one_in(2) {
+        change: change.saturating_sub(u64::from(random.one_in(10))),
+        successes: if random.one_in(3) {
             random.below(many)
         } else {
             0
         },
-        tickets: if random.one_in(2) {
+        refusals: if random.one_in(2) {
             random.below(many)
         } else {
             0
         },
-        quota: random.one_in(10).then_some(QuotaWord { turn, told }),
-        random: random.below(1_000_000),
-    }
-}
-
-/// Of a quota of 100 so much remains, for 100 s.
-fn told(turn: u64, remaining: u64) -> GateWords {
-    GateWords {
-        quota: Some(word(turn, Some((remaining, 100 * SECOND)))),
-        ..GateWords::default()
+        asked: random.one_in(2).then(|| time(random)),
+        contradicts: random.one_in(6),
     }
 }
 
@@ -148,19 +135,19 @@ fn twin_and_script_agree_on_twenty_thousand_steps() {
     let mut listener = server.connect().unwrap();
     let mut listener = listener.as_pubsub();
     listener.subscribe(CHANNEL).unwrap();
-    let (mut random, mut said) = (Random(7), Vec::new());
+    let (mut random, mut probes) = (Random(7), 0_u64);
     for number in 0..20_000_u64 {
-        if random.one_in(if number % 4_000 < 1_000 { 20 } else { 400 }) {
+        if random.one_in(400) {
             pair.forget();
         }
         let huge = number % 4_000 < 1_000;
-        let words = match random.one_in(10) && !said.is_empty() {
-            true => said[usize::try_from(random.below(said.len() as u64)).unwrap()],
-            false => words(&mut random, pair.last.as_ref(), huge),
-        };
-        said.push(words);
-        said.drain(..said.len().saturating_sub(50));
-        pair.step(&words);
+        let words = words(&mut random, pair.change, huge);
+        let most = if random.one_in(50) { 90 } else { 2 };
+        pair.now += random.below(most * SECOND);
+        if random.one_in(300) {
+            pair.now -= 4_000 * SECOND;
+        }
+        probes += u64::from(pair.step(&words).probes);
     }
     let soon = Some(Duration::from_millis(300));
     listener.set_read_timeout(soon).unwrap();
@@ -170,7 +157,8 @@ fn twin_and_script_agree_on_twenty_thousand_steps() {
         Err(error) => panic!("{error}"),
     });
     assert_eq!(told.collect::<Vec<_>>(), pair.pushes);
-    assert!(pair.pushes.len() > 500, "{}", pair.pushes.len());
+    let changes = pair.pushes.len();
+    assert!(changes > 500 && probes > 500, "{changes} and {probes}");
 }
 
 /// No numbers from 0 on that a script counts with.
@@ -192,81 +180,27 @@ fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
     };
     let mut pair = Pair::new(&server);
     let long = "9".repeat(1_000_000);
-    for value in HOSTILE.into_iter().chain([&*long]) {
-        for field in ["opening", "until", "each", "group", "next", "remaining"] {
-            pair.step(&refusal(MILLISECOND));
-            pair.set(field, value);
-            pair.twin = None;
-            pair.step(&GateWords {
-                tickets: 3,
-                ..refusal(2 * MILLISECOND)
-            });
-        }
-    }
-    for (field, value) in [
-        ("group", "1"),
-        ("group", "5"),
-        ("each", "0"),
-        ("closed", "2"),
+    let fields = ["change", "until", "standing", "patience", "probes"];
+    let wrong = [
+        ("standing", "2"),
+        ("patience", "1"),
+        ("patience", "17"),
         ("doublings", "12"),
-        ("opening", "4503599627370497"),
-        ("round", "60000001"),
-    ] {
-        pair.step(&GateWords::default());
+        ("probes", "17"),
+        ("change", "4503599627370497"),
+    ];
+    let hostile = HOSTILE.into_iter().chain([&*long]);
+    let hostile = hostile.flat_map(|value| fields.map(|field| (field, value)));
+    for (field, value) in hostile.chain(wrong) {
+        pair.step(&refused(4, Some(SECOND)));
         pair.set(field, value);
         pair.twin = None;
-        pair.step(&refusal(SECOND));
+        pair.step(&refused(5, None));
     }
     pair.forget();
     pair.step(&GateWords::default());
     pair.set("more", "fields than it knows");
-    pair.step(&refusal(SECOND));
-}
-
-#[test]
-fn a_time_that_is_far_ahead_makes_a_new_gate() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
-    let mut pair = Pair::new(&server);
-    for (field, ahead) in [
-        ("since", 900),
-        ("closed_at", 900),
-        ("reset", 90_000),
-        ("until", 3_600_900),
-        ("from", 60_900),
-    ] {
-        for (ahead, is_new) in [(ahead, false), (ahead + 12_000, true)] {
-            pair.forget();
-            let now = pair.step(&told(0, 3)).now;
-            pair.set(field, &(now + ahead * MILLISECOND).to_string());
-            let answer = pair.answer(&told(0, 5));
-            let remains = if is_new { 5 } else { 3 };
-            assert_eq!(answer.remaining, Some(remains), "{field} {ahead}");
-        }
-    }
-    pair.forget();
-    let far = pair.step(&told(0, 3)).now + 90_000 * SECOND;
-    pair.set("len", &far.to_string());
-    pair.set("reset", &far.to_string());
-    assert_eq!(pair.answer(&told(0, 5)).remaining, Some(5));
-}
-
-#[test]
-fn no_process_asks_for_more_than_an_hour() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
-    let mut pair = Pair::new(&server);
-    let hour = 3_600 * SECOND;
-    let answer = pair.step(&refusal(MOST));
-    assert_eq!(answer.until, answer.now + hour);
-    let answer = pair.step(&GateWords {
-        quota: Some(word(0, Some((0, MOST)))),
-        ..GateWords::default()
-    });
-    assert_eq!(answer.reset, answer.now + hour);
-    assert_eq!(pair.pushes, ["0:3600000"]);
+    pair.step(&refused(4, Some(SECOND)));
 }
 
 #[test]
@@ -278,7 +212,10 @@ fn a_key_of_another_type_is_an_error_and_stays() {
     for other in [["RPUSH", KEY, "x"], ["SET", KEY, "x"]] {
         pair.forget();
         pair.ask::<()>(&other).unwrap();
-        let error = pair.command(&refusal(SECOND)).unwrap_err();
+        let numbers = GateWords::default()
+            .numbers()
+            .map(|number| number.to_string());
+        let error = pair.command(&numbers).unwrap_err();
         assert_eq!(error.code(), Some("WRONGTYPE"), "{error}");
         assert!(pair.ask::<bool>(&["EXISTS", KEY]).unwrap());
     }
@@ -290,13 +227,11 @@ fn words_that_are_no_numbers_are_an_error() {
         return;
     };
     let mut pair = Pair::new(&server);
-    let sha = pair.sha.clone();
     for wrong in ["nan", "0x10", "-3", "1e3", "99999999999999999"] {
-        for at in 0..10 {
-            let mut command = vec!["EVALSHA", &sha, "1", KEY];
-            command.extend((0..10).map(|word| if word == at { wrong } else { "0" }));
-            command.push(CHANNEL);
-            let error = pair.ask::<()>(&command).unwrap_err();
+        for at in 0..5 {
+            let mut numbers = [(); 5].map(|()| "0".to_owned());
+            wrong.clone_into(&mut numbers[at]);
+            let error = pair.command(&numbers).unwrap_err();
             assert!(
                 error.to_string().contains("FLEET"),
                 "{wrong}, {at}: {error}"
@@ -307,14 +242,29 @@ fn words_that_are_no_numbers_are_an_error() {
 }
 
 #[test]
+fn the_script_goes_by_the_servers_clock() {
+    let Some(server) = Server::start(&[]) else {
+        return;
+    };
+    let mut connection = server.connect().unwrap();
+    let mut command = vec!["EVAL", SCRIPT, "1", KEY, "0", "0", "4", "9000000", "0"];
+    command.push(CHANNEL);
+    let [change, left, probes] = ask::<[i64; 3]>(&mut connection, &command).unwrap();
+    assert_eq!((change, left, probes), (1, 9_000_000, 1));
+    let until: i64 = ask(&mut connection, &["HGET", KEY, "until"]).unwrap();
+    let [seconds, _]: [i64; 2] = ask(&mut connection, &["TIME"]).unwrap();
+    assert!((8..=9).contains(&(until / 1_000_000 - seconds)), "{until}");
+}
+
+#[test]
 fn a_gate_is_forgotten_after_an_hour_without_words() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
     let mut pair = Pair::new(&server);
-    pair.step(&refusal(SECOND));
+    pair.step(&refused(4, Some(SECOND)));
     let left: u64 = pair.ask(&["PTTL", KEY]).unwrap();
     assert!((3_500_000..=3_600_000).contains(&left), "{left}");
     let bytes: u64 = pair.ask(&["MEMORY", "USAGE", KEY]).unwrap();
-    assert!(bytes < 700, "{bytes}");
+    assert!(bytes < 300, "{bytes}");
 }

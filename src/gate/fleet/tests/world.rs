@@ -1,6 +1,6 @@
 //! Many processes and a store, in simulated time.
 
-use super::joined::{Joined, WAIT};
+use super::joined::Joined;
 use super::*;
 use crate::gate::fleet::GateLink;
 use crate::gate::{Ask, End, Gate, Kind, Passed, Place, Quota};
@@ -10,6 +10,7 @@ use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 pub(super) const MILLI: Duration = Duration::from_millis(1);
@@ -32,19 +33,17 @@ pub(super) struct World {
     pub(super) processes: Vec<Process>,
     pub(super) gate: Option<SharedGate>,
     pub(super) health: Health,
-    /// The longest pause that calls wait for.
+    /// The longest cooldown that calls wait for.
     pub(super) longest: Duration,
-    /// The words that were said, and by whom.
-    pub(super) said: Vec<(usize, GateWords)>,
+    count: u64,
+    /// The words that were sent, when and by whom.
+    pub(super) said: Vec<(Duration, usize, GateWords)>,
     on_the_way: Vec<(Duration, usize, News)>,
 }
 
 pub(super) struct Process {
     pub(super) gate: Gate,
     pub(super) joined: Arc<Joined>,
-    alive: bool,
-    /// Somebody carries words between it and the store.
-    driven: bool,
     subscribed: bool,
     in_flight: Option<Duration>,
 }
@@ -73,6 +72,7 @@ impl World {
             gate: None,
             health: Health::Well,
             longest: Duration::from_secs(86_400),
+            count: processes.try_into().unwrap(),
             said: Vec::new(),
             on_the_way: Vec::new(),
         };
@@ -88,23 +88,14 @@ impl World {
     /// A process starts.
     pub(super) fn starts(&mut self) -> usize {
         let joined = Arc::new(Joined::default());
+        joined.1.store(self.count, Ordering::Relaxed);
         self.processes.push(Process {
             gate: Gate::new().in_fleet(joined.clone()),
             joined,
-            alive: true,
-            driven: true,
             subscribed: true,
             in_flight: None,
         });
         self.processes.len() - 1
-    }
-
-    pub(super) fn dies(&mut self, process: usize) {
-        self.processes[process].alive = false;
-    }
-
-    pub(super) fn loses_driver(&mut self, process: usize) {
-        self.processes[process].driven = false;
     }
 
     pub(super) fn subscribe(&mut self, process: usize, subscribed: bool) {
@@ -173,11 +164,21 @@ impl World {
         }
     }
 
-    pub(super) fn refuse(&mut self, process: usize, asked: Duration) {
-        let places = [(); 2].map(|()| self.go(process));
+    /// So many calls of a process are refused, one after another as far as its gate lets them.
+    pub(super) fn refuse(&mut self, process: usize, calls: usize, asked: Duration) {
+        let places: Vec<_> = (0..calls).map(|_| self.go(process)).collect();
         for place in &places {
             self.end(process, place, End::Refused(Some(asked)));
         }
+    }
+
+    /// Four calls of a process are refused: a vote.
+    pub(super) fn vote(&mut self, process: usize, asked: Duration) {
+        self.refuse(process, 4, asked);
+    }
+
+    pub(super) fn link(&self, process: usize) -> GateLink {
+        self.processes[process].link().unwrap()
     }
 
     /// Time passes, and what is on the way arrives.
@@ -197,7 +198,7 @@ impl World {
         loop {
             self.drive();
             for ((process, wait), went) in waits.iter_mut().zip(&mut went) {
-                let Some(waiting) = wait.as_mut().filter(|_| self.processes[*process].alive) else {
+                let Some(waiting) = wait.as_mut() else {
                     continue;
                 };
                 if let Poll::Ready(passed) = waiting.as_mut().poll(&mut cx) {
@@ -219,18 +220,15 @@ impl World {
         let (now, moment) = (self.clock.now(), self.moment());
         for number in 0..self.processes.len() {
             let process = &mut self.processes[number];
-            let Some(link) = process.link().filter(|_| process.alive && process.driven) else {
+            let Some(link) = process.link() else {
                 continue;
             };
-            if process.in_flight.is_some_and(|sent| now >= sent + WAIT) {
-                link.timed_out(moment);
-            }
             if process.in_flight.is_some() {
                 continue;
             }
             if let NextWords::Command(words) = link.next(moment, Waker::noop()) {
                 process.in_flight = Some(now);
-                self.said.push((number, words));
+                self.said.push((now, number, words));
                 self.on_the_way
                     .push((now + LATENCY / 2, number, News::Words(words)));
             }
@@ -263,11 +261,9 @@ impl World {
             }
             News::Answer(answer) => {
                 process.in_flight = None;
-                if process.alive {
-                    link.answered(moment, answer);
-                }
+                link.answered(moment, answer);
             }
-            News::Push(push) if process.alive && process.subscribed => link.told(moment, push),
+            News::Push(push) if process.subscribed => link.told(moment, push),
             News::Push(_) => {}
         }
     }
