@@ -2,7 +2,9 @@
 
 mod whole;
 
-pub(crate) use whole::Read;
+#[cfg(feature = "reqwest")]
+pub(crate) use whole::Boxed;
+pub(crate) use whole::{EndedEarly, Read};
 
 use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
@@ -42,6 +44,8 @@ struct Seen<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
     error: Option<E>,
+    /// The body ended before its length, and its type of error cannot say so.
+    ended_early: Option<EndedEarly>,
     frames: usize,
 }
 
@@ -54,6 +58,7 @@ impl<E> Default for Seen<E> {
             data: Vec::new(),
             trailers: None,
             error: None,
+            ended_early: None,
             frames: 0,
         }
     }
@@ -95,6 +100,11 @@ impl<E> Seen<E> {
 
     fn is_empty(&self) -> bool {
         self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
+    }
+
+    #[cfg(feature = "reqwest")]
+    fn is_whole(&self) -> bool {
+        self.error.is_none() && self.trailers.is_none() && self.ended_early.is_none()
     }
 
     fn is_over(&self, bytes: usize) -> bool {

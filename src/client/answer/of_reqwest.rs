@@ -2,6 +2,7 @@
 
 use super::{Answer, filled};
 use crate::client::RetryBody;
+use crate::client::retry_body::Boxed;
 use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
@@ -87,7 +88,8 @@ fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
 
 /// With a body that can give back what is read of it.
 fn with_body(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
-    let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
+    let wrapped = |body| Body::wrap(Boxed(body));
+    let body = body.into_bytes().map_or_else(wrapped, Body::from);
     whole(url, parts, body)
 }
 
