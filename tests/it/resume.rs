@@ -1,8 +1,10 @@
 //! Downloads that go on where they broke.
 
+mod alike;
 mod answers;
 mod breaks;
 mod clients;
+mod elsewhere;
 mod origins;
 mod plain;
 mod raw;

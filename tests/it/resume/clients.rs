@@ -32,7 +32,7 @@ pub(crate) enum Stack {
 /// The first bytes of the body, and the error that came after them.
 pub(crate) type Read = (Vec<u8>, Option<BoxError>);
 
-fn policy() -> RetryPolicy {
+pub(crate) fn policy() -> RetryPolicy {
     let policy = RetryPolicy::background().to_builder();
     let policy = policy
         .max_retries(4)

@@ -12,7 +12,7 @@ mod http2;
 mod limits;
 mod proxies;
 mod redirects;
-mod schedules;
+pub(crate) mod schedules;
 mod self_test;
 mod server;
 pub(crate) mod shared_body;
