@@ -53,7 +53,7 @@ pub(crate) struct Host {
 #[derive(Debug, Clone)]
 pub(crate) struct Alike {
     pub(crate) length: usize,
-    /// The files differ in each of so many bytes, and in their last one: seldom in the bytes that a download compares.
+    /// The files differ in one of so many bytes, and in their last one: seldom in the bytes that a download compares.
     pub(crate) stride: usize,
     pub(crate) validator: Validator,
     pub(crate) hosts: [Host; SERVERS],
@@ -71,7 +71,7 @@ impl Alike {
         let mut bytes = BYTES[..self.length].to_vec();
         let own = u8::try_from(number + 1).unwrap();
         let last = self.length - 1;
-        let differing = (0..last).step_by(self.stride).chain([last]);
+        let differing = (self.stride / 2..last).step_by(self.stride).chain([last]);
         differing.for_each(|at| bytes[at] ^= own);
         bytes.into()
     }

@@ -72,7 +72,7 @@ struct Schedule {
 impl Schedule {
     fn of(kind: Kind, seed: usize) -> Self {
         let mut random = Random::of((seed as u64) << 2 | kind as u64);
-        let longest = LONGEST >> random.below(16_usize);
+        let longest = LONGEST >> random.below(12_usize);
         let length = 1 + random.below(longest);
         let range = random.one_in(4).then(|| {
             let first = random.below(length);
@@ -85,7 +85,7 @@ impl Schedule {
         };
         let alike = Alike {
             length,
-            stride: random.one_of(&[1, 700, 3000, 40_000, LONGEST]),
+            stride: random.one_of(&[1, 3000, 40_000, LONGEST]),
             validator,
             hosts: std::array::from_fn(|number| {
                 let acts = (0..MOST_ACTS).map(|_| act(kind, number, &mut random));
@@ -251,7 +251,7 @@ fn act(kind: Kind, host: usize, random: &mut Random) -> Act {
     if leads && kind != Kind::Failover {
         return Act::Lead(random.below(FILES));
     }
-    let busy = random.one_in(3) && kind != Kind::Redirects;
+    let busy = random.one_in(if host == 0 { 2 } else { 4 }) && kind != Kind::Redirects;
     if busy { Act::Busy } else { Act::Serve }
 }
 
@@ -262,7 +262,7 @@ fn faults(validator: Validator, length: usize, random: &mut Random) -> Vec<Fault
         _ => &[End::Close, End::Close, End::Reset, End::Reset, End::Stall],
     };
     let mut fault = || {
-        let at = match random.one_in(3) {
+        let at = match random.one_in(4) {
             true => usize::MAX,
             false => random.below(length + 300),
         };
