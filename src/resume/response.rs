@@ -9,7 +9,8 @@ use http::{Extensions, HeaderMap, Response, StatusCode};
 /// The URL of a response whose request was sent to another one: where its rest is.
 pub(crate) fn redirected_to(response: &impl Resumable, asked: Option<&str>) -> Option<String> {
     let url = response.url()?;
-    (asked.map(without_fragment) != Some(without_fragment(url))).then(|| url.to_owned())
+    // A middleware may add a key to the query, and would add it to this URL too.
+    (asked.map(without_query) != Some(without_query(url))).then(|| url.to_owned())
 }
 
 /// Marks a response that is not from where the start came from.
@@ -28,6 +29,11 @@ pub(crate) fn marked<B>(response: impl Resumable<Body = B>, start: Option<&str>)
 
 fn without_fragment(url: &str) -> &str {
     url.split_once('#').map_or(url, |(url, _)| url)
+}
+
+fn without_query(url: &str) -> &str {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    url.get(..end).unwrap_or(url)
 }
 
 /// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the

@@ -1,15 +1,19 @@
 //! Files of two servers that begin alike and have the same tag: no download is made of both.
 
-use super::clients::{Stack, why};
+use super::clients::{Stack, middleware, reqwest_client, why};
 use super::raw::{Raw, Reply, server};
 use super::steered::Steered;
+use async_trait::async_trait;
 use bytes::Bytes;
+use http::Extensions;
 use http_body_util::{BodyExt, Full};
 use http_retry::config::{Document, RetryConfig};
+use http_retry::reqwest::SendResumed;
 use http_retry::resume::{Interrupted, ResumeFailure};
 use http_retry::tower::RetryLayer;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};
 
@@ -54,6 +58,55 @@ async fn a_rest_that_moved_to_another_server_is_another_file() {
     for stack in [Stack::Middleware, Stack::Direct] {
         let b = server([rest(B)]).await;
         let a = server([start(), moved(&b)]).await;
+        let (read, error) = stack.get(&a.url(), None, &steered()).await;
+        assert_eq!(why(&error.unwrap()), "changed", "{stack:?}");
+        assert_eq!(read, START, "{stack:?}");
+    }
+}
+
+/// Adds a key to the URL of each request, as some services take it.
+struct AddsKey;
+
+#[async_trait]
+impl Middleware for AddsKey {
+    async fn handle(
+        &self,
+        mut request: reqwest::Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> reqwest_middleware::Result<reqwest::Response> {
+        request.url_mut().query_pairs_mut().append_pair("key", "k");
+        next.run(request, extensions).await
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_a_middleware_adds_to_the_url_is_no_redirect() {
+    let a = server([start(), rest(A)]).await;
+    // Before the retries and after them.
+    for before in [true, false] {
+        a.begin();
+        let (client, retries) = (ClientBuilder::new(reqwest_client()), middleware(&steered()));
+        let client = match before {
+            true => client.with(AddsKey).with(retries),
+            false => client.with(retries).with(AddsKey),
+        };
+        let request = client.build().get(a.url());
+        let read = request.send_resumed().await.unwrap().bytes().await;
+        assert_eq!(read.unwrap(), A, "{before}");
+    }
+}
+
+#[tokio::test]
+async fn a_rest_of_another_query_is_another_file() {
+    for stack in [Stack::Middleware, Stack::Direct] {
+        let to = |query: &str| {
+            Reply::new(
+                "302 Found",
+                &format!("location: /?{query}\r\ncontent-length: 0"),
+            )
+        };
+        let a = server([to("v=1"), start(), to("v=2"), rest(B)]).await;
         let (read, error) = stack.get(&a.url(), None, &steered()).await;
         assert_eq!(why(&error.unwrap()), "changed", "{stack:?}");
         assert_eq!(read, START, "{stack:?}");
