@@ -27,7 +27,8 @@ pub enum ResumeFailure {
     /// The request for the rest failed: the server answered an error status, or the connection failed, and the retries of
     /// that request are used up.
     HeadFailed,
-    /// The server has another version than the one that the download began with, or does not say which.
+    /// The server has another version than the one that the download began with, or does not say which; or the start and
+    /// the rest are not from one server, by a failover or a redirect.
     Changed,
     /// The server answered another range of bytes than the one that was asked for, or does not say which.
     WrongRange,

@@ -36,6 +36,28 @@
 //! A strong `ETag` is the server's word. If it gives two files the same tag, and they differ only outside of the bytes
 //! that are compared, nobody notices.
 //!
+//! # Several servers
+//!
+//! A validator counts for one resource of one origin: another server may have the same `ETag: "1"` for another file. So
+//! the bytes of a download are all from one place:
+//!
+//! - If the client followed a redirect to another host or path, the rest is asked for where it led, not at the first URL.
+//!   `Authorization`, `Cookie` and what else is for the first server alone are not sent to another one.
+//! - A rest that came from another URL than the start, by a redirect or a failover, or that `on_exhausted: respond` made
+//!   up, ends the download with [`ResumeFailure::Changed`].
+//! - A start that came by a failover is not resumed: a break ends it with [`ResumeFailure::Changed`].
+//! - A break for which a rule says `failover` ends the download with `not_retryable`.
+//!
+//! A redirect often leads to a signed URL that expires. Once it has, the server refuses the rest, usually with a 403, and the
+//! download ends with [`ResumeFailure::HeadFailed`]: send the request again from the start. It ends with
+//! [`ResumeFailure::Changed`] if a middleware writes another signature or date into the URL of each request; let it sign
+//! headers.
+//!
+//! What the client below does not tell cannot be seen. A load balancer, a balancing layer such as `tower::balance`, or DNS
+//! may lead the rest to another machine under the same URL; the servers behind one URL must give equal validators to equal
+//! files only. Nor does an `http::Response` tell its URL, so put a layer that follows redirects outside of this one, not
+//! below it. `reqwest::Client` tells it.
+//!
 #![cfg_attr(
     feature = "reqwest",
     doc = "[`SendResumed`]: crate::reqwest::SendResumed"
@@ -46,7 +68,8 @@
 //!
 //! # Source
 //!
-//! RFC 9110 sections 8.8 (validators), 13.1.5 (`If-Range`) and 14 (ranges).
+//! RFC 9110 sections 8.8 (validators; 8.8.1 on the resource that they are of), 13 (preconditions; 13.1.5 on `If-Range`) and
+//! 14 (ranges).
 
 mod body;
 mod download;

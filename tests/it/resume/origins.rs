@@ -64,6 +64,22 @@ async fn a_rest_that_moved_to_another_server_is_another_file() {
     }
 }
 
+#[tokio::test]
+async fn credentials_are_not_sent_where_a_redirect_led() {
+    let a = server([start(), rest(A)]).await;
+    let front = server([moved(&a)]).await;
+    let client = ClientBuilder::new(reqwest_client()).with(middleware(&steered()));
+    let request = client.build().get(front.url());
+    let request = request
+        .header("authorization", "secret")
+        .header("x-own", "1");
+    let read = request.send_resumed().await.unwrap().bytes().await;
+    assert_eq!(read.unwrap(), A);
+    assert_eq!(front.received("authorization"), ["secret"]);
+    assert_eq!(a.received("authorization"), ["", ""]);
+    assert_eq!(a.received("x-own"), ["1", "1"]);
+}
+
 /// Adds a key to the URL of each request, as some services take it.
 struct AddsKey;
 
