@@ -53,6 +53,12 @@ enum Fails {
     ByStatusOrError,
 }
 
+const FAILS: [Fails; 3] = [
+    Fails::OnceExhausted,
+    Fails::ByStatus,
+    Fails::ByStatusOrError,
+];
+
 /// A download, and what the servers do with it.
 #[derive(Debug)]
 struct Schedule {
@@ -79,9 +85,10 @@ impl Schedule {
             first..first + 1 + random.below(length - first)
         });
         let validators = [Validator::Tag, Validator::Date, Validator::Both];
-        let validator = match random.one_in(8) {
-            true => Validator::Nothing,
-            false => random.one_of(&validators),
+        let validator = if random.one_in(8) {
+            Validator::Nothing
+        } else {
+            random.one_of(&validators)
         };
         let alike = Alike {
             length,
@@ -100,16 +107,10 @@ impl Schedule {
             stack: [Stack::Middleware, Stack::Tower, Stack::Direct][seed % 3],
             alike,
             range,
-            fails: match kind {
-                Kind::Redirects => Fails::Never,
-                Kind::Failover | Kind::Both => {
-                    let ways = [
-                        Fails::OnceExhausted,
-                        Fails::ByStatus,
-                        Fails::ByStatusOrError,
-                    ];
-                    random.one_of(&ways)
-                }
+            fails: if kind == Kind::Redirects {
+                Fails::Never
+            } else {
+                random.one_of(&FAILS)
             },
             chain: random.one_in(2),
             by_host: random.one_in(2),
@@ -118,101 +119,120 @@ impl Schedule {
         }
     }
 
-    fn services(&self, servers: &Servers) -> Services {
-        let policy_to = |to: Option<&str>| {
-            let policy = policy();
-            let Some(to) = to else { return policy };
-            let builder = policy.to_builder();
-            let failed = Condition::status(503..=599).unwrap();
-            let to = Failover::to(to);
-            let builder = match self.fails {
-                Fails::Never => builder,
-                Fails::OnceExhausted => builder
-                    .max_retries(1)
-                    .on_exhausted(OnExhausted::failover(to)),
-                Fails::ByStatus => builder.rule(Rule::when(failed).failover(to)),
-                Fails::ByStatusOrError => {
-                    let failed = failed.or(Condition::error(ErrorGroup::Any));
-                    builder.rule(Rule::when(failed).failover(to))
-                }
-            };
-            builder.build().unwrap()
+    fn policy_to(&self, to: Option<&str>) -> RetryPolicy {
+        let Some(to) = to.map(Failover::to) else {
+            return policy();
         };
+        let builder = policy().to_builder();
+        let failed = Condition::status(503..=599).unwrap();
+        let builder = match self.fails {
+            Fails::Never => builder,
+            Fails::OnceExhausted => {
+                let exhausted = OnExhausted::failover(to);
+                builder.max_retries(1).on_exhausted(exhausted)
+            }
+            Fails::ByStatus => builder.rule(Rule::when(failed).failover(to)),
+            Fails::ByStatusOrError => {
+                let failed = failed.or(Condition::error(ErrorGroup::Any));
+                builder.rule(Rule::when(failed).failover(to))
+            }
+        };
+        builder.build().unwrap()
+    }
+
+    fn services(&self, servers: &Servers) -> Services {
         let service = |number: usize, name: &str, policy: RetryPolicy| {
             let service = Service::new(name, policy).budget(RetryBudget::unlimited());
             let service = service.base_url(servers.url(number));
-            match self.by_host {
-                true => service.host(servers.authority(number)),
-                false => service,
+            if self.by_host {
+                service.host(servers.authority(number))
+            } else {
+                service
             }
         };
-        let second = policy_to(self.chain.then_some("third"));
-        let services = Services::builder(policy_to(Some("second")))
-            .service(service(0, "first", policy_to(Some("second"))))
+        let second = self.policy_to(self.chain.then_some("third"));
+        let services = Services::builder(self.policy_to(Some("second")))
+            .service(service(0, "first", self.policy_to(Some("second"))))
             .service(service(1, "second", second))
             .service(service(2, "third", policy()));
         services.build().unwrap()
     }
 
     async fn get(&self, servers: &Servers, steered: &Steered) -> Result<Got, BoxError> {
-        let services = self.services(servers);
+        let (services, url) = (self.services(servers), servers.front());
         let layer = RetryLayer::for_services(&services).runtime(steered.clone());
-        let url = servers.front();
-        let first = || RetryOverride::new().service("first");
-        let range = self.range.as_ref();
-        let range = range.map(|range| format!("bytes={}-{}", range.start, range.end - 1));
         match self.stack {
             Stack::Middleware => {
                 let retries = RetryMiddleware::for_services(&services).runtime(steered.clone());
-                let (retries, client) = match self.watched {
-                    true => (retries.redirects_watched(), watched()),
-                    false => (retries, reqwest_client()),
-                };
-                let client = ClientBuilder::new(client).with(retries).build();
-                let mut request = client.get(url);
-                if let Some(range) = range {
-                    request = request.header("range", range);
-                }
-                if self.by_name {
-                    request = request.with_extension(first());
-                }
-                Ok(by_reqwest(request.send_resumed().await?).await)
+                self.by_middleware(retries, &url).await
             }
-            Stack::Direct => {
-                let (layer, client) = match self.watched {
-                    true => (layer.redirects_watched(), watched()),
-                    false => (layer, reqwest_client()),
-                };
-                let service = layer.resume_downloads().layer(client);
-                let mut request = reqwest::Request::new(http::Method::GET, url.parse()?);
-                if let Some(range) = range {
-                    request.headers_mut().insert("range", range.parse()?);
-                }
-                Ok(by_reqwest(service.oneshot(request).await?).await)
+            Stack::Direct => self.by_layer(layer, &url).await,
+            _ => self.by_hyper(layer, url).await,
+        }
+    }
+
+    fn range_header(&self) -> Option<String> {
+        let range = self.range.as_ref()?;
+        Some(format!("bytes={}-{}", range.start, range.end - 1))
+    }
+
+    fn name(&self) -> Option<RetryOverride> {
+        let first = RetryOverride::new().service("first");
+        self.by_name.then_some(first)
+    }
+
+    async fn by_middleware(&self, retries: RetryMiddleware, url: &str) -> Result<Got, BoxError> {
+        let (retries, client) = if self.watched {
+            (retries.redirects_watched(), watched())
+        } else {
+            (retries, reqwest_client())
+        };
+        let client = ClientBuilder::new(client).with(retries).build();
+        let mut request = client.get(url);
+        if let Some(range) = self.range_header() {
+            request = request.header("range", range);
+        }
+        if let Some(first) = self.name() {
+            request = request.with_extension(first);
+        }
+        Ok(Got::read(request.send_resumed().await?.into()).await)
+    }
+
+    async fn by_layer(&self, layer: RetryLayer, url: &str) -> Result<Got, BoxError> {
+        let (layer, client) = if self.watched {
+            (layer.redirects_watched(), watched())
+        } else {
+            (layer, reqwest_client())
+        };
+        let service = layer.resume_downloads().layer(client);
+        let mut request = reqwest::Request::new(http::Method::GET, url.parse()?);
+        if let Some(range) = self.range_header() {
+            request.headers_mut().insert("range", range.parse()?);
+        }
+        let response: reqwest::Response = service.oneshot(request).await?;
+        Ok(Got::read(response.into()).await)
+    }
+
+    /// Follows redirects outside of the layer.
+    async fn by_hyper(&self, layer: RetryLayer, mut url: String) -> Result<Got, BoxError> {
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let service = layer.resume_downloads().layer(client);
+        for _ in 0..=MOST_REDIRECTS {
+            let mut request = Request::get(&url);
+            if let Some(range) = self.range_header() {
+                request = request.header("range", range);
             }
-            _ => {
-                let client = Client::builder(TokioExecutor::new()).build_http();
-                let service = layer.resume_downloads().layer(client);
-                let mut url = url;
-                // Redirects are followed outside of the layer.
-                for _ in 0..=MOST_REDIRECTS {
-                    let mut request = Request::get(&url);
-                    if let Some(range) = &range {
-                        request = request.header("range", range);
-                    }
-                    if self.by_name {
-                        request = request.extension(first());
-                    }
-                    let request = request.body(Full::<Bytes>::default())?;
-                    let response = service.clone().oneshot(request).await?;
-                    match response.headers().get("location") {
-                        Some(to) => url = to.to_str()?.to_owned(),
-                        None => return Ok(Got::read(response).await),
-                    }
-                }
-                Err("too many redirects".into())
+            if let Some(first) = self.name() {
+                request = request.extension(first);
+            }
+            let request = request.body(Full::<Bytes>::default())?;
+            let response = service.clone().oneshot(request).await?;
+            match response.headers().get("location") {
+                Some(to) => url = to.to_str()?.to_owned(),
+                None => return Ok(Got::read(response).await),
             }
         }
+        Err("too many redirects".into())
     }
 
     async fn play(&self) -> Seen {
@@ -262,9 +282,10 @@ fn faults(validator: Validator, length: usize, random: &mut Random) -> Vec<Fault
         _ => &[End::Close, End::Close, End::Reset, End::Reset, End::Stall],
     };
     let mut fault = || {
-        let at = match random.one_in(4) {
-            true => usize::MAX,
-            false => random.below(length + 300),
+        let at = if random.one_in(4) {
+            usize::MAX
+        } else {
+            random.below(length + 300)
         };
         (at, random.one_of(ends))
     };
@@ -310,10 +331,6 @@ impl Got {
             resumes: progress.map_or(0, ResumeProgress::resumes),
         }
     }
-}
-
-async fn by_reqwest(response: reqwest::Response) -> Got {
-    Got::read(response.into()).await
 }
 
 #[derive(Debug, Default)]
