@@ -150,7 +150,7 @@ async fn filled<B>(
     time: impl Future<Output = ()>,
 ) -> Filled
 where
-    B: Body<Data = Bytes, Error: 'static> + Unpin + 'static,
+    B: Body<Data = Bytes> + Unpin + 'static,
 {
     match body.fill(bytes, time).await {
         Read::ToTheEnd => Ok(Inspected::AtTheEnd),
@@ -161,9 +161,9 @@ where
             let words = words(policy, error, outcome.error_kind());
             Err(Box::new(BrokenAnswer { outcome, words }))
         }
-        Read::ToAnEarlyEnd(early) => {
+        Read::ToAnEarlyEnd => {
             let outcome = Outcome::error(ErrorKind::Incomplete).after_an_answer();
-            let words = format!("{}: {early}", ErrorKind::Incomplete);
+            let words = format!("{}: the body ended early", ErrorKind::Incomplete);
             Err(Box::new(BrokenAnswer { outcome, words }))
         }
     }

@@ -130,19 +130,6 @@ pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
     error.into()
 }
 
-/// An error of this crate's in a client's type of error, if that is a box or the same type.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
-pub(crate) fn own<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
-    let same: fn(BoxError) -> BoxError = |error| error;
-    let same: &dyn Any = &same;
-    if let Some(same) = same.downcast_ref::<fn(BoxError) -> E>() {
-        return Some(same(error.into()));
-    }
-    let mut error = Some(error);
-    let error: &mut dyn Any = &mut error;
-    error.downcast_mut::<Option<E>>()?.take()
-}
-
 /// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {

@@ -2,9 +2,7 @@
 
 mod whole;
 
-#[cfg(feature = "reqwest")]
-pub(crate) use whole::Boxed;
-pub(crate) use whole::{EndedEarly, Read};
+pub(crate) use whole::Read;
 
 use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
@@ -44,8 +42,6 @@ struct Seen<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
     error: Option<E>,
-    /// The body ended before its length, and its type of error cannot say so.
-    ended_early: Option<EndedEarly>,
     frames: usize,
 }
 
@@ -58,7 +54,6 @@ impl<E> Default for Seen<E> {
             data: Vec::new(),
             trailers: None,
             error: None,
-            ended_early: None,
             frames: 0,
         }
     }
@@ -100,11 +95,6 @@ impl<E> Seen<E> {
 
     fn is_empty(&self) -> bool {
         self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
-    }
-
-    #[cfg(feature = "reqwest")]
-    fn is_whole(&self) -> bool {
-        self.error.is_none() && self.trailers.is_none() && self.ended_early.is_none()
     }
 
     fn is_over(&self, bytes: usize) -> bool {

@@ -1,6 +1,7 @@
 //! How the layer returns an inner service's errors.
 
-use crate::client::error_chain::{boxed, own};
+use crate::client::error_chain::boxed;
+use std::any::Any;
 use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -67,6 +68,9 @@ impl<E: 'static> Errors<E> for Unchanged {
 
     /// Only an error that is a box anyway can hold it.
     fn from_own(error: impl Error + Send + Sync + 'static) -> Option<E> {
-        own(error)
+        let same: fn(BoxError) -> BoxError = |error| error;
+        let same: &dyn Any = &same;
+        let same = same.downcast_ref::<fn(BoxError) -> E>()?;
+        Some(same(error.into()))
     }
 }

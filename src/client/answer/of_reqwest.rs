@@ -2,7 +2,6 @@
 
 use super::{Answer, filled};
 use crate::client::RetryBody;
-use crate::client::retry_body::Boxed;
 use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
@@ -88,8 +87,7 @@ fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
 
 /// With a body that can give back what is read of it.
 fn with_body(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
-    let wrapped = |body| Body::wrap(Boxed(body));
-    let body = body.into_bytes().map_or_else(wrapped, Body::from);
+    let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
     whole(url, parts, body)
 }
 

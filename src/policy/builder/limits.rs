@@ -157,8 +157,7 @@ impl RetryPolicyBuilder {
     /// The whole body is held in memory, and [`attempt_timeout`](Self::attempt_timeout) and the deadline cover the
     /// reading. A body that is longer, or that goes on (an event stream, lines of JSON, gRPC), is handed over as it comes.
     /// A server that has answered has processed the request, so a request that is not idempotent is not repeated after a
-    /// broken body; the caller then gets the head, the bytes that came, and the error. A body that ends before the length
-    /// that it tells is broken too; without a length nobody can know.
+    /// broken body; the caller then gets the head, the bytes that came, and the error.
     /// [The guide](crate::docs::guide#whole-answers) has the rules.
     ///
     /// ```

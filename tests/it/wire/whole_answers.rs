@@ -2,23 +2,17 @@
 
 pub(crate) mod server;
 
-use super::connections::client::{
-    Answer, Client, STACKS, Settings, Speaks, Stack, bare_hyper, without_waits,
-};
+use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};
 use super::http2::server::{Breaks, Http2Server, Turn};
 use super::stacks::clock::Clock;
 use crate::in_time::in_time;
 use crate::random::Random;
 use bytes::Bytes;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
-use http_retry::tower::RetryLayer;
-use http_retry::{RetryBudget, RetryPolicy};
-use hyper::body::Incoming;
+use http_retry::RetryPolicy;
 use server::{FailingServer, Fault, How, Page};
 use std::sync::Arc;
 use std::time::Duration;
-use tower::{BoxError, Layer, ServiceExt};
 
 const LIMIT: Duration = Duration::from_secs(5);
 /// More than the head of any answer here.
@@ -150,69 +144,6 @@ async fn an_http2_answer_that_is_reset_without_error_is_broken() {
         let client = client(stack, Speaks::Http2, &Clock::new());
         let got = send(&client, Method::GET, &server.url()).await;
         assert_eq!((got.as_deref(), server.got().len()), (Some(&b""[..]), 2));
-    }
-}
-
-/// What the caller reads of an answer: the bytes, and the error that comes after them.
-async fn read<B>(body: B) -> (Vec<u8>, Option<String>)
-where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let (mut body, mut came) = (std::pin::pin!(body), Vec::new());
-    while let Some(frame) = in_time(body.frame()).await {
-        match frame.map_err(Into::into) {
-            Ok(frame) => came.extend_from_slice(&frame.into_data().unwrap()),
-            Err(error) => {
-                assert!(body.frame().await.is_none_or(|frame| frame.is_err()));
-                return (came, Some(chain(&*error)));
-            }
-        }
-    }
-    (came, None)
-}
-
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(|error| format!("{error}. ")).collect()
-}
-
-#[tokio::test]
-async fn half_an_http2_answer_is_never_handed_out_as_a_whole_one() {
-    for breaks in [Breaks::Reset(h2::Reason::NO_ERROR), Breaks::GoneAway] {
-        for (method, sent) in [(Method::GET, 5), (Method::POST, 1)] {
-            for stack in STACKS {
-                let server = Http2Server::start([Turn::Body(breaks)]).await;
-                let request = Request::builder().method(&method).uri(server.url());
-                let request = request.body(Bytes::new()).unwrap();
-                let (status, (came, error)) = match stack {
-                    Stack::Reqwest => {
-                        let client = client(stack, Speaks::Http2, &Clock::new());
-                        let Ok(Answer::Reqwest(answer)) = in_time(client.send(request)).await
-                        else {
-                            panic!("{breaks:?} {method}");
-                        };
-                        (answer.status(), read(reqwest::Body::from(answer)).await)
-                    }
-                    Stack::Tower => {
-                        let retries = RetryLayer::new(policy()).budget(RetryBudget::unlimited());
-                        let client = bare_hyper(Speaks::Http2);
-                        let client = client.map_response(|answer: http::Response<Incoming>| {
-                            answer.map(|body| body.map_err(BoxError::from))
-                        });
-                        let answer = retries.layer(client).oneshot(request.map(Full::new));
-                        let (head, body) = in_time(answer).await.unwrap().into_parts();
-                        (head.status, read(body).await)
-                    }
-                };
-                let error = error.expect("the body ends with an error");
-                // Of a connection that goes away, clients may say it themselves.
-                let says = "the response body ended after 3 of 9 bytes";
-                let by_itself = breaks == Breaks::GoneAway;
-                assert!(by_itself || error.contains(says), "{stack:?}: {error}");
-                assert_eq!((status.as_u16(), &*came), (200, &b"ans"[..]));
-                assert_eq!(server.got().len(), sent, "{stack:?} {breaks:?} {method}");
-            }
-        }
     }
 }
 

@@ -158,10 +158,6 @@ impl Connection {
                 let reason = u32::from(reason).to_be_bytes();
                 self.write(RST_STREAM, 0, stream, &reason).await
             }
-            Breaks::GoneAway => {
-                self.go_away(stream, Reason::NO_ERROR).await;
-                None
-            }
             Breaks::Closed => None,
             Breaks::ClosedInFrame => {
                 let head = [&[0, 0, 100, DATA, 0], &stream.to_be_bytes()[..]].concat();

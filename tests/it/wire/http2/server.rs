@@ -27,8 +27,6 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Breaks {
     Reset(Reason),
-    /// The connection goes away without an error, as of this stream, and is closed.
-    GoneAway,
     /// The connection is closed between two frames.
     Closed,
     /// The connection is closed within a frame.
