@@ -130,6 +130,15 @@ pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
     error.into()
 }
 
+/// An error of this crate as another type, if that is a box that can hold it.
+#[cfg(feature = "tower")]
+pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
+    let same: fn(BoxError) -> BoxError = |error| error;
+    let same: &dyn Any = &same;
+    let same = same.downcast_ref::<fn(BoxError) -> E>()?;
+    Some(same(error.into()))
+}
+
 /// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {

@@ -1,7 +1,6 @@
 //! How the layer returns an inner service's errors.
 
-use crate::client::error_chain::boxed;
-use std::any::Any;
+use crate::client::error_chain::{boxed, held_in};
 use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -68,9 +67,6 @@ impl<E: 'static> Errors<E> for Unchanged {
 
     /// Only an error that is a box anyway can hold it.
     fn from_own(error: impl Error + Send + Sync + 'static) -> Option<E> {
-        let same: fn(BoxError) -> BoxError = |error| error;
-        let same: &dyn Any = &same;
-        let same = same.downcast_ref::<fn(BoxError) -> E>()?;
-        Some(same(error.into()))
+        held_in(error)
     }
 }
