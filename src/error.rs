@@ -1,4 +1,4 @@
-//! The crate's two errors: a setting that cannot work, and an attempt that was cut short.
+//! The crate's own errors: a setting that cannot work, an attempt that was cut short, and a body that ended early.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -203,3 +203,53 @@ impl fmt::Display for AttemptTimeout {
 }
 
 impl Error for AttemptTimeout {}
+
+/// The error of a response's body that ended before the length that the response told.
+///
+/// Some clients end such a body as if it were whole: hyper does on HTTP/2 if the stream is reset, or the connection goes
+/// away, with `NO_ERROR`. If the policy reads [whole answers](crate::RetryPolicyBuilder::whole_answers) and no retry follows,
+/// the caller gets the bytes that came and then this error, inside of the body's own: on reqwest, and on the tower layer if
+/// the body's error is a `Box<dyn Error + Send + Sync>`. [`IncompleteBody::of`] finds it.
+///
+/// ```
+/// use http_retry::IncompleteBody;
+/// # let error = std::io::Error::other("another error");
+///
+/// match IncompleteBody::of(&error) {
+///     Some(body) => eprintln!("{} of {} bytes", body.received(), body.expected()),
+///     None => eprintln!("{error}"),
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IncompleteBody {
+    received: u64,
+    expected: u64,
+}
+
+impl IncompleteBody {
+    #[cfg(any(feature = "tower", feature = "reqwest"))]
+    pub(crate) fn new(received: u64, expected: u64) -> Self {
+        Self { received, expected }
+    }
+
+    /// Returns the number of bytes that came, below [`expected`](Self::expected).
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Returns the number of bytes that the response told, in most clients by its `content-length`.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+}
+
+impl fmt::Display for IncompleteBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { received, expected } = self;
+        write!(f, "the answer ended after {received} of {expected} bytes")
+    }
+}
+
+impl Error for IncompleteBody {}

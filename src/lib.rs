@@ -208,7 +208,7 @@ pub mod tower;
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub use client::{Replay, ReplayBody, RetryBody};
-pub use error::{AttemptTimeout, ConfigError};
+pub use error::{AttemptTimeout, ConfigError, IncompleteBody};
 pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,

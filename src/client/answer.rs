@@ -7,11 +7,12 @@ use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
 use super::retry_body::Read;
 use crate::policy::{
-    BrokenAnswer, CannedResponse, ErrorKind, Filled, Inspect, Inspected, Outcome, RetryPolicy,
+    BrokenAnswer, CannedResponse, Filled, Inspect, Inspected, RetryPolicy, is_longer,
 };
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::Body;
+use std::any::Any;
 use std::future::Future;
 
 /// A response that the retry layer can release and, if it must, return whole.
@@ -59,7 +60,8 @@ pub trait Answer: Sized + Send + sealed::Sealed {
         time: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = (Self::Kept, Inspected)> + Send;
 
-    /// The response as it was, with its body read up to so many bytes for at most this time.
+    /// The response as it was, with its body read up to so many bytes for at most this time. A body that ends before the length
+    /// that it tells gives an error at its end, if its type can hold it; with 0 bytes too, where nothing is read.
     fn fill(
         kept: Self::Kept,
         policy: &RetryPolicy,
@@ -125,13 +127,14 @@ where
     }
 
     async fn fill(
-        mut kept: Self::Kept,
+        kept: Self::Kept,
         policy: &RetryPolicy,
         bytes: u64,
         time: impl Future<Output = ()> + Send,
     ) -> (Self::Kept, Filled) {
-        let filled = filled(kept.body_mut(), policy, bytes, time).await;
-        (kept, filled)
+        let (parts, mut body) = kept.into_parts();
+        let filled = filled(&parts.headers, &mut body, policy, bytes, time).await;
+        (http::Response::from_parts(parts, body), filled)
     }
 
     fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
@@ -142,8 +145,9 @@ where
     }
 }
 
-/// Reads a body, and says what has broken it if something has.
+/// Reads a body, unless it is longer than may be read, and says what has broken it if something has.
 async fn filled<B>(
+    headers: &HeaderMap,
     body: &mut RetryBody<B>,
     policy: &RetryPolicy,
     bytes: u64,
@@ -152,21 +156,23 @@ async fn filled<B>(
 where
     B: Body<Data = Bytes> + Unpin + 'static,
 {
+    if bytes == 0 || is_longer(headers, bytes) {
+        body.expect_length();
+        return Ok(Inspected::Enough);
+    }
     match body.fill(bytes, time).await {
         Read::ToTheEnd => Ok(Inspected::AtTheEnd),
         Read::ToTheLimit => Ok(Inspected::Enough),
         Read::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
-        Read::ToAnError(error) => {
-            let outcome = outcome_of_body(policy, error);
-            let words = words(policy, error, outcome.error_kind());
-            Err(Box::new(BrokenAnswer { outcome, words }))
-        }
-        Read::ToAnEarlyEnd => {
-            let outcome = Outcome::error(ErrorKind::Incomplete).after_an_answer();
-            let words = format!("{}: the body ended early", ErrorKind::Incomplete);
-            Err(Box::new(BrokenAnswer { outcome, words }))
-        }
+        Read::ToAnError(error) => Err(broken(policy, error)),
+        Read::ToAnEarlyEnd(error) => Err(broken(policy, &error)),
     }
+}
+
+fn broken(policy: &RetryPolicy, error: &dyn Any) -> Box<BrokenAnswer> {
+    let outcome = outcome_of_body(policy, error);
+    let words = words(policy, error, outcome.error_kind());
+    Box::new(BrokenAnswer { outcome, words })
 }
 
 #[cfg(test)]

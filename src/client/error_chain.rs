@@ -10,7 +10,7 @@ mod link;
 mod links;
 mod reading;
 
-use crate::error::AttemptTimeout;
+use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use crate::redirects::Trail;
 use crate::report::RequestFailed;
@@ -131,7 +131,7 @@ pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
 }
 
 /// An error of this crate as another type, if that is a box that can hold it.
-#[cfg(feature = "tower")]
+#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
     let same: fn(BoxError) -> BoxError = |error| error;
     let same: &dyn Any = &same;
@@ -276,6 +276,15 @@ impl AttemptTimeout {
     #[must_use]
     pub fn is(error: &(dyn Error + 'static)) -> bool {
         links(error).any(<dyn Error>::is::<Self>)
+    }
+}
+
+impl IncompleteBody {
+    /// Returns the early end that an error is, or carries: wherever it stands in the source chain, and inside of an I/O
+    /// error.
+    #[must_use]
+    pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
+        links(error).find_map(<dyn Error>::downcast_ref::<Self>)
     }
 }
 

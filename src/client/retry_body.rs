@@ -4,6 +4,7 @@ mod whole;
 
 pub(crate) use whole::Read;
 
+use crate::error::IncompleteBody;
 use crate::policy::{Inspect, Inspected};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
@@ -22,7 +23,9 @@ pin_project! {
     /// whole answers or holds streams back, or if a dialect or a classifier looks into successes (64 KiB). Of a failure that comes back it has read at most what a rule looks at (64 KiB) and the
     /// layer's `drain_limit`.
     ///
-    /// Its error is the inner body's. `size_hint` counts what was read and what is left.
+    /// Its error is the inner body's. `size_hint` counts what was read and what is left; of a body that ended before the length
+    /// that it told, also what is missing. If the policy reads [whole answers](crate::RetryPolicyBuilder::whole_answers) and
+    /// the error is a `Box<dyn Error + Send + Sync>`, such a body ends with an [`IncompleteBody`].
     pub struct RetryBody<B>
     where
         B: Body,
@@ -43,6 +46,22 @@ struct Seen<E> {
     trailers: Option<HeaderMap>,
     error: Option<E>,
     frames: usize,
+    /// The bytes that have come, those that the caller has taken included.
+    received: u64,
+    /// The bytes that the body told before any of them came; 0 if it told none.
+    expected: u64,
+    /// Makes the error of a body that ends early, if there is to be one.
+    early_end: Option<EarlyEnd<E>>,
+}
+
+/// Makes the error of a body that ends early, if the body's type of error can hold it.
+type EarlyEnd<E> = fn(IncompleteBody) -> Option<E>;
+
+/// What came of reading one frame.
+enum Polled {
+    Frame,
+    End,
+    Error,
 }
 
 /// The most frames that are read, however short they are.
@@ -55,12 +74,26 @@ impl<E> Default for Seen<E> {
             trailers: None,
             error: None,
             frames: 0,
+            received: 0,
+            expected: 0,
+            early_end: None,
         }
     }
 }
 
 impl<E> Seen<E> {
+    /// Of a body of which nothing is read yet. A body that has ended may still tell a length, such as that of a response to
+    /// HEAD.
+    fn before<B: Body>(body: Option<&B>) -> Box<Self> {
+        let body = body.filter(|body| !body.is_end_stream());
+        Box::new(Self {
+            expected: body.map_or(0, |body| body.size_hint().lower()),
+            ..Self::default()
+        })
+    }
+
     fn push(&mut self, frame: Frame<Bytes>) {
+        self.count(&frame);
         match frame.into_data() {
             Ok(data) => {
                 self.frames = self.frames.saturating_add(1);
@@ -70,18 +103,69 @@ impl<E> Seen<E> {
         }
     }
 
-    /// Reads one frame, and tells whether it was the last.
+    fn count(&mut self, frame: &Frame<Bytes>) {
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.received = self.received.saturating_add(bytes);
+    }
+
+    /// Reads one frame.
     fn poll_more<B: Body<Data = Bytes, Error = E>>(
         &mut self,
         body: Pin<&mut B>,
         cx: &mut Context<'_>,
-    ) -> Poll<bool> {
-        match ready!(body.poll_frame(cx)) {
-            Some(Ok(frame)) => self.push(frame),
-            Some(Err(error)) => self.error = Some(error),
-            None => return Poll::Ready(true),
+    ) -> Poll<Polled> {
+        Poll::Ready(match ready!(body.poll_frame(cx)) {
+            Some(Ok(frame)) => {
+                self.push(frame);
+                Polled::Frame
+            }
+            Some(Err(error)) => {
+                self.error = Some(error);
+                Polled::Error
+            }
+            None => {
+                self.error = self.early_end_error();
+                Polled::End
+            }
+        })
+    }
+
+    /// Passes on one frame of the rest, which the caller reads.
+    fn poll_rest<B: Body<Data = Bytes, Error = E>>(
+        &mut self,
+        mut rest: Pin<&mut Option<B>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, E>>> {
+        let Some(body) = rest.as_mut().as_pin_mut() else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(body.poll_frame(cx));
+        if let Some(Ok(frame)) = &frame {
+            self.count(frame);
+        } else {
+            rest.set(None);
         }
-        Poll::Ready(self.error.is_some())
+        Poll::Ready(frame.or_else(|| self.early_end_error().map(Err)))
+    }
+
+    /// The number of bytes that are missing, if the body is at its end.
+    fn missing(&self) -> u64 {
+        self.expected.saturating_sub(self.received)
+    }
+
+    /// Returns `None` if nothing is missing.
+    fn incomplete(&self) -> Option<IncompleteBody> {
+        let Self {
+            received, expected, ..
+        } = *self;
+        (received < expected).then(|| IncompleteBody::new(received, expected))
+    }
+
+    /// Returns `None` if nothing is missing, or if no error is to say so.
+    fn early_end_error(&self) -> Option<E> {
+        let early_end = self.early_end?;
+        self.incomplete().and_then(early_end)
     }
 
     fn pop(&mut self) -> Option<Result<Frame<Bytes>, E>> {
@@ -95,6 +179,11 @@ impl<E> Seen<E> {
 
     fn is_empty(&self) -> bool {
         self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
+    }
+
+    /// Returns `true` if the caller has all of it, and the rest may end as it does.
+    fn is_done(&self) -> bool {
+        self.is_empty() && self.missing() == 0
     }
 
     fn is_over(&self, bytes: usize) -> bool {
@@ -175,32 +264,35 @@ where
         shown: &mut usize,
     ) -> Poll<Inspected> {
         loop {
-            let read = self.read.get_or_insert_default();
+            let Self { read, rest } = &mut *self;
+            let read = read.get_or_insert_with(|| Seen::before(rest.as_ref()));
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
             if new.is_some_and(|new| look(new).is_break()) || read.frames > MOST_FRAMES {
                 return Poll::Ready(Inspected::Enough);
             }
-            let Some(rest) = &mut self.rest else {
-                return Poll::Ready(match read.error {
-                    Some(_) => Inspected::AtAnError,
-                    None => Inspected::AtTheEnd,
+            let Some(body) = rest else {
+                return Poll::Ready(if read.error.is_some() || read.missing() > 0 {
+                    Inspected::AtAnError
+                } else {
+                    Inspected::AtTheEnd
                 });
             };
-            if ready!(read.poll_more(Pin::new(rest), cx)) {
-                self.rest = None;
+            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), Polled::Frame) {
+                *rest = None;
             }
         }
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Reached> {
-        while let Some(rest) = &mut self.rest {
-            let read = self.read.get_or_insert_default();
+        let Self { read, rest } = &mut *self;
+        while let Some(body) = rest {
+            let read = read.get_or_insert_with(|| Seen::before(Some(body)));
             if read.is_over(bytes) {
                 return Poll::Ready(Reached::Limit);
             }
-            if ready!(read.poll_more(Pin::new(rest), cx)) {
-                self.rest = None;
+            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), Polled::Frame) {
+                *rest = None;
             }
         }
         Poll::Ready(match self.is_over(bytes) {
@@ -223,10 +315,15 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.project();
-        if let Some(frame) = this.read.as_mut().and_then(|read| read.pop()) {
-            return Poll::Ready(Some(frame));
+        if let Some(read) = this.read {
+            if let Some(frame) = read.pop() {
+                return Poll::Ready(Some(frame));
+            }
+            if !read.is_done() {
+                return read.poll_rest(this.rest, cx);
+            }
+            *this.read = None;
         }
-        *this.read = None;
         match this.rest.as_pin_mut() {
             Some(rest) => rest.poll_frame(cx),
             None => Poll::Ready(None),
@@ -234,15 +331,17 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.read.as_ref().is_none_or(|read| read.is_empty())
+        self.read.as_ref().is_none_or(|read| read.is_done())
             && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read = self.read.as_ref().map_or(0, |read| read.data.len());
-        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        let read = self.read.as_ref();
+        let missing = || read.map_or(0, |read| read.missing());
         let rest = self.rest.as_ref().map(Body::size_hint);
-        let rest = rest.unwrap_or_else(|| SizeHint::with_exact(0));
+        let rest = rest.unwrap_or_else(|| SizeHint::with_exact(missing()));
+        let read = read.map_or(0, |read| read.data.len());
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
         let mut hint = SizeHint::new();
         hint.set_lower(read.saturating_add(rest.lower()));
         if let Some(upper) = rest.upper() {

@@ -120,9 +120,11 @@ pub(crate) use rules::{
 pub(crate) use verdict::RowId;
 #[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use whole_answers::is_grpc;
+#[cfg(any(feature = "tower", feature = "reqwest"))]
+pub(crate) use whole_answers::is_longer;
 #[cfg(feature = "llm")]
 pub(crate) use whole_answers::media_type;
-pub(crate) use whole_answers::{BrokenAnswer, Filled, is_read_whole};
+pub(crate) use whole_answers::{BrokenAnswer, Filled, has_an_end};
 pub(crate) use worst_case::most_refusals;
 
 use std::borrow::Cow;

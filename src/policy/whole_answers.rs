@@ -3,7 +3,9 @@
 use super::look::Inspected;
 use super::outcome::Outcome;
 use crate::error::ConfigError;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+#[cfg(any(feature = "tower", feature = "reqwest", test))]
+use http::header::CONTENT_LENGTH;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 
 /// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
@@ -36,15 +38,17 @@ pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
     }
 }
 
-/// Whether an answer with this head is read to its end, if at most so many bytes are read of one: it ends by itself, and
-/// is not told to be longer.
-pub(crate) fn is_read_whole(status: StatusCode, headers: &HeaderMap, bytes: u64) -> bool {
-    let told = headers.get(CONTENT_LENGTH);
-    let told = told.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
-    bytes > 0
-        && !WITHOUT_BODY.contains(&status)
-        && told.is_none_or(|told| told <= bytes)
-        && !goes_on(headers)
+/// Returns `true` if a response with this head has a body that ends by itself, and so belongs to its attempt.
+pub(crate) fn has_an_end(status: StatusCode, headers: &HeaderMap) -> bool {
+    !WITHOUT_BODY.contains(&status) && !goes_on(headers)
+}
+
+/// Returns `true` if a response with these headers is longer than this number of bytes, and so is not read.
+#[cfg(any(feature = "tower", feature = "reqwest", test))]
+pub(crate) fn is_longer(headers: &HeaderMap, bytes: u64) -> bool {
+    let length = headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
+    length.is_some_and(|length| length > bytes)
 }
 
 /// Answers that end with their head, whatever length it tells.
@@ -96,7 +100,7 @@ mod tests {
     fn is_read(name: &'static str, value: &'static str) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_static(value));
-        is_read_whole(StatusCode::OK, &headers, 1_000)
+        has_an_end(StatusCode::OK, &headers) && !is_longer(&headers, 1_000)
     }
 
     #[test]
@@ -117,7 +121,7 @@ mod tests {
             assert!(is_read("content-type", kind), "{kind}");
         }
         let upgraded = StatusCode::SWITCHING_PROTOCOLS;
-        assert!(!is_read_whole(upgraded, &HeaderMap::new(), 1_000));
+        assert!(!has_an_end(upgraded, &HeaderMap::new()));
     }
 
     #[test]
@@ -126,7 +130,6 @@ mod tests {
         assert!(!is_read("content-length", "1001"));
         assert!(!is_read("content-length", "18446744073709551615"));
         assert!(is_read("content-length", "x"));
-        assert!(!is_read_whole(StatusCode::OK, &HeaderMap::new(), 0));
     }
 
     #[test]

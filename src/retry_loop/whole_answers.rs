@@ -4,7 +4,7 @@ use super::reading::{Found, Needs};
 use super::time_limit::Limit;
 use super::{Outcomes, Progress, Saved, Step, Transport};
 use crate::error::AttemptTimeout;
-use crate::policy::{BrokenAnswer, Class, ErrorBody, Inspected, Outcome, is_read_whole};
+use crate::policy::{BrokenAnswer, Class, ErrorBody, Inspected, Outcome, has_an_end};
 use crate::runtime::Sleep;
 use std::future::pending;
 use std::time::Duration;
@@ -16,12 +16,11 @@ impl Progress {
         result: &Outcomes<T>,
         known: &Outcome<'_>,
     ) -> bool {
-        let bytes = self.session.whole_answers();
-        if bytes == 0 || known.class() != Class::Success {
+        if self.session.whole_answers() == 0 || known.class() != Class::Success {
             return false;
         }
         let head = result.as_ref().ok().and_then(T::head);
-        head.is_some_and(|(status, headers)| is_read_whole(status, headers, bytes))
+        head.is_some_and(|(status, headers)| has_an_end(status, headers))
     }
 
     /// Reads an answer to its end, as far as it may.
@@ -40,15 +39,19 @@ impl Progress {
         // A head may have been waited for past the attempt's limit where nothing could have reported a timeout.
         let too_late =
             left == Some(Duration::ZERO) && T::cut(AttemptTimeout::new(Duration::ZERO)).is_none();
-        let response = match result {
-            Ok(response) if !too_late => response,
-            result => return Ok((result, saved)),
+        let Ok(response) = result else {
+            return Ok((result, saved));
         };
         let time: Sleep = match left {
             Some(left) => runtime.sleep(left),
             None => Box::pin(pending()),
         };
-        let (policy, bytes) = (self.session.policy(), self.session.whole_answers());
+        let bytes = if too_late {
+            0
+        } else {
+            self.session.whole_answers()
+        };
+        let policy = self.session.policy();
         let (response, filled) = T::fill(response, policy, bytes, time).await;
         match filled {
             Ok(Inspected::TimeIsUp) => Err(self.too_late(response, saved, limit).await),

@@ -4,9 +4,14 @@ use super::{Answer, filled};
 use crate::client::RetryBody;
 use crate::policy::{CannedResponse, Filled, Inspect, Inspected, RetryPolicy};
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
+use bytes::Bytes;
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
+use http_body::{Frame, SizeHint};
+use std::error::Error;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 impl Answer for Response {
     type Kept = Self;
@@ -61,13 +66,11 @@ impl Answer for Response {
         bytes: u64,
         time: impl Future<Output = ()> + Send,
     ) -> (Self, Filled) {
-        match kept.content_length() {
-            Some(0) => return (kept, Ok(Inspected::AtTheEnd)),
-            Some(told) if told > bytes => return (kept, Ok(Inspected::Enough)),
-            _ => {}
+        if kept.content_length() == Some(0) {
+            return (kept, Ok(Inspected::AtTheEnd));
         }
         let (url, parts, mut body) = parts(kept);
-        let filled = filled(&mut body, policy, bytes, time).await;
+        let filled = filled(&parts.headers, &mut body, policy, bytes, time).await;
         (with_body(url, parts, body), filled)
     }
 
@@ -80,13 +83,37 @@ impl Answer for Response {
     }
 }
 
-fn parts(response: Response) -> (Url, Parts, RetryBody<Body>) {
+fn parts(response: Response) -> (Url, Parts, RetryBody<BoxedErrors>) {
     let (url, parts, body) = apart(response);
-    (url, parts, RetryBody::untouched(body))
+    (url, parts, RetryBody::untouched(BoxedErrors(body)))
+}
+
+/// A body of reqwest whose error is a box, which can hold an error of this crate too.
+struct BoxedErrors(Body);
+
+impl http_body::Body for BoxedErrors {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.0).poll_frame(cx);
+        frame.map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
 }
 
 /// With a body that can give back what is read of it.
-fn with_body(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
+fn with_body(url: Url, parts: Parts, body: RetryBody<BoxedErrors>) -> Response {
     let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
     whole(url, parts, body)
 }

@@ -1,7 +1,7 @@
 //! The links of an error's chain, and the types that services are known to fail with.
 
 use super::BoxError;
-use crate::error::AttemptTimeout;
+use crate::error::{AttemptTimeout, IncompleteBody};
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -57,6 +57,9 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
         return Some(error);
     }
     if let Some(error) = value.downcast_ref::<io::Error>() {
+        return Some(error);
+    }
+    if let Some(error) = value.downcast_ref::<IncompleteBody>() {
         return Some(error);
     }
     value

@@ -4,7 +4,7 @@
 use super::http2;
 use super::io_errors::read_io;
 use super::link::Link;
-use crate::error::AttemptTimeout;
+use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::policy::ErrorKind;
 use std::error::Error;
 use std::io;
@@ -12,6 +12,12 @@ use std::io;
 pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     if link.is::<AttemptTimeout>() {
         return Link::Says(ErrorKind::Timeout);
+    }
+    if link.is::<IncompleteBody>() {
+        return Link::InAnswer {
+            decoded: false,
+            says: Some(ErrorKind::Incomplete),
+        };
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = link.downcast_ref::<::reqwest::Error>() {

@@ -130,3 +130,196 @@ async fn frames_without_bytes_do_not_go_on_for_ever() {
     assert_eq!(seen, (Vec::new(), Inspected::Enough));
     assert!(body.drained(Version::HTTP_11, 4).await.is_none());
 }
+
+/// A body that tells a length.
+struct Told<E> {
+    frames: std::vec::IntoIter<Result<Frame<Bytes>, E>>,
+    told: u64,
+    /// Its hint says what is left; if not, it stays as it was.
+    counts: bool,
+}
+
+impl<E> Told<E> {
+    fn new(told: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self> {
+        RetryBody::untouched(Self {
+            frames: frames.into_iter(),
+            told,
+            counts: true,
+        })
+    }
+}
+
+impl<E> Unpin for Told<E> {}
+
+impl<E> Body for Told<E> {
+    type Data = Bytes;
+    type Error = E;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, E>>> {
+        let frame = self.frames.next();
+        if let (true, Some(Ok(frame))) = (self.counts, &frame) {
+            let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+            self.told = self.told.saturating_sub(bytes);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.told)
+    }
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+fn piece<E>(text: &'static str) -> Result<Frame<Bytes>, E> {
+    Ok(Frame::data(Bytes::from(text)))
+}
+
+fn last<E>() -> Result<Frame<Bytes>, E> {
+    Ok(trailers()
+        .unwrap()
+        .into_trailers()
+        .map(Frame::trailers)
+        .unwrap())
+}
+
+/// The bytes and the trailers of a body, and the error that it ends with.
+async fn read<B>(body: &mut RetryBody<B>) -> (String, bool, Option<B::Error>)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let (mut text, mut has_trailers, mut error) = (String::new(), false, None);
+    while let Some(frame) = body.frame().await {
+        assert!(error.is_none(), "a frame after the error");
+        match frame.map(Frame::into_data) {
+            Ok(Ok(data)) => text.push_str(std::str::from_utf8(&data).unwrap()),
+            Ok(Err(_)) => has_trailers = true,
+            Err(broken) => error = Some(broken),
+        }
+    }
+    (text, has_trailers, error)
+}
+
+fn shown(error: Option<BoxError>) -> Option<String> {
+    let error = error?;
+    IncompleteBody::of(&*error).map(ToString::to_string)
+}
+
+#[tokio::test]
+async fn half_a_body_that_was_filled_ends_with_an_error() {
+    for (frames, text, has_trailers, says) in [
+        (vec![piece("ab"), piece("c")], "abc", false, 3),
+        (vec![piece("abc"), last()], "abc", true, 3),
+        (vec![], "", false, 0),
+    ] {
+        let mut body = Told::<BoxError>::new(9, frames);
+        let filled = body.fill(100, pending()).await;
+        assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+        assert_eq!(
+            (body.size_hint().exact(), body.is_end_stream()),
+            (Some(9), false)
+        );
+        let (got, trailers, error) = read(&mut body).await;
+        let error = shown(error).unwrap();
+        assert_eq!((&*got, trailers), (text, has_trailers));
+        assert_eq!(error, format!("the answer ended after {says} of 9 bytes"));
+    }
+}
+
+#[tokio::test]
+async fn half_a_body_beyond_the_limit_ends_with_an_error() {
+    let frames = || vec![piece("abc"), piece("def"), last()];
+    for limit in [0, 4, 8] {
+        let mut body = Told::<BoxError>::new(9, frames());
+        assert!(matches!(
+            body.fill(limit, pending()).await,
+            Read::ToTheLimit
+        ));
+        let (text, trailers, error) = read(&mut body).await;
+        assert_eq!((&*text, trailers), ("abcdef", true));
+        assert_eq!(shown(error).unwrap(), "the answer ended after 6 of 9 bytes");
+        assert!(body.frame().await.is_none());
+    }
+    let mut seen = Told::<BoxError>::new(9, frames());
+    seen.expect_length();
+    let looked = look(&mut seen, 99, pending()).await;
+    assert_eq!(looked, (b"abcdef".to_vec(), Inspected::AtAnError));
+    assert!(shown(read(&mut seen).await.2).is_some());
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_has_no_second_error() {
+    let broken = || vec![piece("abc"), Err("cut".into())];
+    for limit in [4, 100] {
+        let mut body = Told::<BoxError>::new(9, broken());
+        body.fill(limit, pending()).await;
+        let (text, _, error) = read(&mut body).await;
+        assert_eq!((&*text, error.unwrap().to_string()), ("abc", "cut".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_type_without_such_an_error_still_tells_what_is_missing() {
+    let mut body = Told::<Infallible>::new(9, vec![piece("abc")]);
+    let filled = body.fill(100, pending()).await;
+    assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+    let (text, _, error) = read(&mut body).await;
+    assert_eq!((&*text, error), ("abc", None));
+    assert_eq!(
+        (body.size_hint().exact(), body.is_end_stream()),
+        (Some(6), false)
+    );
+
+    // So that a layer around it notices it too.
+    let mut inner = Told::<Infallible>::new(9, vec![]);
+    inner.fill(100, pending()).await;
+    let mut outer = RetryBody::untouched(inner);
+    let filled = outer.fill(100, pending()).await;
+    assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+}
+
+#[tokio::test]
+async fn a_body_that_came_whole_is_no_early_end() {
+    let frames = || vec![piece("abc"), piece("def")];
+    let mut unknown = Told::<BoxError>::new(0, frames());
+    let mut stays = Told::<BoxError>::new(6, frames());
+    if let Some(rest) = &mut stays.rest {
+        rest.counts = false;
+    }
+    for body in [&mut unknown, &mut stays, &mut Told::new(6, frames())] {
+        let filled = body.fill(100, pending()).await;
+        assert!(matches!(filled, Read::ToTheEnd));
+        assert_eq!(body.size_hint().exact(), Some(6));
+        let (text, _, error) = read(body).await;
+        assert_eq!((&*text, error.is_none()), ("abcdef", true));
+        assert!(body.is_end_stream());
+    }
+}
+
+#[tokio::test]
+async fn without_a_limit_half_a_body_ends_as_the_client_ends_it() {
+    let mut body = Told::<BoxError>::new(9, vec![piece("abc"), piece("def")]);
+    look(&mut body, 2, pending()).await;
+    let (text, _, error) = read(&mut body).await;
+    assert_eq!((&*text, error.is_none()), ("abcdef", true));
+}
+
+#[cfg(feature = "reqwest")]
+#[tokio::test]
+async fn half_a_body_never_becomes_plain_bytes() {
+    let half = || Told::<Infallible>::new(9, vec![piece("abc")]);
+    let mut filled = half();
+    filled.fill(100, pending()).await;
+    let mut seen = half();
+    look(&mut seen, 99, pending()).await;
+    for body in [filled, seen] {
+        let body = body.into_bytes().unwrap_err();
+        assert_eq!(body.size_hint().exact(), Some(9));
+    }
+    let mut whole = Told::<Infallible>::new(3, vec![piece("abc")]);
+    whole.fill(100, pending()).await;
+    assert_eq!(whole.into_bytes().unwrap(), "abc");
+}

@@ -1,6 +1,8 @@
 //! A body that is read to its end before the caller gets it.
 
-use super::{MOST_FRAMES, RetryBody};
+use super::{MOST_FRAMES, Polled, RetryBody, Seen};
+use crate::client::error_chain::held_in;
+use crate::error::IncompleteBody;
 use bytes::Bytes;
 use http_body::Body;
 use std::future::{Future, poll_fn};
@@ -15,23 +17,30 @@ pub(crate) enum Read<'a, E> {
     WhileTimeAllowed,
     /// The caller gets the error too, after what came before it.
     ToAnError(&'a E),
-    /// It has ended, and less has come than it told.
-    ToAnEarlyEnd,
+    /// It has ended, and less has come than it told. The caller gets this error too, if the body's type can hold it.
+    ToAnEarlyEnd(IncompleteBody),
 }
 
 /// Why the reading has ended.
 enum Ended {
     /// Or it has failed.
     AtTheEnd,
-    TooEarly,
+    TooEarly(IncompleteBody),
     AtTheLimit,
     TimeIsUp,
 }
 
 impl<B> RetryBody<B>
 where
-    B: Body<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes> + Unpin + 'static,
 {
+    /// Lets the body end with an error if it ends before the length that it tells now, and if its type can hold that error.
+    pub(crate) fn expect_length(&mut self) {
+        let Self { read, rest } = self;
+        let read = read.get_or_insert_with(|| Seen::before(rest.as_ref()));
+        read.early_end = Some(held_in);
+    }
+
     /// Reads the body while it has at most so many bytes and the time allows; the caller still gets all of it.
     pub(crate) async fn fill(
         &mut self,
@@ -40,6 +49,8 @@ where
     ) -> Read<'_, B::Error> {
         if self.rest.as_ref().is_some_and(Body::is_end_stream) {
             self.rest = None;
+        } else {
+            self.expect_length();
         }
         let mut time = pin!(time);
         let ended = poll_fn(|cx| match self.poll_fill(cx, bytes) {
@@ -51,7 +62,7 @@ where
                 Some(error) => Read::ToAnError(error),
                 None => Read::ToTheEnd,
             },
-            Ended::TooEarly => Read::ToAnEarlyEnd,
+            Ended::TooEarly(error) => Read::ToAnEarlyEnd(error),
             Ended::AtTheLimit => Read::ToTheLimit,
             Ended::TimeIsUp => Read::WhileTimeAllowed,
         }
@@ -70,19 +81,28 @@ where
                 read.data
                     .reserve_exact(usize::try_from(told).unwrap_or_default());
             }
-            if ready!(read.poll_more(Pin::new(rest), cx)) {
-                // hyper ends a body so whose stream is reset with NO_ERROR, or whose connection's task is dropped.
-                let lacks_more = read.error.is_none() && rest.size_hint().lower() > 0;
-                self.rest = None;
-                if lacks_more {
-                    return Poll::Ready(Ended::TooEarly);
+            match ready!(read.poll_more(Pin::new(rest), cx)) {
+                Polled::Frame => {}
+                Polled::Error => self.rest = None,
+                Polled::End => {
+                    // hyper ends a body so whose stream is reset, or whose connection goes away, with NO_ERROR.
+                    let early = read.incomplete();
+                    self.rest = None;
+                    if let Some(early) = early {
+                        return Poll::Ready(Ended::TooEarly(early));
+                    }
                 }
             }
         }
         Poll::Ready(Ended::AtTheEnd)
     }
+}
 
-    /// All bytes of a body that was read to its end, and ended well without trailers.
+impl<B> RetryBody<B>
+where
+    B: Body<Data = Bytes>,
+{
+    /// All bytes of a body that was read to its end, and ended well, with all that it told and without trailers.
     ///
     /// # Errors
     ///
@@ -91,7 +111,9 @@ where
     pub(crate) fn into_bytes(self) -> Result<Bytes, Self> {
         match (self.read, self.rest) {
             (None, None) => Ok(Bytes::new()),
-            (Some(read), None) if read.error.is_none() && read.trailers.is_none() => {
+            (Some(read), None)
+                if read.error.is_none() && read.trailers.is_none() && read.missing() == 0 =>
+            {
                 Ok(read.data.into())
             }
             (read, rest) => Err(Self { read, rest }),

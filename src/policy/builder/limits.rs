@@ -158,7 +158,11 @@ impl RetryPolicyBuilder {
     /// reading. A body that is longer, or that goes on (an event stream, lines of JSON, gRPC), is handed over as it comes.
     /// A server that has answered has processed the request, so a request that is not idempotent is not repeated after a
     /// broken body; the caller then gets the head, the bytes that came, and the error.
-    /// [The guide](crate::docs::guide#whole-answers) has the rules.
+    ///
+    /// A body that ends before the length that it tells is broken too, also where the client ends it without an error, as
+    /// hyper may on HTTP/2. The error that the caller then gets is an [`IncompleteBody`](crate::IncompleteBody), if the body's
+    /// type of error can hold it; hyper's own cannot. If a body tells no length, an early end without an error cannot be
+    /// told from a real one. [The guide](crate::docs::guide#whole-answers) has the rules.
     ///
     /// ```
     /// use http_retry::RetryPolicy;

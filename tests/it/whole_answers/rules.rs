@@ -1,7 +1,7 @@
 //! Which answers are read, what one that breaks is, and what the caller gets.
 
 use super::server::{Reply, Server, Then};
-use super::{End, STACKS, get, post, send, whole, with};
+use super::{End, SECOND, STACKS, get, post, send, whole, with};
 use futures_util::FutureExt;
 use http_retry::policy::ErrorKind;
 use http_retry::rules::{Condition, Rule};
@@ -43,7 +43,36 @@ fn an_answer_that_ends_before_its_length_is_broken() {
         );
         let posted = send(stack, whole(2_000), [short(), Reply::fine()], post());
         assert_eq!((posted.attempts(), &*posted.body), (1, &b"all of"[..]));
+        assert_eq!(posted.end, End::Broken, "{stack:?}");
         assert_eq!(posted.stop(), StopReason::NotIdempotent, "{stack:?}");
+    }
+}
+
+#[test]
+fn the_last_one_that_ends_before_its_length_ends_with_an_error() {
+    let short = || Reply::new(&["al", "l of"], Then::EndsEarly);
+    for stack in STACKS {
+        let ended = send(stack, whole(2_000), [short()], get());
+        assert_eq!((ended.status, ended.end), (Some(200), End::Broken));
+        assert_eq!((&*ended.body, ended.attempts()), (&b"all of"[..], 3));
+        let given_up = send(stack, whole(2_000).deadline(SECOND), [short()], get());
+        assert_eq!(given_up.end, End::Broken, "{stack:?}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_longer_one_may_not_end_before_its_length() {
+    let short = || Reply::new(&["al", "l of"], Then::EndsEarly);
+    for stack in STACKS {
+        for reply in [short(), short().header("content-length", "1000")] {
+            for request in [get(), post()] {
+                let ended = send(stack, whole(100), [reply.clone()], request);
+                assert_eq!((&*ended.body, ended.end), (&b"all of"[..], End::Broken));
+                assert_eq!(ended.attempts(), 1, "{stack:?}");
+            }
+        }
+        let off = send(stack, whole(0), [short()], get());
+        assert_eq!((&*off.body, off.end), (&b"all of"[..], End::Well));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small answers over connections that break at any byte: all of them come whole, and no POST is sent twice.
 
+mod ends_early;
 pub(crate) mod server;
 
 use super::connections::client::{Client, STACKS, Settings, Speaks, Stack, without_waits};

@@ -45,6 +45,9 @@ const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 const MAX_CONCURRENT_STREAMS: u16 = 0x3;
 
+/// `content-length: 9`, the entry 28 of HPACK's static table with a literal value.
+const CONTENT_LENGTH: [u8; 4] = [0x0f, 0x0d, 0x01, b'9'];
+
 impl Connection {
     async fn run(mut self, log: &Log) {
         self.serve(log).await;
@@ -138,11 +141,18 @@ impl Connection {
             Turn::Close => None,
             Turn::Stall => Some(()),
             Turn::Body(breaks) => {
-                // `:status: 200` and `content-length: 9`, the entries 8 and 28 of HPACK's static table.
-                let block = [0x88, 0x0f, 0x0d, 0x01, b'9'];
-                self.write(HEADERS, END_HEADERS, stream, &block).await?;
-                self.write(DATA, 0, stream, b"ans").await?;
+                self.start_body(stream).await?;
                 self.break_body(breaks, stream).await
+            }
+            Turn::WholeBody => {
+                self.start_body(stream).await?;
+                self.write(DATA, END_STREAM, stream, b"wered.").await
+            }
+            Turn::LengthAlone(status) => {
+                let status = status.to_string();
+                let block = [&[0x08, 0x03], status.as_bytes(), &CONTENT_LENGTH].concat();
+                self.write(HEADERS, END_HEADERS | END_STREAM, stream, &block)
+                    .await
             }
             Turn::Garbage => self
                 .stream
@@ -152,11 +162,22 @@ impl Connection {
         }
     }
 
+    async fn start_body(&mut self, stream: u32) -> Option<()> {
+        // `:status: 200`, the entry 8 of HPACK's static table.
+        let block = [&[0x88], &CONTENT_LENGTH[..]].concat();
+        self.write(HEADERS, END_HEADERS, stream, &block).await?;
+        self.write(DATA, 0, stream, b"ans").await
+    }
+
     async fn break_body(&mut self, breaks: Breaks, stream: u32) -> Option<()> {
         match breaks {
             Breaks::Reset(reason) => {
                 let reason = u32::from(reason).to_be_bytes();
                 self.write(RST_STREAM, 0, stream, &reason).await
+            }
+            Breaks::GoneAway => {
+                self.go_away(stream - 1, Reason::NO_ERROR).await;
+                None
             }
             Breaks::Closed => None,
             Breaks::ClosedInFrame => {

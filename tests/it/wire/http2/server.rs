@@ -19,6 +19,10 @@ pub(crate) enum Turn {
     Stall,
     /// Answers 200 and a part of a body, which then breaks.
     Body(Breaks),
+    /// Answers 200 and all of that body: `answered.`.
+    WholeBody,
+    /// Answers with this status and the length of that body, without a body.
+    LengthAlone(u16),
     /// Writes something that is not HTTP/2.
     Garbage,
 }
@@ -27,6 +31,8 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Breaks {
     Reset(Reason),
+    /// The server goes away without an error, as of a stream before this one, and closes.
+    GoneAway,
     /// The connection is closed between two frames.
     Closed,
     /// The connection is closed within a frame.
