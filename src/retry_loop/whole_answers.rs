@@ -10,7 +10,8 @@ use std::future::pending;
 use std::time::Duration;
 
 impl Progress {
-    /// Whether an outcome is an answer, a success as far as is known, that is read to its end before it counts as one.
+    /// Returns `true` if an outcome is an answer, a success as far as is known, that is read to its end before it counts as one;
+    /// or only watched as its caller reads it, if it is too long for that.
     pub(super) fn reads_whole<T: Transport>(
         &self,
         result: &Outcomes<T>,

@@ -49,6 +49,21 @@ fn the_payload_of_an_io_error_is_read() {
 }
 
 #[test]
+fn half_a_body_has_been_answered_wherever_it_stands() {
+    let half = || IncompleteBody::new(12, 40);
+    for error in [BoxError::from(half()), io::Error::other(half()).into()] {
+        let error: BoxError = Wrapped(error).into();
+        let outcome = outcome_of(&RetryPolicy::background(), &error);
+        assert_eq!(outcome.error_kind(), Some(ErrorKind::Incomplete));
+        let judged = (outcome.class(), outcome.reach());
+        assert_eq!(judged, (Class::Transient, Reach::Answered));
+        let found = IncompleteBody::of(&*error).unwrap();
+        assert_eq!((found.received(), found.expected()), (12, 40));
+        assert_eq!(found.to_string(), "the answer ended after 12 of 40 bytes");
+    }
+}
+
+#[test]
 fn a_type_of_the_users_own_counts_wherever_it_stands() {
     let policy = RetryPolicy::builder()
         .classify_error(|error: &fmt::Error| {

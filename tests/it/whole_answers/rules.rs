@@ -1,13 +1,16 @@
 //! Which answers are read, what one that breaks is, and what the caller gets.
 
 use super::server::{Reply, Server, Then};
-use super::{End, SECOND, STACKS, get, post, send, whole, with};
+use super::{End, SECOND, STACKS, call, get, post, send, whole, with};
 use futures_util::FutureExt;
 use http_retry::policy::ErrorKind;
+use http_retry::reqwest::RetryMiddleware;
 use http_retry::rules::{Condition, Rule};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{Class, Methods, Reach, RetryOverride, RetryReport, StopReason};
+use http_retry::{
+    Backoff, Class, Methods, Reach, RetryBudget, RetryOverride, RetryReport, StopReason,
+};
 use std::io;
 use tower::{Layer, ServiceExt};
 
@@ -55,8 +58,35 @@ fn the_last_one_that_ends_before_its_length_ends_with_an_error() {
         let ended = send(stack, whole(2_000), [short()], get());
         assert_eq!((ended.status, ended.end), (Some(200), End::Broken));
         assert_eq!((&*ended.body, ended.attempts()), (&b"all of"[..], 3));
-        let given_up = send(stack, whole(2_000).deadline(SECOND), [short()], get());
-        assert_eq!(given_up.end, End::Broken, "{stack:?}");
+        let slow = whole(2_000).backoff(Backoff::fixed(SECOND * 2));
+        for (policy, stop) in [
+            (whole(2_000).max_retries(0), StopReason::AttemptsExhausted),
+            (slow.deadline(SECOND), StopReason::DeadlineExceeded),
+            (
+                whole(2_000).stop_on([Condition::failure()]),
+                StopReason::NotRetryable,
+            ),
+        ] {
+            let ended = send(stack, policy, [short(), Reply::fine()], get());
+            assert_eq!((ended.end, ended.stop()), (End::Broken, stop), "{stack:?}");
+            assert_eq!((&*ended.body, ended.attempts()), (&b"all of"[..], 1));
+        }
+    }
+}
+
+#[test]
+fn without_a_token_one_that_ends_early_ends_with_an_error() {
+    let empty = RetryBudget::builder().capacity(20).initial(0);
+    let empty = empty.build().unwrap();
+    for stack in STACKS {
+        let policy = whole(2_000).build().unwrap();
+        let layer = RetryLayer::new(policy.clone()).budget(empty.clone());
+        let middleware = RetryMiddleware::new(policy).budget(empty.clone());
+        let layers = (layer, middleware.redirects_off());
+        let short = Reply::new(&["al", "l of"], Then::EndsEarly);
+        let ended = call(stack, layers, Server::new([short, Reply::fine()]), get());
+        assert_eq!((&*ended.body, ended.end), (&b"all of"[..], End::Broken));
+        assert_eq!(ended.stop(), StopReason::BudgetExhausted, "{stack:?}");
     }
 }
 
