@@ -38,8 +38,8 @@ local now = tonumber(time[1]) * SECOND + tonumber(time[2])
 -- The state. It begins anew if a field is not what this script has written, if the clock was set back, and if a process
 -- knows of a later change.
 local FIELDS = { 'change', 'until', 'standing', 'refusals', 'patience', 'doublings', 'ok', 'probes' }
-local LIMITS = { change = { 0, MOST_CHANGES }, standing = { 0, 1 }, patience = { MIN_PATIENCE, MAX_PATIENCE }, doublings = { 0, 11 }, 
-  ok = { 0, 1 }, probes = { 0, MAX_PATIENCE } }
+local LIMITS = { change = { 0, MOST_CHANGES }, standing = { 0, 1 }, patience = { MIN_PATIENCE, MAX_PATIENCE },
+  doublings = { 0, 11 }, ok = { 0, 1 }, probes = { 0, MAX_PATIENCE } }
 local stored = redis.pcall('HMGET', KEYS[1], unpack(FIELDS))
 if stored.err then return stored end
 local g, whole = {}, true

@@ -32,7 +32,7 @@ use quota::QuotaState;
 use release::Release;
 #[cfg(feature = "testing")]
 #[cfg(feature = "redis")]
-pub(super) use release::{doubled, max_doublings};
+pub(super) use release::next_cooldown;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;

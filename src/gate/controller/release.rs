@@ -54,9 +54,7 @@ impl Controller {
     pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
         let soon = now.saturating_sub(self.until) < SOON;
         let again = self.was_closed && !self.ok_since_closed && soon;
-        let doublings = self.doublings.saturating_add(1).min(max_doublings(asked));
-        self.doublings = if again { doublings } else { 0 };
-        let cooldown = doubled(asked.unwrap_or(NO_WISH), self.doublings);
+        let cooldown = next_cooldown(asked, again, &mut self.doublings);
         self.closed = true;
         self.was_closed = true;
         self.ok_since_closed = false;
@@ -201,17 +199,20 @@ fn half(interval: u64) -> u64 {
     quotient(interval, 2).max(1)
 }
 
-/// How often a cooldown doubles at most, after a refusal that asked for this time.
-pub(in crate::gate) fn max_doublings(asked: Option<u64>) -> u32 {
-    if asked.is_some() {
+/// The cooldown after a refusal that asked for this time. It doubles if the gate closes again and nothing succeeded since;
+/// `doublings` counts how often it did so in a row.
+pub(in crate::gate) fn next_cooldown(asked: Option<u64>, again: bool, doublings: &mut u32) -> u64 {
+    let most = if asked.is_some() {
         MAX_DOUBLINGS
     } else {
         MAX_DOUBLINGS_NO_WISH
-    }
+    };
+    let more = doublings.saturating_add(1).min(most);
+    *doublings = if again { more } else { 0 };
+    doubled(asked.unwrap_or(NO_WISH), *doublings)
 }
 
-/// A cooldown that was doubled so often.
-pub(in crate::gate) fn doubled(asked: u64, times: u32) -> u64 {
+fn doubled(asked: u64, times: u32) -> u64 {
     if times == 0 {
         return asked;
     }

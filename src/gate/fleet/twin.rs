@@ -4,9 +4,9 @@
 
 use super::words::LONGEST_COOLDOWN;
 use super::{GateAnswer, GatePush, GateWords};
+use crate::gate::controller::next_cooldown;
 use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::{FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, NO_WISH, SECOND, SOON};
-use crate::gate::controller::{doubled, max_doublings};
 use std::time::Duration;
 
 /// A clock that goes back by more than this was set back.
@@ -96,10 +96,7 @@ impl SharedGate {
         }
         let soon = now.saturating_sub(self.until) < SOON;
         let again = !self.ok_since_closed && soon;
-        let doublings = self.doublings.saturating_add(1).min(max_doublings(asked));
-        self.doublings = if again { doublings } else { 0 };
-        let cooldown = doubled(asked.unwrap_or(NO_WISH), self.doublings);
-        self.until = sum(now, cooldown);
+        self.until = sum(now, next_cooldown(asked, again, &mut self.doublings));
         self.standing = true;
         self.ok_since_closed = false;
         self.refusals = 0;
