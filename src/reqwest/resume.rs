@@ -2,7 +2,7 @@
 
 use crate::client::{DownloadOptions, Resend};
 use crate::engine::Engine;
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, marked, redirected_to};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
@@ -125,7 +125,7 @@ async fn send(
     let asked = request.url().as_str();
     let again = ClientAgain {
         start: Resumable::url(&response).map(str::to_owned),
-        redirected: redirected_to(&response, Some(asked)).is_some(),
+        redirected: is_redirected(&response, Some(asked)),
         client,
         request,
         extensions,

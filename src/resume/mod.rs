@@ -100,4 +100,4 @@ pub use settings::Resume;
 
 pub(crate) use download::{Again, Rest, Sending};
 pub(crate) use mark::Mark;
-pub(crate) use response::{Resumable, marked, redirected_to};
+pub(crate) use response::{Resumable, is_redirected, marked};

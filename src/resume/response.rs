@@ -6,11 +6,11 @@ use super::progress::ResumeProgress;
 use crate::report::RetryReport;
 use http::{Extensions, HeaderMap, Response, StatusCode};
 
-/// The URL of a response whose request was sent to another one: where its rest is.
-pub(crate) fn redirected_to(response: &impl Resumable, asked: Option<&str>) -> Option<String> {
-    let url = response.url()?;
+/// Returns `true` if a response came from another URL than its request was sent to: its rest is there.
+pub(crate) fn is_redirected(response: &impl Resumable, asked: Option<&str>) -> bool {
     // A middleware may add a key to the query, and would add it to this URL too.
-    (asked.map(without_query) != Some(without_query(url))).then(|| url.to_owned())
+    let url = response.url().map(without_query);
+    url.is_some() && url != asked.map(without_query)
 }
 
 /// Marks a response that is not from where the start came from.
@@ -32,8 +32,7 @@ fn without_fragment(url: &str) -> &str {
 }
 
 fn without_query(url: &str) -> &str {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    url.get(..end).unwrap_or(url)
+    url.split(['?', '#']).next().unwrap_or(url)
 }
 
 /// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the

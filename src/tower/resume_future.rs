@@ -4,7 +4,7 @@ use super::errors::Boxed;
 use super::service::Retry;
 use super::strategy::ReplayStrategy;
 use crate::client::{Answer, DownloadTerms, HasHead, Resend};
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, marked, redirected_to};
+use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
 use crate::retry_loop::Repeat;
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
@@ -92,7 +92,7 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
                     .as_ref()
                     .and_then(|saved| saved.url().map(str::to_owned));
                 self.again.start = answer.url().map(str::to_owned);
-                self.again.redirected = redirected_to(&answer, asked.as_deref()).is_some();
+                self.again.redirected = is_redirected(&answer, asked.as_deref());
                 let again = Box::new(self.again);
                 answer.resumed(|body| {
                     ResumedBody::new(body, mark, again, self.terms, is_from_elsewhere)
