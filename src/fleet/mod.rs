@@ -230,7 +230,8 @@ impl Gate {
     /// it in all, and each takes its share of a quota. Call it before you clone the handle, and give all processes the same
     /// settings.
     ///
-    /// No call waits for the store; while it is away, each process has a gate of its own. A text of [`Gate::key_by`] and a credential reach the store as a hash alone.
+    /// No call waits for the store; while it is away, each process has a gate of its own. A text of [`Gate::key_by`] and a
+    /// credential reach the store as a hash alone.
     ///
     /// ```
     /// use http_retry::fleet::Fleet;

@@ -77,7 +77,7 @@ impl GateLink {
         self.act(at, |state, counters| state.is_told(counters, push, random));
     }
 
-    /// Whether the store tells this process of closed gates.
+    /// The store tells this process of closed gates, or no longer.
     pub(crate) fn subscribed(&self, at: Moment, subscribed: bool) {
         self.act(at, |state, _| state.is_subscribed(subscribed));
     }

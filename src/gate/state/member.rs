@@ -99,7 +99,7 @@ impl KeyState {
         self.serve(counters);
     }
 
-    /// Whether the store tells this process of closed gates.
+    /// The store tells this process of closed gates, or no longer.
     pub(in crate::gate) fn is_subscribed(&mut self, subscribed: bool) {
         if let Some(member) = &mut self.member {
             member.is_subscribed(subscribed);

@@ -103,9 +103,10 @@ async fn a_key_that_a_middleware_adds_to_the_url_is_no_redirect() {
     for before in [true, false] {
         a.begin();
         let (client, retries) = (ClientBuilder::new(reqwest_client()), middleware(&steered()));
-        let client = match before {
-            true => client.with(AddsKey).with(retries),
-            false => client.with(retries).with(AddsKey),
+        let client = if before {
+            client.with(AddsKey).with(retries)
+        } else {
+            client.with(retries).with(AddsKey)
         };
         let request = client.build().get(a.url());
         let read = request.send_resumed().await.unwrap().bytes().await;

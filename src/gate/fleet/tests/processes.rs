@@ -186,14 +186,20 @@ fn a_false_push_holds_until_the_store_is_asked() {
     }
 }
 
-#[test]
-fn a_cooldown_that_no_local_policy_waits_for_holds_nobody() {
+/// A patient process, and one whose calls wait for five minutes at most.
+fn with_an_impatient_one() -> (World, usize) {
     let mut world = World::of(1);
     world.longest = SEC * 300;
     let impatient = world.starts();
     let place = world.go(impatient);
     world.end(impatient, &place, End::Other);
     world.pass(SEC);
+    (world, impatient)
+}
+
+#[test]
+fn a_cooldown_that_no_local_policy_waits_for_holds_nobody() {
+    let (mut world, impatient) = with_an_impatient_one();
     world.vote(0, SEC * 3_000);
     world.pass(MILLI * 5);
     assert!(world.is_open(impatient), "by a message");
@@ -204,12 +210,7 @@ fn a_cooldown_that_no_local_policy_waits_for_holds_nobody() {
 
 #[test]
 fn a_cooldown_that_is_prolonged_too_far_lasts_as_long_as_before() {
-    let mut world = World::of(1);
-    world.longest = SEC * 300;
-    let impatient = world.starts();
-    let place = world.go(impatient);
-    world.end(impatient, &place, End::Other);
-    world.pass(SEC);
+    let (mut world, impatient) = with_an_impatient_one();
     let link = world.link(impatient);
     for seconds in [20, 3_000] {
         let closed = SEC * seconds;
