@@ -17,7 +17,7 @@ impl Member {
         match *self {}
     }
 
-    pub(super) fn refused(&mut self, _: Option<u64>) {
+    pub(super) fn refused(&mut self, _: Option<u64>, _: bool) {
         match *self {}
     }
 

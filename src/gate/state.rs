@@ -124,11 +124,12 @@ impl KeyState {
         match end {
             End::Refused(asked) => {
                 let asked = asked.map(micros);
-                if self.controller.refused(now, permit, is_first, asked, quota) {
+                let closes = self.controller.refused(now, permit, is_first, asked, quota);
+                if closes {
                     self.take_back(counters);
                 }
                 if let Some(member) = self.member.as_mut().filter(|_| votes) {
-                    member.refused(asked.or(quota.and_then(Quota::spent_for)));
+                    member.refused(asked.or(quota.and_then(Quota::spent_for)), closes);
                 }
             }
             End::Succeeded => {

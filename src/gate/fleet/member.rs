@@ -2,12 +2,12 @@
 
 use super::{GatePush, GateWords, NextWords};
 use crate::gate::controller::numbers::{MOST, part, sum};
-use crate::gate::controller::{MILLISECOND, SECOND};
+use crate::gate::controller::{MILLISECOND, NO_WISH, SECOND};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// Reports come at most this often.
+/// Reports come at most this often, but for a gate that closes.
 const INTERVAL: u64 = 10 * MILLISECOND;
 /// After a message that the gate is closed each process asks the store once, within this time and within the first half of
 /// the cooldown: for a probe, and whether it is true. A store that all ask at once keeps them waiting.
@@ -47,6 +47,8 @@ struct Says {
     /// The store counts refusals of this process that a success has followed.
     breaks_row: bool,
     has_said_refusals: bool,
+    /// The gate has closed here for longer than the interval of reports.
+    has_closed: bool,
     /// The driver, and when it asks by itself.
     waker: Option<Waker>,
     asks_at: u64,
@@ -91,11 +93,13 @@ impl Member {
         !self.says.is_parked
     }
 
-    /// A call was refused, and its refusal is a vote.
-    pub(in crate::gate) fn refused(&mut self, asked: Option<u64>) {
-        let words = &mut self.says.words;
-        words.refusals = sum(words.refusals, 1);
-        words.asked = asked;
+    /// A call was refused, and its refusal is a vote, which `closes` the gate here or does not.
+    pub(in crate::gate) fn refused(&mut self, asked: Option<u64>, closes: bool) {
+        let says = &mut self.says;
+        says.words.refusals = sum(says.words.refusals, 1);
+        says.words.asked = asked;
+        // The other processes are to hear of that soon. Short cooldowns would be reported without an interval.
+        says.has_closed |= closes && asked.unwrap_or(NO_WISH) > INTERVAL;
     }
 
     /// Calls have succeeded.
@@ -182,12 +186,14 @@ impl Member {
         if says.in_flight.is_some() {
             return None;
         }
-        let at_once = says.words.refusals > 0 || says.words.contradicts || says.breaks_row;
-        let at_once = at_once.then(|| sum(says.last, INTERVAL));
+        let at_once = says.has_closed.then_some(0);
+        let soon = says.words.refusals > 0 || says.words.contradicts || says.breaks_row;
+        let soon = soon.then(|| sum(says.last, INTERVAL));
         // Successes alone matter to a gate that closes now and then.
         let flushes = says.words.successes > 0 && self.change > 0;
         let flush = flushes.then(|| sum(says.last, says.flush));
-        let first = [at_once, says.look_at, flush].into_iter().flatten().min()?;
+        let first = [at_once, soon, says.look_at, flush];
+        let first = first.into_iter().flatten().min()?;
         Some(first.max(says.not_before))
     }
 
@@ -195,7 +201,7 @@ impl Member {
         let says = &mut self.says;
         (says.look_at, says.in_flight, says.last) = (None, Some(now), now);
         says.asks_at = MOST;
-        says.breaks_row = false;
+        (says.breaks_row, says.has_closed) = (false, false);
         let words = std::mem::take(&mut says.words);
         says.has_said_refusals |= words.refusals > 0;
         GateWords {

@@ -36,6 +36,18 @@ fn a_vote_closes_the_gate_of_every_process() {
 }
 
 #[test]
+fn a_gate_that_closes_here_is_told_without_an_interval() {
+    let mut world = World::of(2);
+    for _ in 0..4 {
+        world.refuse(0, 1, SEC * 5);
+        world.pass(MILLI);
+    }
+    // One report of a first refusal, and one of the rest; each takes 2 ms to the store, as does the news.
+    world.pass(MILLI * 5);
+    assert!(!world.is_open(1));
+}
+
+#[test]
 fn refusals_of_several_processes_are_one_vote() {
     let mut world = World::of(3);
     for process in [0, 1] {
