@@ -23,7 +23,7 @@ impl Daemon {
         let user = if root { "user root;" } else { "" };
         let config = format!(
             "{user} worker_processes 2; worker_shutdown_timeout 1s; daemon off; pid FOLDER/pid; \
-             error_log FOLDER/error.log; events {{ worker_connections 512; }} http {{ access_log off; \
+             error_log FOLDER/error.log; events {{ worker_connections 2048; }} http {{ access_log off; \
              client_body_temp_path FOLDER/b; proxy_temp_path FOLDER/p; fastcgi_temp_path FOLDER/f; \
              uwsgi_temp_path FOLDER/u; scgi_temp_path FOLDER/s; {inside} }}"
         );
