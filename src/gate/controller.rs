@@ -2,11 +2,12 @@
 //!
 //! It decides by five rules; the guide's page on the gate gives the reasons.
 //!
-//! 1. **Vote.** The gate closes after several refusals in a row. Of an open gate only first attempts vote, so that a call
-//!    that is refused again and again has one voice.
+//! 1. **Vote.** A run of several refusals closes the gate. It ends once half as many calls have succeeded that were sent
+//!    after its first refused call. Of an open gate only first attempts vote, so that a call that is refused again and
+//!    again has one voice.
 //! 2. **Cooldown.** A closed gate waits for as long as the refusal asked, and twice as long each time that nothing
-//!    succeeded in between. A call that was sent after the first of those refusals and succeeds contradicts them: the gate
-//!    opens, and takes twice as many refusals to close from then on. While it may still be wrong, newcomers go as probes.
+//!    succeeded in between. A run that ends meanwhile contradicts the cooldown: the gate opens, and takes twice as many
+//!    refusals to close from then on. While it may still be wrong, newcomers go as probes.
 //! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as fast
 //!    after each round without a refusal.
 //! 4. **Search.** After a round with refusals the pace goes back to the last clean one, and from there half the way to the
@@ -20,6 +21,7 @@ mod fading;
 pub(super) mod numbers;
 mod quota;
 mod release;
+mod run;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +35,7 @@ use release::Release;
 #[cfg(feature = "testing")]
 #[cfg(feature = "redis")]
 pub(super) use release::next_cooldown;
+use run::Run;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -95,8 +98,8 @@ pub(crate) struct Controller {
     until: u64,
     /// How often the cooldown was doubled.
     doublings: u32,
-    /// The refusals since the last success, the first of them, and how many close the gate.
-    refusals: u64,
+    /// The refusals in a row, the first refused call, and how many refusals close the gate.
+    run: Run,
     first_refused: u64,
     patience: u64,
     /// The probe in flight, how many may follow, and when.
@@ -128,7 +131,7 @@ impl Controller {
             closed_after: 0,
             until: 0,
             doublings: 0,
-            refusals: 0,
+            run: Run::default(),
             first_refused: 0,
             patience: FIRST_PATIENCE,
             probe: None,
@@ -213,6 +216,7 @@ impl Controller {
             self.probe_at = sum(now, PROBE_INTERVAL);
         }
         if self.closed {
+            self.run.refused(1);
             // Calls that were in flight when it closed add nothing: they met the same limit.
             if permit.0 > self.closed_after {
                 self.until = self.until.max(sum(now, asked.unwrap_or(NO_WISH)));
@@ -223,12 +227,12 @@ impl Controller {
             release.refused();
         }
         if self.votes(permit, is_first) {
-            if self.refusals == 0 {
+            if self.run.is_empty() {
                 self.first_refused = permit.0;
             }
-            self.refusals = sum(self.refusals, 1);
+            self.run.refused(1);
         }
-        let closes = self.refusals >= self.patience;
+        let closes = self.run.reaches(self.patience);
         if closes {
             self.close(now, asked);
         }
@@ -244,16 +248,15 @@ impl Controller {
         if self.quota.hear(now, permit, quota) {
             self.quota.untold();
         }
-        if self.probe == Some(permit) {
-            self.probe = None;
+        if self.probe.take_if(|probe| *probe == permit).is_some() {
+            self.probes = sum(self.probes, 1);
         }
         if let Some(release) = &mut self.release {
             release.succeeded();
         }
-        if permit.0 <= self.first_refused {
+        if permit.0 <= self.first_refused || !self.run.succeeded(1) {
             return false;
         }
-        self.refusals = 0;
         let contradicted = std::mem::take(&mut self.closed);
         if contradicted {
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
@@ -286,8 +289,9 @@ impl Controller {
     /// Takes over what happened while the gate was idle and nobody looked.
     pub(crate) fn catch_up(&mut self, idle: Idle) {
         self.quota.flying = idle.in_flight;
-        if idle.ok > self.ok {
-            self.refusals = 0;
+        let successes = idle.ok.saturating_sub(self.ok);
+        if successes > 0 {
+            self.run.succeeded(successes);
             self.ok_since_closed = true;
         }
         (self.ok, self.since) = (idle.ok, idle.since);
@@ -300,9 +304,11 @@ impl Controller {
         self.sent = sum(self.sent, more);
     }
 
-    /// Whether a call may go, and a success be counted, without a look at the rest of the state.
+    /// Whether a call may go, and a success be counted, without a look at the rest of the state. During a run it matters
+    /// which of the calls in flight were sent before it.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.holds_back() && self.probe.is_none()
+        let counts_run = !self.run.is_empty() && self.quota.flying > 0;
+        !self.holds_back() && self.probe.is_none() && !counts_run
     }
 
     /// Whether there is a cooldown, a release or a quota that calls keep to.
@@ -340,7 +346,7 @@ impl Controller {
             self.probe = None;
             self.probes = 0;
             self.probe_at = now;
-            if self.refusals == 0 {
+            if self.run.is_empty() {
                 self.first_refused = self.sent;
             }
         }
@@ -357,6 +363,7 @@ impl Controller {
     pub(in crate::gate) fn is_let_on(&mut self) {
         if self.told.take().is_some() {
             self.closed = false;
+            self.run = Run::default();
         }
     }
 

@@ -1,7 +1,7 @@
 //! The paced release after a cooldown, and the search for the pace that the server takes.
 
 use super::numbers::{part, product, quotient, sum};
-use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE};
+use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE, Run};
 use super::{MILLISECOND, MIN_DOUBLED, MIN_PATIENCE, NO_WISH, SECOND, SOON};
 
 /// The pace is found from the time since the last opening, at most this many cooldowns, within these bounds.
@@ -105,7 +105,7 @@ impl Controller {
         });
         self.patience = quotient(self.patience, 2).clamp(MIN_PATIENCE, MAX_PATIENCE);
         self.closed = false;
-        self.refusals = 0;
+        self.run = Run::default();
         self.ok = 0;
         self.since = now;
     }

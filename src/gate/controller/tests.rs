@@ -92,7 +92,7 @@ impl Scene {
 fn one_refusal_among_successes_never_closes_the_gate() {
     let mut scene = Scene::new();
     for _ in 0..1_000 {
-        assert!(!scene.refuse() && !scene.refuse() && !scene.refuse());
+        assert!(!scene.refuse() && !scene.refuse());
         let good = scene.go();
         scene.succeed(good);
         assert_eq!(scene.next(), Next::First);
@@ -128,18 +128,41 @@ fn a_success_sent_before_the_refusals_contradicts_nothing() {
 }
 
 #[test]
-fn a_contradiction_opens_it_and_doubles_the_patience() {
+fn a_success_that_overtakes_the_refusals_contradicts_nothing() {
+    let mut scene = Scene::new();
+    let [first, overtakes, others @ ..] = [(); 30].map(|()| scene.go());
+    scene.is_refused(first, true);
+    let closes = others.map(|call| scene.is_refused(call, true));
+    assert!(closes.contains(&true));
+    assert!(!scene.succeed(overtakes));
+    assert!(scene.is_closed());
+}
+
+#[test]
+fn a_success_now_and_then_does_not_end_a_run() {
+    let mut scene = Scene::new();
+    assert!(!scene.refuse() && !scene.refuse() && !scene.refuse());
+    let good = scene.go();
+    scene.succeed(good);
+    assert!(scene.refuse(), "four refusals, one success");
+}
+
+#[test]
+fn half_as_many_successes_end_a_run_and_double_the_patience() {
     let mut scene = Scene::new();
     for most in [4, 8, 16, 16] {
-        let later: Vec<Permit> = (0..most).map(|_| scene.go()).collect();
-        let last = scene.go();
-        let closes: Vec<bool> = later
+        let refused: Vec<Permit> = (0..most).map(|_| scene.go()).collect();
+        let later: Vec<Permit> = (0..most / 2).map(|_| scene.go()).collect();
+        let closes: Vec<bool> = refused
             .into_iter()
             .map(|call| scene.is_refused(call, true))
             .collect();
         assert_eq!(closes.iter().position(|closes| *closes), Some(most - 1));
-        assert!(scene.is_closed());
-        assert!(scene.succeed(last));
+        let (last, later) = later.split_last().unwrap();
+        for call in later {
+            assert!(!scene.succeed(*call) && scene.is_closed());
+        }
+        assert!(scene.succeed(*last));
         assert!(!scene.is_closed());
     }
 }
@@ -164,6 +187,12 @@ fn newcomers_probe_a_closed_gate_one_at_a_time() {
     let again = PROBE_INTERVAL;
     assert_eq!(scene.controller.next(scene.now, true), Next::At(again));
     scene.now = again;
+    let probe = scene.goes(true, true);
+    assert!(!scene.succeed(probe));
+    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
+    let probe = scene.goes(true, true);
+    assert!(!scene.succeed(probe), "two of five refused calls");
+    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
     let probe = scene.goes(true, true);
     assert!(scene.succeed(probe), "the limit is not everybody's");
     assert_eq!(scene.next(), Next::First);

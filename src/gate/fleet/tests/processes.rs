@@ -71,10 +71,10 @@ fn a_success_between_them_is_reported_and_ends_the_row() {
 }
 
 #[test]
-fn a_later_success_opens_the_gate_of_all() {
+fn later_successes_open_the_gate_of_all() {
     let mut world = World::of(2);
-    let places = [(); 5].map(|()| world.go(0));
-    let [refused @ .., later] = &places;
+    let places = [(); 6].map(|()| world.go(0));
+    let [refused @ .., later, last] = &places;
     for place in refused {
         world.end(0, place, End::Refused(Some(SEC * 10)));
     }
@@ -82,6 +82,7 @@ fn a_later_success_opens_the_gate_of_all() {
     let mut waits = [(1, Some(world.waits(1, Kind::Retry)))];
     assert_eq!(world.play(&mut waits, MILLI), [None]);
     world.end(0, later, End::Succeeded);
+    world.end(0, last, End::Succeeded);
     let went = world.play(&mut waits, MILLI * 15);
     assert!(went[0].is_some(), "{went:?}");
     // From now on the store's vote takes eight.
