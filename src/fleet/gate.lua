@@ -3,8 +3,8 @@
 -- clock. The same steps stand in Rust in src/gate/fleet/twin.rs.
 --
 -- KEYS: 1 the gate.
--- ARGV: 1 the last change that the process knows, 2 successes, 3 refusals in a row after them, 4 the cooldown that the
---       last of these asked for (-1: none), 5 whether a success contradicts the cooldown (1), 6 the channel.
+-- ARGV: 1 the last change that the process knows, 2 successes, 3 refusals after them, 4 successes of calls that were sent
+--       after the first refused one, 5 the cooldown that the last refusal asked for (-1: none), 6 the channel.
 -- Gives: the last change, how long the gate stays closed (0: it is open), whether the process sends a probe (1).
 local MOST = 9007199254740991
 local SECOND = 1000000
@@ -25,19 +25,19 @@ local function less(a, b) return math.max(a - b, 0) end
 local function half(a) return (a - math.fmod(a, 2)) / 2 end
 local function text(n) return string.format('%.0f', n) end
 
-local BOUNDS = { { 0, MOST_CHANGES }, { 0, MOST }, { 0, MOST }, { -1, MOST }, { 0, 1 } }
+local BOUNDS = { { 0, MOST_CHANGES }, { 0, MOST }, { 0, MOST }, { 0, MOST }, { -1, MOST } }
 local a = {}
 for i, bounds in ipairs(BOUNDS) do
   a[i] = number(ARGV[i], bounds[1], bounds[2])
   if not a[i] then return redis.error_reply('FLEET bad argument ' .. i) end
 end
-local change, successes, refusals, asked, contradicts = a[1], a[2], a[3], math.min(a[4], LONGEST), a[5] == 1
+local change, successes, refusals, later, asked = a[1], a[2], a[3], a[4], math.min(a[5], LONGEST)
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * SECOND + tonumber(time[2])
 
 -- The state. It begins anew if a field is not what this script has written, if the clock was set back, and if a process
 -- knows of a later change.
-local FIELDS = { 'change', 'until', 'standing', 'refusals', 'patience', 'doublings', 'ok', 'probes' }
+local FIELDS = { 'change', 'until', 'standing', 'refusals', 'successes', 'patience', 'doublings', 'ok', 'probes' }
 local LIMITS = { change = { 0, MOST_CHANGES }, standing = { 0, 1 }, patience = { MIN_PATIENCE, MAX_PATIENCE },
   doublings = { 0, 11 }, ok = { 0, 1 }, probes = { 0, MAX_PATIENCE } }
 local stored = redis.pcall('HMGET', KEYS[1], unpack(FIELDS))
@@ -49,37 +49,46 @@ for i, name in ipairs(FIELDS) do
   whole = whole and g[name] ~= nil
 end
 if not whole or g['until'] > now + LONGEST + SECOND or g.change < change then
-  g = { change = change, ['until'] = 0, standing = 0, refusals = 0, patience = FIRST_PATIENCE, doublings = 0, ok = 1,
-    probes = 0 }
+  g = { change = change, ['until'] = 0, standing = 0, refusals = 0, successes = 0, patience = FIRST_PATIENCE,
+    doublings = 0, ok = 1, probes = 0 }
 end
 
 -- 1. A cooldown that nobody contradicted: the next vote takes half as many refusals.
 if g.standing == 1 and now >= g['until'] then
   g.standing, g.patience = 0, math.max(half(g.patience), MIN_PATIENCE)
+  g.refusals, g.successes = 0, 0
 end
--- 2. Successes end a row of refusals.
-if successes > 0 then g.ok, g.refusals = 1, 0 end
--- 3. A contradiction, or refusals, unless they are of before the last change.
-local changed = false
-if change == g.change and g.standing == 1 and contradicts then
+-- 2. Half as many successes as refusals end a run. While the gate is closed only the later ones count.
+local function run_ends(more)
+  g.successes = sum(g.successes, more)
+  if math.min(2 * g.successes, MOST) < g.refusals then return false end
+  g.refusals, g.successes = 0, 0
+  return true
+end
+if successes > 0 or later > 0 then g.ok = 1 end
+if g.standing == 0 then run_ends(successes) end
+-- 3. Refusals and later successes, unless they are of before the last change.
+local changed, ends = false, false
+if change == g.change then
+  g.refusals = sum(g.refusals, refusals)
+  ends = later > 0 and run_ends(later)
+end
+if ends and g.standing == 1 then
   g.standing, g['until'], changed = 0, now, true
   g.patience, g.change = math.min(g.patience * 2, MAX_PATIENCE), sum(g.change, 1)
 elseif change == g.change and refusals > 0 and g.standing == 1 then
-  local later = math.max(g['until'], now + (asked >= 0 and asked or NO_WISH))
-  changed, g['until'] = later ~= g['until'], later
-elseif change == g.change and refusals > 0 then
-  g.refusals = sum(g.refusals, refusals)
-  if g.refusals >= g.patience then
-    local again = g.ok == 0 and less(now, g['until']) < SOON
-    g.doublings = again and math.min(g.doublings + 1, asked >= 0 and 1 or 11) or 0
-    local cooldown = asked >= 0 and asked or NO_WISH
-    if g.doublings > 0 then
-      local doubled = math.max(cooldown, MIN_DOUBLED) * 2 ^ g.doublings
-      cooldown = math.min(doubled, math.max(MAX_DOUBLED, cooldown))
-    end
-    g.standing, g['until'], g.ok, g.refusals, changed = 1, now + cooldown, 0, 0, true
-    g.probes, g.change = half(g.patience), sum(g.change, 1)
+  local till = math.max(g['until'], now + (asked >= 0 and asked or NO_WISH))
+  changed, g['until'] = till ~= g['until'], till
+elseif change == g.change and refusals > 0 and g.refusals >= g.patience then
+  local again = g.ok == 0 and less(now, g['until']) < SOON
+  g.doublings = again and math.min(g.doublings + 1, asked >= 0 and 1 or 11) or 0
+  local cooldown = asked >= 0 and asked or NO_WISH
+  if g.doublings > 0 then
+    local doubled = math.max(cooldown, MIN_DOUBLED) * 2 ^ g.doublings
+    cooldown = math.min(doubled, math.max(MAX_DOUBLED, cooldown))
   end
+  g.standing, g['until'], g.ok, changed = 1, now + cooldown, 0, true
+  g.probes, g.change = half(g.patience), sum(g.change, 1)
 end
 
 -- 4. One more process may send a probe.

@@ -21,11 +21,11 @@ impl Member {
         match *self {}
     }
 
-    pub(super) fn contradicts(&mut self) {
+    pub(super) fn disagrees(&mut self) {
         match *self {}
     }
 
-    pub(super) fn succeeded(&mut self, _: u64) {
+    pub(super) fn succeeded(&mut self, _: u64, _: bool) {
         match *self {}
     }
 

@@ -28,6 +28,7 @@ mod tests;
 pub(super) use fading::{faded, fades_at};
 pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
+pub(in crate::gate) use run::Run;
 
 use numbers::{product, sum};
 use quota::QuotaState;
@@ -35,7 +36,6 @@ use release::Release;
 #[cfg(feature = "testing")]
 #[cfg(feature = "redis")]
 pub(super) use release::next_cooldown;
-use run::Run;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -254,7 +254,7 @@ impl Controller {
         if let Some(release) = &mut self.release {
             release.succeeded();
         }
-        if permit.0 <= self.first_refused || !self.run.succeeded(1) {
+        if !self.is_later(permit) || !self.run.succeeded(1) {
             return false;
         }
         let contradicted = std::mem::take(&mut self.closed);
@@ -307,7 +307,7 @@ impl Controller {
     /// Whether a call may go, and a success be counted, without a look at the rest of the state. During a run it matters
     /// which of the calls in flight were sent before it.
     pub(crate) fn is_idle(&self) -> bool {
-        let counts_run = !self.run.is_empty() && self.quota.flying > 0;
+        let counts_run = self.has_run() && self.quota.flying > 0;
         !self.holds_back() && self.probe.is_none() && !counts_run
     }
 
@@ -324,6 +324,15 @@ impl Controller {
         } else {
             is_first || self.release.is_some()
         }
+    }
+
+    pub(crate) fn has_run(&self) -> bool {
+        !self.run.is_empty()
+    }
+
+    /// Returns `true` if a success of this call counts against a run of refusals: there is one, and it was sent since.
+    pub(crate) fn is_later(&self, permit: Permit) -> bool {
+        self.has_run() && permit.0 > self.first_refused
     }
 }
 
@@ -346,7 +355,9 @@ impl Controller {
             self.probe = None;
             self.probes = 0;
             self.probe_at = now;
+            // The run is that of other processes.
             if self.run.is_empty() {
+                self.run.refused(self.patience);
                 self.first_refused = self.sent;
             }
         }
@@ -359,7 +370,7 @@ impl Controller {
         was_open
     }
 
-    /// A success of another process contradicted the cooldown.
+    /// Successes of other processes contradicted the cooldown.
     pub(in crate::gate) fn is_let_on(&mut self) {
         if self.told.take().is_some() {
             self.closed = false;

@@ -57,7 +57,10 @@ impl KeyState {
         self.controller.note_sent(sent);
         if let Some(idle) = idle {
             if let Some(member) = &mut self.member {
-                member.succeeded(idle.ok.saturating_sub(self.controller.ok));
+                member.succeeded(
+                    idle.ok.saturating_sub(self.controller.ok),
+                    self.controller.has_run(),
+                );
             }
             self.controller.catch_up(idle);
         }
@@ -133,11 +136,12 @@ impl KeyState {
                 }
             }
             End::Succeeded => {
+                let is_later = self.controller.is_later(permit);
                 let contradicts = self.controller.succeeded(now, permit, quota);
                 if let Some(member) = &mut self.member {
-                    member.succeeded(1);
+                    member.succeeded(1, is_later);
                     if contradicts {
-                        member.contradicts();
+                        member.disagrees();
                     }
                 }
             }

@@ -31,8 +31,9 @@ pub(in crate::gate) struct Member {
     pub(in crate::gate) longest: u64,
     /// The store tells this process of closed gates.
     subscribed: bool,
-    /// The last change that is known.
+    /// The last change that is known, and whether calls of this process have contradicted it since.
     change: u64,
+    disagrees: bool,
     /// Which of several processes this is that share a quota.
     rank: Option<u64>,
     says: Says,
@@ -44,9 +45,6 @@ struct Says {
     words: GateWords,
     /// There is nothing to report, but something to hear: from this time on.
     look_at: Option<u64>,
-    /// The store counts refusals of this process that a success has followed.
-    breaks_row: bool,
-    has_said_refusals: bool,
     /// The gate has closed here for longer than the interval of reports.
     has_closed: bool,
     /// The driver, and when it asks by itself.
@@ -69,7 +67,7 @@ struct Says {
 pub(in crate::gate) enum Heard {
     Nothing,
     ClosedUntil(u64),
-    /// A success in some process contradicted the cooldown.
+    /// Successes of some processes contradicted the cooldown.
     Contradicted,
     /// The store knows of no cooldown.
     IsOver,
@@ -102,20 +100,20 @@ impl Member {
         says.has_closed |= closes && asked.unwrap_or(NO_WISH) > INTERVAL;
     }
 
-    /// Calls have succeeded.
-    pub(in crate::gate) fn succeeded(&mut self, successes: u64) {
-        if successes == 0 {
-            return;
-        }
-        let says = &mut self.says;
-        says.words.successes = sum(says.words.successes, successes);
-        says.words.refusals = 0;
-        says.breaks_row |= std::mem::take(&mut says.has_said_refusals);
+    /// Calls have succeeded; `later` is whether they count against a run of refusals here.
+    pub(in crate::gate) fn succeeded(&mut self, successes: u64, later: bool) {
+        let words = &mut self.says.words;
+        let counted = if later || self.disagrees {
+            &mut words.later
+        } else {
+            &mut words.successes
+        };
+        *counted = sum(*counted, successes);
     }
 
-    /// A success has contradicted the cooldown.
-    pub(in crate::gate) fn contradicts(&mut self) {
-        self.says.words.contradicts = true;
+    /// Calls of this process have contradicted the cooldown: for them it is over, whatever the store makes of it.
+    pub(in crate::gate) fn disagrees(&mut self) {
+        self.disagrees = true;
     }
 
     /// Takes the store's news. `is_push` is whether the store has told everybody, so that there may be a probe to ask for.
@@ -132,10 +130,7 @@ impl Member {
             return Heard::Nothing;
         }
         self.change = push.change;
-        if is_new {
-            self.says.words.contradicts = false;
-            self.says.has_said_refusals = false;
-        }
+        self.disagrees &= !is_new;
         let Some(closed) = push.closed_for() else {
             return if is_new {
                 Heard::Contradicted
@@ -143,7 +138,7 @@ impl Member {
                 Heard::IsOver
             };
         };
-        if closed > self.longest {
+        if closed > self.longest || self.disagrees {
             return Heard::Nothing;
         }
         if is_new && is_push {
@@ -187,7 +182,7 @@ impl Member {
             return None;
         }
         let at_once = says.has_closed.then_some(0);
-        let soon = says.words.refusals > 0 || says.words.contradicts || says.breaks_row;
+        let soon = says.words.refusals > 0 || says.words.later > 0;
         let soon = soon.then(|| sum(says.last, INTERVAL));
         // Successes alone matter to a gate that closes now and then.
         let flushes = says.words.successes > 0 && self.change > 0;
@@ -201,9 +196,8 @@ impl Member {
         let says = &mut self.says;
         (says.look_at, says.in_flight, says.last) = (None, Some(now), now);
         says.asks_at = MOST;
-        (says.breaks_row, says.has_closed) = (false, false);
+        says.has_closed = false;
         let words = std::mem::take(&mut says.words);
-        says.has_said_refusals |= words.refusals > 0;
         GateWords {
             change: self.change,
             ..words

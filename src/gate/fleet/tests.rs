@@ -59,8 +59,7 @@ impl Store {
 
     fn contradict(&mut self) -> GateAnswer {
         self.say(GateWords {
-            successes: 1,
-            contradicts: true,
+            later: 100,
             ..GateWords::default()
         })
     }

@@ -4,9 +4,9 @@
 
 use super::words::LONGEST_COOLDOWN;
 use super::{GateAnswer, GatePush, GateWords};
-use crate::gate::controller::next_cooldown;
 use crate::gate::controller::numbers::{product, quotient, sum};
 use crate::gate::controller::{FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, NO_WISH, SECOND, SOON};
+use crate::gate::controller::{Run, next_cooldown};
 use std::time::Duration;
 
 /// A clock that goes back by more than this was set back.
@@ -20,8 +20,8 @@ pub(crate) struct SharedGate {
     /// The end of the last cooldown, and whether no step has come after it.
     until: u64,
     standing: bool,
-    /// The refusals since the last success, and how many close the gate.
-    refusals: u64,
+    /// The refusals in a row of all processes, and how many close the gate.
+    run: Run,
     patience: u64,
     doublings: u32,
     /// Whether a call succeeded since the gate closed last.
@@ -53,7 +53,7 @@ impl SharedGate {
             change,
             until: 0,
             standing: false,
-            refusals: 0,
+            run: Run::default(),
             patience: FIRST_PATIENCE,
             doublings: 0,
             ok_since_closed: true,
@@ -66,15 +66,18 @@ impl SharedGate {
         if self.standing && now >= self.until {
             self.standing = false;
             self.patience = quotient(self.patience, 2).max(MIN_PATIENCE);
+            self.run = Run::default();
         }
-        if words.successes > 0 {
-            self.ok_since_closed = true;
-            self.refusals = 0;
+        self.ok_since_closed |= words.successes > 0 || words.later > 0;
+        if !self.standing {
+            self.run.succeeded(words.successes);
         }
         if words.change < self.change {
             return false;
         }
-        if self.standing && words.contradicts {
+        self.run.refused(words.refusals);
+        let ends = words.later > 0 && self.run.succeeded(words.later);
+        if self.standing && ends {
             self.standing = false;
             self.until = now;
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
@@ -90,8 +93,7 @@ impl SharedGate {
             let until = self.until.max(sum(now, asked.unwrap_or(NO_WISH)));
             return std::mem::replace(&mut self.until, until) != until;
         }
-        self.refusals = sum(self.refusals, words.refusals);
-        if self.refusals < self.patience {
+        if !self.run.reaches(self.patience) {
             return false;
         }
         let soon = now.saturating_sub(self.until) < SOON;
@@ -99,7 +101,6 @@ impl SharedGate {
         self.until = sum(now, next_cooldown(asked, again, &mut self.doublings));
         self.standing = true;
         self.ok_since_closed = false;
-        self.refusals = 0;
         self.probes = quotient(self.patience, 2);
         self.change = sum(self.change, 1);
         true

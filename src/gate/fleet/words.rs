@@ -16,22 +16,22 @@ const MOST_DIGITS: usize = 16;
 /// A report of one process to the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GateWords {
-    /// The last change that the process has heard of. Refusals and contradictions of an older one no longer count.
+    /// The last change that the process has heard of. Refusals and later successes of an older one no longer count.
     pub(crate) change: u64,
-    /// The calls that succeeded since the last words.
+    /// The successes since the last words, but for the later ones.
     pub(crate) successes: u64,
-    /// The refusals in a row since the last words, after those successes.
+    /// The refusals since the last words, after those successes.
     pub(crate) refusals: u64,
-    /// The cooldown that the last of them asked for, if for any.
+    /// The successes of calls that were sent after the first refused one of a run that has not ended.
+    pub(crate) later: u64,
+    /// The cooldown that the last of the refusals asked for, if for any.
     pub(crate) asked: Option<u64>,
-    /// A call that was sent after the first of the refusals succeeded: the cooldown is not everybody's.
-    pub(crate) contradicts: bool,
 }
 
 /// The store's message to all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GatePush {
-    /// How often a vote closed the gate or a success opened it, in all.
+    /// How often a vote closed the gate or successes opened it, in all.
     pub(crate) change: u64,
     /// How long the gate stays closed from now on; zero if it is open.
     pub(crate) closed: Duration,
@@ -63,8 +63,8 @@ impl GateWords {
             signed(self.change.min(MOST_CHANGES)),
             signed(self.successes),
             signed(self.refusals),
+            signed(self.later),
             self.asked.map_or(-1, signed),
-            i64::from(self.contradicts),
         ]
     }
 }

@@ -14,13 +14,13 @@ fn words() -> impl Strategy<Value = GateWords> {
     let change = prop_oneof![0_u64..4, LAST - 9..=LAST];
     let refusals = prop_oneof![Just(0), 0..6_u64, number()];
     let asked = prop::option::of(number());
-    (change, number(), refusals, asked, any::<bool>()).prop_map(
-        |(change, successes, refusals, asked, contradicts)| GateWords {
+    (change, number(), refusals, number(), asked).prop_map(
+        |(change, successes, refusals, later, asked)| GateWords {
             change,
             successes,
             refusals,
+            later,
             asked,
-            contradicts,
         },
     )
 }

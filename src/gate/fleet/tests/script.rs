@@ -121,8 +121,12 @@ fn words(random: &mut Random, change: u64, huge: bool) -> GateWords {
         } else {
             0
         },
+        later: if random.one_in(4) {
+            random.below(many)
+        } else {
+            0
+        },
         asked: random.one_in(2).then(|| time(random)),
-        contradicts: random.one_in(6),
     }
 }
 
@@ -247,7 +251,7 @@ fn the_script_goes_by_the_servers_clock() {
         return;
     };
     let mut connection = server.connect().unwrap();
-    let mut command = vec!["EVAL", SCRIPT, "1", KEY, "0", "0", "4", "9000000", "0"];
+    let mut command = vec!["EVAL", SCRIPT, "1", KEY, "0", "0", "4", "0", "9000000"];
     command.push(CHANNEL);
     let [change, left, probes] = ask::<[i64; 3]>(&mut connection, &command).unwrap();
     assert_eq!((change, left, probes), (1, 9_000_000, 1));

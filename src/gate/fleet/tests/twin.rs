@@ -13,20 +13,42 @@ fn four_refusals_in_a_row_close_the_gate_for_all() {
 }
 
 #[test]
-fn a_success_of_any_process_ends_the_row() {
+fn half_as_many_successes_of_any_process_end_a_run() {
     let mut store = Store::new();
     for _ in 0..10 {
         store.refuse(3, Some(SECOND));
-        store.succeed(1);
+        store.succeed(2);
     }
-    // Those of one report come after its successes.
+    // Those of one report come after its successes, and before its later ones.
     store.say(GateWords {
         successes: 5,
         ..refused(3, Some(SECOND))
     });
+    store.say(GateWords {
+        later: 2,
+        ..refused(1, Some(SECOND))
+    });
     assert_eq!((store.closed(), store.change), (0, 0));
+    store.refuse(3, Some(SECOND));
+    store.succeed(1);
     store.refuse(1, Some(SECOND));
+    assert_eq!(store.closed(), SECOND, "four refusals, one success");
+}
+
+#[test]
+fn successes_of_before_the_refusals_do_not_open_the_gate() {
+    let mut store = Store::new();
+    store.vote(Some(SECOND));
+    store.succeed(1_000);
     assert_eq!(store.closed(), SECOND);
+    let later = |later| GateWords {
+        later,
+        ..GateWords::default()
+    };
+    store.say(later(1));
+    assert_eq!(store.closed(), SECOND);
+    store.say(later(1));
+    assert_eq!(store.closed(), 0);
 }
 
 #[test]
@@ -77,8 +99,7 @@ fn words_of_before_a_change_neither_close_nor_open() {
         SECOND
     );
     let late = GateWords {
-        successes: 1,
-        contradicts: true,
+        later: 100,
         ..GateWords::default()
     };
     assert_eq!(closed(&store.say_of(0, late)), SECOND);
