@@ -12,7 +12,7 @@ local KEPT_MS = 3600000
 local LONGEST = 3600 * SECOND
 local MOST_CHANGES = 4503599627370496
 local FIRST_PATIENCE, MIN_PATIENCE, MAX_PATIENCE = 4, 2, 16
-local NO_WISH, MIN_DOUBLED, MAX_DOUBLED, SOON = 100000, 10000, 20 * SECOND, 60 * SECOND
+local NO_WISH, MAX_DOUBLED = 100000, 20 * SECOND
 
 local function number(text, low, high)
   if type(text) ~= 'string' or #text > 16 or not text:match('^%-?%d+$') then return nil end
@@ -74,19 +74,15 @@ if change == g.change then
   ends = later > 0 and run_ends(later)
 end
 if ends and g.standing == 1 then
-  g.standing, g['until'], changed = 0, now, true
+  g.standing, changed = 0, true
   g.patience, g.change = math.min(g.patience * 2, MAX_PATIENCE), sum(g.change, 1)
 elseif change == g.change and refusals > 0 and g.standing == 1 then
   local till = math.max(g['until'], now + (asked >= 0 and asked or NO_WISH))
   changed, g['until'] = till ~= g['until'], till
 elseif change == g.change and refusals > 0 and g.refusals >= g.patience then
-  local again = g.ok == 0 and less(now, g['until']) < SOON
-  g.doublings = again and math.min(g.doublings + 1, asked >= 0 and 1 or 11) or 0
+  g.doublings = g.ok == 0 and math.min(g.doublings + 1, asked >= 0 and 1 or 11) or 0
   local cooldown = asked >= 0 and asked or NO_WISH
-  if g.doublings > 0 then
-    local doubled = math.max(cooldown, MIN_DOUBLED) * 2 ^ g.doublings
-    cooldown = math.min(doubled, math.max(MAX_DOUBLED, cooldown))
-  end
+  cooldown = math.min(cooldown * 2 ^ g.doublings, math.max(MAX_DOUBLED, cooldown))
   g.standing, g['until'], g.ok, changed = 1, now + cooldown, 0, true
   g.probes, g.change = half(g.patience), sum(g.change, 1)
 end

@@ -42,16 +42,12 @@ pub(super) const SECOND: u64 = 1_000_000;
 
 /// The cooldown after a refusal that names no time.
 pub(super) const NO_WISH: u64 = 100 * MILLISECOND;
-/// Doubling starts from at least this.
-const MIN_DOUBLED: u64 = 10 * MILLISECOND;
 /// Doubling ends here, unless the server asked for more.
 const MAX_DOUBLED: u64 = 20 * SECOND;
 /// A cooldown doubles at most this often if the server named a time: it says what it knows.
 const MAX_DOUBLINGS: u32 = 1;
 /// And this often if it named none.
 const MAX_DOUBLINGS_NO_WISH: u32 = 11;
-/// A refusal doubles the cooldown only if the one before it was over for less than this.
-pub(super) const SOON: u64 = 60 * SECOND;
 /// How many refusals in a row close the gate: to begin with, at least, and at most.
 pub(super) const FIRST_PATIENCE: u64 = 4;
 pub(super) const MIN_PATIENCE: u64 = 2;
@@ -109,9 +105,8 @@ pub(crate) struct Controller {
     /// Successes since the last opening, and since when they count.
     pub(crate) ok: u64,
     pub(crate) since: u64,
-    /// Whether a call succeeded since the gate closed last, and whether it ever closed.
+    /// Whether a call succeeded since the gate closed last, or it never closed.
     ok_since_closed: bool,
-    was_closed: bool,
     /// The pace of the last release, in microseconds from one call to the next; 0 before the first.
     interval: u64,
     release: Option<Release>,
@@ -139,8 +134,7 @@ impl Controller {
             probe_at: 0,
             ok: 0,
             since: now.min(MOST),
-            ok_since_closed: false,
-            was_closed: false,
+            ok_since_closed: true,
             interval: 0,
             release: None,
             quota: QuotaState::default(),

@@ -2,22 +2,17 @@
 
 use super::numbers::{part, product, quotient, sum};
 use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE, Run};
-use super::{MILLISECOND, MIN_DOUBLED, MIN_PATIENCE, NO_WISH, SECOND, SOON};
+use super::{MILLISECOND, MIN_PATIENCE, NO_WISH, SECOND};
 
-/// The pace is found from the time since the last opening, at most this many cooldowns, within these bounds.
-const CYCLE_COOLDOWNS: u64 = 4;
-const MIN_CYCLE: u64 = SECOND;
+/// The pace is found from the time since the last opening, of which at most this much counts.
 const MAX_CYCLE: u64 = 5 * SECOND;
 /// A round is as long as the cooldown before it, within these bounds.
 const MIN_ROUND: u64 = SECOND;
 const MAX_ROUND: u64 = 2_500 * MILLISECOND;
-/// The slowest pace that a release begins with or goes back to.
+/// The slowest pace that a release begins with.
 const MAX_FIRST_INTERVAL: u64 = SECOND;
-const MAX_INTERVAL: u64 = 10 * SECOND;
 /// A refused pace and a clean one that are nearer than a tenth need no search between them.
 const SEARCH_PART: u64 = 10;
-/// Calls that were due at most this long ago go together.
-const BURST: u64 = MILLISECOND;
 /// After this many rounds that nobody looked at, the release is over.
 const MAX_MISSED_ROUNDS: u64 = 64;
 
@@ -52,12 +47,9 @@ impl Controller {
 
     /// The vote closes the gate.
     pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
-        let soon = now.saturating_sub(self.until) < SOON;
-        let again = self.was_closed && !self.ok_since_closed && soon;
+        let again = !std::mem::take(&mut self.ok_since_closed);
         let cooldown = next_cooldown(asked, again, &mut self.doublings);
         self.closed = true;
-        self.was_closed = true;
-        self.ok_since_closed = false;
         self.closed_at = now;
         self.closed_after = self.sent;
         self.until = sum(now, cooldown);
@@ -74,8 +66,7 @@ impl Controller {
     /// The cooldown ended, and nothing contradicted it.
     pub(super) fn open(&mut self, now: u64) {
         let cooldown = self.until.saturating_sub(self.closed_at);
-        let reach = product(cooldown, CYCLE_COOLDOWNS).clamp(MIN_CYCLE, MAX_CYCLE);
-        let cycle = now.saturating_sub(self.since).clamp(1, reach);
+        let cycle = now.saturating_sub(self.since).clamp(1, MAX_CYCLE);
         let mut found = cycle.checked_div(self.ok).unwrap_or(MAX_FIRST_INTERVAL);
         if let Some(release) = self.release.take() {
             found = found.max(release.clean);
@@ -136,8 +127,7 @@ impl Release {
     }
 
     pub(super) fn goes(&mut self, now: u64, others_wait: bool) {
-        let from = self.next.max(now.saturating_sub(BURST));
-        self.next = sum(from, self.interval);
+        self.next = sum(self.next.max(now), self.interval);
         self.others_waited |= others_wait;
     }
 
@@ -153,8 +143,6 @@ impl Release {
         let (good, bad) = (self.good, self.bad);
         if bad > 0 {
             self.go_back(good);
-        } else if good == 0 {
-            self.interval = half(self.interval);
         } else {
             self.go_on();
         }
@@ -170,7 +158,7 @@ impl Release {
         } else {
             self.round.checked_div(good).unwrap_or(twice).min(twice)
         };
-        self.clean = safe.max(self.interval).min(MAX_INTERVAL);
+        self.clean = safe.max(self.interval);
         self.interval = self.clean;
     }
 
@@ -209,13 +197,6 @@ pub(in crate::gate) fn next_cooldown(asked: Option<u64>, again: bool, doublings:
     };
     let more = doublings.saturating_add(1).min(most);
     *doublings = if again { more } else { 0 };
-    doubled(asked.unwrap_or(NO_WISH), *doublings)
-}
-
-fn doubled(asked: u64, times: u32) -> u64 {
-    if times == 0 {
-        return asked;
-    }
-    let most = MAX_DOUBLED.max(asked);
-    product(asked.max(MIN_DOUBLED), 1 << times).min(most)
+    let asked = asked.unwrap_or(NO_WISH);
+    product(asked, 1 << *doublings).min(MAX_DOUBLED.max(asked))
 }

@@ -260,6 +260,23 @@ fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
 }
 
 #[test]
+fn a_release_begins_at_the_pace_of_late_however_long_the_gate_was_open() {
+    let mut scene = Scene::new();
+    for _ in 0..36_000 {
+        scene.now += 100 * MILLISECOND;
+        let good = scene.go();
+        scene.succeed(good);
+    }
+    scene.cool_down();
+    assert_eq!(scene.next(), Next::First);
+    scene.goes(false, true);
+    let Next::At(due) = scene.next() else {
+        panic!("all go at once");
+    };
+    assert!(due - scene.now >= 20 * MILLISECOND, "{}", due - scene.now);
+}
+
+#[test]
 fn a_release_is_over_once_nobody_waits() {
     let mut scene = Scene::new();
     scene.cool_down();

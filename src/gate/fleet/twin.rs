@@ -5,7 +5,7 @@
 use super::words::LONGEST_COOLDOWN;
 use super::{GateAnswer, GatePush, GateWords};
 use crate::gate::controller::numbers::{product, quotient, sum};
-use crate::gate::controller::{FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, NO_WISH, SECOND, SOON};
+use crate::gate::controller::{FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, NO_WISH, SECOND};
 use crate::gate::controller::{Run, next_cooldown};
 use std::time::Duration;
 
@@ -79,7 +79,6 @@ impl SharedGate {
         let ends = words.later > 0 && self.run.succeeded(words.later);
         if self.standing && ends {
             self.standing = false;
-            self.until = now;
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
             self.change = sum(self.change, 1);
             return true;
@@ -96,11 +95,10 @@ impl SharedGate {
         if !self.run.reaches(self.patience) {
             return false;
         }
-        let soon = now.saturating_sub(self.until) < SOON;
-        let again = !self.ok_since_closed && soon;
+        let again = !std::mem::take(&mut self.ok_since_closed);
         self.until = sum(now, next_cooldown(asked, again, &mut self.doublings));
         self.standing = true;
-        self.ok_since_closed = false;
+        // One at the least, unlike in one process: a vote of some processes may be none of the others'.
         self.probes = quotient(self.patience, 2);
         self.change = sum(self.change, 1);
         true
