@@ -58,10 +58,12 @@ if g.standing == 1 and now >= g['until'] then
   g.standing, g.patience = 0, math.max(half(g.patience), MIN_PATIENCE)
   g.refusals, g.successes = 0, 0
 end
--- 2. Half as many successes as refusals end a run. While the gate is closed only the later ones count.
+-- 2. Half as many successes as refusals end a run, of a long one a quarter. While the gate is closed only the later ones
+-- count.
 local function run_ends(more)
   g.successes = sum(g.successes, more)
-  if math.min(2 * g.successes, MOST) < g.refusals then return false end
+  local share = g.refusals < MAX_PATIENCE and 2 or 4
+  if math.min(share * g.successes, MOST) < g.refusals then return false end
   g.refusals, g.successes = 0, 0
   return true
 end

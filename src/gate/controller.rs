@@ -2,9 +2,9 @@
 //!
 //! It decides by five rules; the guide's page on the gate gives the reasons.
 //!
-//! 1. **Vote.** A run of several refusals closes the gate. It ends once half as many calls have succeeded that were sent
-//!    after its first refused call. Of an open gate only first attempts vote, so that a call that is refused again and
-//!    again has one voice.
+//! 1. **Vote.** A run of several refusals closes the gate. It ends once half as many calls have succeeded that were
+//!    sent after its first refused call, of a long run a quarter. Of an open gate only first attempts vote, so that a
+//!    call that is refused again and again has one voice.
 //! 2. **Cooldown.** A closed gate waits for as long as the refusal asked, and twice as long each time that nothing
 //!    succeeded in between. A run that ends meanwhile contradicts the cooldown: the gate opens, and takes twice as many
 //!    refusals to close from then on. While it may still be wrong, newcomers go as probes.

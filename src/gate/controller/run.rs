@@ -1,5 +1,6 @@
 //! A run of refusals, which may be a vote.
 
+use super::MAX_PATIENCE;
 use super::numbers::{product, sum};
 
 /// Refusals, and the successes of calls that were sent after the first refused one.
@@ -24,11 +25,13 @@ impl Run {
     }
 
     /// Calls have succeeded that were sent since the run began. Half as many as refusals end it: the limit is not everybody's.
-    /// A single one does not, since calls that are sent together with the refused ones may overtake them.
+    /// A single one does not, since calls that are sent together with the refused ones may overtake them. Of a long run a
+    /// quarter is enough, or a server that refuses every other call at random would hold up all of them.
     /// Returns `true` if the run ends.
     pub(in crate::gate) fn succeeded(&mut self, times: u64) -> bool {
         self.successes = sum(self.successes, times);
-        let ends = product(self.successes, 2) >= self.refusals;
+        let share = if self.refusals < MAX_PATIENCE { 2 } else { 4 };
+        let ends = product(self.successes, share) >= self.refusals;
         if ends {
             *self = Self::default();
         }

@@ -150,9 +150,10 @@ fn a_success_now_and_then_does_not_end_a_run() {
 #[test]
 fn half_as_many_successes_end_a_run_and_double_the_patience() {
     let mut scene = Scene::new();
-    for most in [4, 8, 16, 16] {
+    // Of a run of sixteen a quarter is enough.
+    for (most, enough) in [(4, 2), (8, 4), (16, 4), (16, 4)] {
         let refused: Vec<Permit> = (0..most).map(|_| scene.go()).collect();
-        let later: Vec<Permit> = (0..most / 2).map(|_| scene.go()).collect();
+        let later: Vec<Permit> = (0..enough).map(|_| scene.go()).collect();
         let closes: Vec<bool> = refused
             .into_iter()
             .map(|call| scene.is_refused(call, true))

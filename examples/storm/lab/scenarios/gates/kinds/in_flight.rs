@@ -31,7 +31,8 @@ pub(super) const KINDS: &[Kind] = &[
     )
     .calls(300)
     .width(50)
-    .at_most(1.7, 0.7)
+    // A run of refusals ends late where most calls are refused, and a call takes longer than a pause.
+    .at_most(1.7, 1.0)
     .before(3_371.0, ANY)
     .in_short(),
     kind("overload of 10 workers", OVERLOAD, Seconds(50.0))
