@@ -261,7 +261,7 @@ fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
 }
 
 #[test]
-fn a_release_begins_at_the_pace_of_late_however_long_the_gate_was_open() {
+fn a_release_begins_at_the_pace_of_late() {
     let mut scene = Scene::new();
     for _ in 0..36_000 {
         scene.now += 100 * MILLISECOND;
