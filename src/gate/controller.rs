@@ -9,8 +9,8 @@
 //!    succeeded in between. A run that ends meanwhile contradicts the cooldown: the gate opens, and takes twice as many
 //!    refusals to close from then on. While it may still be wrong, newcomers go as probes.
 //! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as fast
-//!    after each round without a refusal.
-//! 4. **Search.** After a round with refusals the pace goes back to the last clean one, and from there half the way to the
+//!    after each clean round. A refusal now and then leaves a round clean.
+//! 4. **Search.** After a refused round the pace goes back to the last clean one, and from there half the way to the
 //!    refused one.
 //! 5. **Quota.** If responses tell what remains of a quota, no more calls are in flight than that.
 //!

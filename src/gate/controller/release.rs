@@ -13,6 +13,9 @@ const MAX_ROUND: u64 = 2_500 * MILLISECOND;
 const MAX_FIRST_INTERVAL: u64 = SECOND;
 /// A refused pace and a clean one that are nearer than a tenth need no search between them.
 const SEARCH_PART: u64 = 10;
+/// A round counts as refused if its refusals are more than this part of its successes. Fewer may have nothing to do with
+/// the pace, and no slower one would be without them.
+const TOLERATED_PART: u64 = 16;
 /// After this many rounds that nobody looked at, the release is over.
 const MAX_MISSED_ROUNDS: u64 = 64;
 
@@ -141,7 +144,7 @@ impl Release {
 
     fn end_round(&mut self) {
         let (good, bad) = (self.good, self.bad);
-        if bad > 0 {
+        if product(bad, TOLERATED_PART) > good {
             self.go_back(good);
         } else {
             self.go_on();

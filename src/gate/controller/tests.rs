@@ -278,6 +278,37 @@ fn a_release_begins_at_the_pace_of_late() {
 }
 
 #[test]
+fn a_stray_refusal_does_not_slow_a_release() {
+    let mut scene = Scene::new();
+    for _ in 0..100 {
+        scene.now += 10 * MILLISECOND;
+        let good = scene.go();
+        scene.succeed(good);
+    }
+    scene.cool_down();
+    let mut calls = Vec::new();
+    for _ in 0..30 {
+        let (end, before) = (scene.now + SECOND, scene.sent);
+        while scene.now < end {
+            match scene.next() {
+                Next::At(due) => scene.now = due.min(end),
+                Next::First | Next::Probe => {
+                    let permit = scene.goes(false, true);
+                    if scene.sent % 32 == 0 {
+                        scene.is_refused(permit, false);
+                    } else {
+                        scene.succeed(permit);
+                    }
+                    scene.now += MILLISECOND;
+                }
+            }
+        }
+        calls.push(scene.sent - before);
+    }
+    assert!(calls.last() >= Some(&500), "{calls:?}");
+}
+
+#[test]
 fn a_release_is_over_once_nobody_waits() {
     let mut scene = Scene::new();
     scene.cool_down();
