@@ -75,7 +75,7 @@ impl Preset {
         max_refused: 900,
         base: seconds(2),
         max_delay: seconds(120),
-        max_server_delay: seconds(10 * 60),
+        max_server_delay: seconds(15 * 60),
         max_gate_wait: Some(seconds(15 * 60)),
         quotas_at_once: true,
         methods: Methods::Idempotent,
@@ -160,7 +160,7 @@ impl RetryPolicy {
 
     /// For an API with a strict quota.
     ///
-    /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 10 min, idempotent methods only. A quota
+    /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 15 min, idempotent methods only. A quota
     /// needs waits as long as the server says, not more attempts. It has the gate: after a 429 all callers of the
     /// service wait together, each for at most 15 min in all. Quota headers count from the first answer on. Up to 900
     /// refused attempts count apart ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these

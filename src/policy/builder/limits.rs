@@ -112,7 +112,7 @@ impl RetryPolicyBuilder {
     /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer
     /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` for any wait. Default 15 min, which covers a
     /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 min in
-    /// [`llm`](crate::RetryPolicy::llm), 10 min in [`rate_limited`](crate::RetryPolicy::rate_limited).
+    /// [`llm`](crate::RetryPolicy::llm).
     ///
     /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part upwards, so
     /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.

@@ -27,7 +27,7 @@ fn what_the_gate_may_add_is_told_apart() {
     for line in [
         "rate_limited: at most 3 attempts, and 900 more that a rate limit refuses\n",
         "  after a 429 all callers wait together, each for at most 15min in all\n",
-        "  worst case where a server asks for waits: 20min 20s of waits, and 15min at the gate\n",
+        "  worst case where a server asks for waits: 30min 20s of waits, and 15min at the gate\n",
     ] {
         assert!(text.contains(line), "{text}");
     }
