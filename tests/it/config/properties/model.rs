@@ -15,7 +15,7 @@ const PRESETS: [(&str, [(&str, &str); 8]); 3] = [
     ("llm", preset(["2", "1s", "1m", "2m", "all", "5m", "llm"])),
     (
         "rate_limited",
-        preset(["2", "2s", "2m", "10m", "idempotent", "15m", "by status"]),
+        preset(["2", "2s", "2m", "15m", "idempotent", "15m", "by status"]),
     ),
 ];
 
