@@ -14,8 +14,8 @@ const TIME: Duration = Duration::from_millis(500);
 const LANES: usize = 64;
 const QUESTIONS: usize = 5_000;
 const GATE: &str = include_str!("../../src/fleet/gate.lua");
-/// What a process says of a gate that it neither accuses nor has heard a quota of: a success, and that it wants a ticket.
-const WORDS: [i64; 5] = [0, 1, 1, -1, 0];
+/// A report: one success, and after it one refusal that asked for no time.
+const WORDS: [i64; 5] = [0, 1, 1, 0, -1];
 
 pub(crate) async fn measure(server: &Server) {
     for (lanes, least) in [(1, 5_000.0), (LANES, 20_000.0)] {

@@ -5,7 +5,7 @@
 //!
 //! - **One vote.** Processes report their refusals, and the store counts those in a row. A vote closes the gate of every
 //!   process at once.
-//! - **One contradiction.** A success that contradicts the cooldown in one process opens the gate of all.
+//! - **One contradiction.** Successes that contradict the cooldown open the gate of all.
 //! - **One quota.** Of what remains a process takes its share.
 //!
 //! So a store that is slow, empty or gone costs nothing but that: no call waits for it. Times are microseconds, of the
