@@ -280,15 +280,14 @@ impl Controller {
         }
     }
 
-    /// Takes over what happened while the gate was idle and nobody looked.
-    pub(crate) fn catch_up(&mut self, idle: Idle) {
+    /// Takes over what happened while the gate was idle and nobody looked. Returns the successes.
+    pub(crate) fn catch_up(&mut self, idle: Idle) -> u64 {
         self.quota.flying = idle.in_flight;
         let successes = idle.ok.saturating_sub(self.ok);
-        if successes > 0 {
-            self.run.succeeded(successes);
-            self.ok_since_closed = true;
-        }
+        self.run.succeeded(successes);
+        self.ok_since_closed |= successes > 0;
         (self.ok, self.since) = (idle.ok, idle.since);
+        successes
     }
 
     /// Calls were sent up to this number.
@@ -298,8 +297,8 @@ impl Controller {
         self.sent = sum(self.sent, more);
     }
 
-    /// Whether a call may go, and a success be counted, without a look at the rest of the state. During a run it matters
-    /// which of the calls in flight were sent before it.
+    /// Returns `true` if a call may go, and a success be counted, without a look at the rest of the state. During a run it
+    /// matters which of the calls in flight were sent before it.
     pub(crate) fn is_idle(&self) -> bool {
         let counts_run = self.has_run() && self.quota.flying > 0;
         !self.holds_back() && self.probe.is_none() && !counts_run

@@ -56,13 +56,11 @@ impl KeyState {
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
         if let Some(idle) = idle {
+            let are_later = self.controller.has_run();
+            let successes = self.controller.catch_up(idle);
             if let Some(member) = &mut self.member {
-                member.succeeded(
-                    idle.ok.saturating_sub(self.controller.ok),
-                    self.controller.has_run(),
-                );
+                member.succeeded(successes, are_later);
             }
-            self.controller.catch_up(idle);
         }
     }
 

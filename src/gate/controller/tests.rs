@@ -4,6 +4,8 @@ use super::*;
 use proptest::prelude::*;
 
 const ASKED: u64 = 2 * SECOND;
+/// Divides the number of no call.
+const NONE: u64 = u64::MAX;
 
 /// A controller and the calls that go through it.
 struct Scene {
@@ -65,15 +67,25 @@ impl Scene {
         cooldown
     }
 
-    /// A server that takes one call each `interval`, while others wait, for so long; how many it took and refused.
-    fn play(&mut self, interval: u64, time: u64) -> (u64, u64) {
+    /// Calls that succeed, one each `interval`.
+    fn succeed_each(&mut self, interval: u64, calls: u64) {
+        for _ in 0..calls {
+            self.now += interval;
+            let good = self.go();
+            self.succeed(good);
+        }
+    }
+
+    /// A server that takes one call each `interval`, but none whose number `stray` divides, while others wait, for so long;
+    /// how many it took and refused.
+    fn play(&mut self, interval: u64, stray: u64, time: u64) -> (u64, u64) {
         let (mut free_at, end, mut counts) = (self.now, self.now + time, (0, 0));
         while self.now < end {
             match self.next() {
                 Next::At(due) => self.now = due.min(end),
                 Next::First | Next::Probe => {
                     let permit = self.goes(false, true);
-                    if self.now >= free_at {
+                    if self.now >= free_at && self.sent % stray != 0 {
                         free_at = self.now + interval;
                         self.succeed(permit);
                         counts.0 += 1;
@@ -254,8 +266,8 @@ fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
     let mut scene = Scene::new();
     scene.cool_down();
     let interval = 20 * MILLISECOND;
-    scene.play(interval, 20 * SECOND);
-    let (taken, refused) = scene.play(interval, 60 * SECOND);
+    scene.play(interval, NONE, 20 * SECOND);
+    let (taken, refused) = scene.play(interval, NONE, 60 * SECOND);
     assert!(taken >= 2_400, "{taken} of 3,000, {refused} refused");
     assert!(refused <= taken / 2, "{refused} refused, {taken} taken");
 }
@@ -263,11 +275,7 @@ fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
 #[test]
 fn a_release_begins_at_the_pace_of_late() {
     let mut scene = Scene::new();
-    for _ in 0..36_000 {
-        scene.now += 100 * MILLISECOND;
-        let good = scene.go();
-        scene.succeed(good);
-    }
+    scene.succeed_each(100 * MILLISECOND, 36_000);
     scene.cool_down();
     assert_eq!(scene.next(), Next::First);
     scene.goes(false, true);
@@ -280,31 +288,10 @@ fn a_release_begins_at_the_pace_of_late() {
 #[test]
 fn a_stray_refusal_does_not_slow_a_release() {
     let mut scene = Scene::new();
-    for _ in 0..100 {
-        scene.now += 10 * MILLISECOND;
-        let good = scene.go();
-        scene.succeed(good);
-    }
+    scene.succeed_each(10 * MILLISECOND, 100);
     scene.cool_down();
-    let mut calls = Vec::new();
-    for _ in 0..30 {
-        let (end, before) = (scene.now + SECOND, scene.sent);
-        while scene.now < end {
-            match scene.next() {
-                Next::At(due) => scene.now = due.min(end),
-                Next::First | Next::Probe => {
-                    let permit = scene.goes(false, true);
-                    if scene.sent % 32 == 0 {
-                        scene.is_refused(permit, false);
-                    } else {
-                        scene.succeed(permit);
-                    }
-                    scene.now += MILLISECOND;
-                }
-            }
-        }
-        calls.push(scene.sent - before);
-    }
+    let seconds = (0..30).map(|_| scene.play(MILLISECOND, 32, SECOND));
+    let calls: Vec<u64> = seconds.map(|(taken, refused)| taken + refused).collect();
     assert!(calls.last() >= Some(&500), "{calls:?}");
 }
 
