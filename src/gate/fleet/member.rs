@@ -31,8 +31,9 @@ pub(in crate::gate) struct Member {
     pub(in crate::gate) longest: u64,
     /// The store tells this process of closed gates.
     subscribed: bool,
-    /// The last change that is known, and whether calls of this process have contradicted it since.
+    /// The last change that is known.
     change: u64,
+    /// Calls of this process have contradicted a cooldown, and the store has not said since that it is over.
     disagrees: bool,
     /// Which of several processes this is that share a quota.
     rank: Option<u64>,
@@ -130,8 +131,9 @@ impl Member {
             return Heard::Nothing;
         }
         self.change = push.change;
-        self.disagrees &= !is_new;
-        let Some(closed) = push.closed_for() else {
+        let closed = push.closed_for();
+        self.disagrees &= !is_new && closed.is_some();
+        let Some(closed) = closed else {
             return if is_new {
                 Heard::Contradicted
             } else {

@@ -93,6 +93,29 @@ fn later_successes_open_the_gate_of_all() {
 }
 
 #[test]
+fn who_has_contradicted_its_own_gate_does_not_report_on_and_on() {
+    let mut world = World::of(1);
+    world.health = Health::Fails;
+    let places = [(); 6].map(|()| world.go(0));
+    let [refused @ .., later, last] = &places;
+    for place in refused {
+        world.end(0, place, End::Refused(Some(SEC * 10)));
+    }
+    for place in [later, last] {
+        world.end(0, place, End::Succeeded);
+    }
+    world.pass(SEC);
+    world.health = Health::Well;
+    world.pass(SEC * 10);
+    world.said.clear();
+    for _ in 0..1_000 {
+        world.succeed(0, 1);
+        world.pass(MILLI);
+    }
+    assert!(world.said.len() <= 5, "{}", world.said.len());
+}
+
+#[test]
 fn a_process_that_was_not_refused_probes() {
     let mut world = World::of(2);
     world.vote(0, SEC * 10);
