@@ -10,7 +10,6 @@
         feature = "reqwest",
         feature = "serde",
         feature = "testing",
-        feature = "tower",
         feature = "tracing"
     )),
     allow(rustdoc::broken_intra_doc_links)

@@ -8,7 +8,6 @@ mod settings;
 mod waiting;
 
 pub(crate) use limits::{DownloadLimits, DrainLimit};
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
 
@@ -38,18 +37,10 @@ pub(crate) struct Engine {
     /// How many bytes of a streaming body are recorded for later attempts.
     pub(crate) recorded: usize,
     /// Of a first attempt's request only that is kept which is sent.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone send requests")
-    )]
     pub(crate) plain_requests: bool,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
     /// A download that brings nothing for so long is broken.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone resume downloads")
-    )]
     pub(crate) downloads: DownloadLimits,
     /// What is known of redirects that the client below follows.
     pub(crate) redirects: Redirects,
@@ -208,10 +199,6 @@ impl Engine {
 
     /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
     #[inline]
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone take the short way")
-    )]
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,

@@ -227,7 +227,6 @@ pub struct IncompleteBody {
 }
 
 impl IncompleteBody {
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn new(received: u64, expected: u64) -> Self {
         Self { received, expected }
     }

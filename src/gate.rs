@@ -17,7 +17,6 @@
 //!
 //! // One gate for each API key at a host; clone the handle into every client.
 //! let gate = Gate::new().per_credential();
-//! # #[cfg(feature = "tower")]
 //! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::rate_limited()).gate(gate.clone());
 //! ```
 
@@ -40,7 +39,6 @@ mod tests;
 mod wait_queue;
 mod waiter;
 
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use admission::NotIdle;
 pub(crate) use controller::Quota;
 #[cfg(feature = "redis")]

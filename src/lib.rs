@@ -6,7 +6,7 @@
 //! # On tower and hyper
 //!
 //! ```
-//! # #[cfg(feature = "tower")] {
+//! # {
 //! use http_retry::tower::RetryLayer;
 //! use http_retry::{RetryBudget, RetryPolicy};
 //!
@@ -83,17 +83,12 @@
 //! budget keep it down; with one it recovers at once:
 //!
 // Without the feature an item is not there, and its name leads to the list of features.
-#![cfg_attr(not(feature = "tower"), doc = "[`tower::RetryLayer`]: #features")]
 #![cfg_attr(
     not(feature = "reqwest"),
     doc = "[`reqwest::RetryMiddleware`]: #features"
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
-#![cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    doc = "[`resume`]: #features"
-)]
 #![cfg_attr(
     not(feature = "llm"),
     doc = "[`llm`]: #features\n[`RetryPolicy::llm`]: #features"
@@ -105,13 +100,6 @@
 #![doc = ""]
 #![cfg_attr(doc, doc = include_str!("docs/charts/B.svg"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    all(feature = "reqwest", not(feature = "tower")),
-    expect(
-        unreachable_pub,
-        reason = "bounds of the tower layer alone reach some traits"
-    )
-)]
 
 mod client;
 #[cfg(feature = "serde")]
@@ -169,7 +157,6 @@ pub mod budget;
         feature = "reqwest",
         feature = "serde",
         feature = "testing",
-        feature = "tower",
         feature = "tracing"
     )
 ))]
@@ -186,7 +173,6 @@ pub mod policy;
 pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub mod resume;
 pub mod run;
 pub mod runtime;
@@ -202,11 +188,9 @@ mod server_hints;
 pub mod services;
 #[cfg(feature = "testing")]
 pub mod testing;
-#[cfg(feature = "tower")]
 pub mod tower;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, ConfigError, IncompleteBody};
 pub use policy::rules;

@@ -65,7 +65,6 @@ impl AttemptMark {
         }
     }
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn repeats(&self) -> bool {
         self.repeats
     }

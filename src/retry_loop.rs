@@ -8,17 +8,15 @@ mod paying;
 mod progress;
 mod reading;
 #[cfg(test)]
-#[cfg(all(feature = "redis", feature = "testing", feature = "tower"))]
+#[cfg(all(feature = "redis", feature = "testing"))]
 mod tests;
 mod time_limit;
 mod transport;
 mod wait;
 mod whole_answers;
 
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use progress::RequestHead;
 pub(crate) use progress::{Admission, Progress};
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use time_limit::CutFirst;
 pub(crate) use transport::{Repeat, Saved, Sender, Transport};
 
@@ -88,7 +86,6 @@ impl<T: Transport> Call<T> {
     }
 
     /// The same after a first attempt that somebody else has made, with what the policy's own classifier has said of it.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[expect(clippy::manual_async_fn, reason = "its arguments would be kept twice")]
     pub(crate) fn go_on(
         mut self,
@@ -106,7 +103,6 @@ impl<T: Transport> Call<T> {
     }
 
     /// The same after a first attempt that was cut.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) async fn go_on_after_cut(transport: T, first: Box<CutFirst<T>>) -> Outcomes<T> {
         let CutFirst { progress, cut } = *first;
         let mut call = Self {

@@ -5,7 +5,6 @@ pub(crate) mod chains;
 mod failover;
 pub(crate) mod matching;
 mod services;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod success;
 
 pub(crate) use budgets::Budgets;
@@ -37,10 +36,6 @@ pub(crate) struct Route {
     pub(crate) alone: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "only a request has a word of its own")
-    )]
     pub(crate) overrides: Overrides,
     /// The budgets that the policy's rules name.
     pub(crate) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
@@ -203,10 +198,6 @@ fn has_at_or_capital(text: &[u8]) -> bool {
 
 impl Overrides {
     /// What is left of a request's own word.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest", test)),
-        expect(dead_code, reason = "only a request has a word of its own")
-    )]
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         let (limit, deadline, whole_answers) = match self {
             Self::Allow => return own,

@@ -80,7 +80,6 @@ pub struct Runner {
 
 impl Runner {
     /// A runner on tokio's clock, with a default budget and a gate of its own.
-    #[cfg(feature = "tokio")]
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(crate::runtime::TokioRuntime, policy)
@@ -88,7 +87,6 @@ impl Runner {
 
     /// A runner with a policy for each service, on tokio's clock; [`Runner::service`] names the service.
     /// [`Runner::budget`] pays where that has no budget of its own. An operation does not fail over: it has no URL.
-    #[cfg(feature = "tokio")]
     #[must_use]
     pub fn for_services(services: &crate::services::Services) -> Self {
         Self::for_services_on(crate::runtime::TokioRuntime, services)

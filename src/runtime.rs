@@ -39,7 +39,6 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// }
 /// ```
 ///
-#[cfg_attr(not(feature = "tokio"), doc = "[`TokioRuntime`]: crate#features")]
 #[cfg_attr(
     feature = "testing",
     doc = "[`ManualRuntime`]: crate::testing::ManualRuntime"
@@ -93,12 +92,10 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 /// # Panics
 ///
 /// Like `tokio::time::sleep`, a wait panics outside a tokio runtime with its timer enabled.
-#[cfg(feature = "tokio")]
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "its name is its constructor")]
 pub struct TokioRuntime;
 
-#[cfg(feature = "tokio")]
 mod tokio_runtime {
     #![expect(
         clippy::disallowed_methods,
@@ -148,17 +145,10 @@ mod entropy {
         of_the_system().unwrap_or_else(hashed)
     }
 
-    #[cfg(feature = "tokio")]
     fn of_the_system() -> Option<u128> {
         use rand::{TryRng, rngs::SysRng};
         let (high, low) = (SysRng.try_next_u64().ok()?, SysRng.try_next_u64().ok()?);
         Some(joined(high, low))
-    }
-
-    /// Without the crate `rand` nothing asks for keys but a caller of the trait.
-    #[cfg(not(feature = "tokio"))]
-    fn of_the_system() -> Option<u128> {
-        None
     }
 
     /// A unique count, hashed with two keys of std's hash maps, which are random in each process and stay secret.

@@ -19,7 +19,6 @@
 //!     )
 //!     .service(Service::new("backup", RetryPolicy::never()).base_url("https://backup.example.com"))
 //!     .build()?;
-//! # #[cfg(feature = "tower")]
 //! let layer = http_retry::tower::RetryLayer::for_services(&services);
 //! # #[cfg(feature = "reqwest")]
 //! let middleware = http_retry::reqwest::RetryMiddleware::for_services(&services);

@@ -6,7 +6,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-#[cfg(any(feature = "tower", feature = "reqwest", test))]
 use std::time::Duration;
 
 /// One budget per service name or host, made on first use and shared by every clone of the handle.
@@ -30,7 +29,7 @@ use std::time::Duration;
 /// Give it to a layer, a client or a runner in place of one budget for all:
 ///
 /// ```
-/// # #[cfg(feature = "tower")] {
+/// # {
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::{RetryPolicy, ServiceBudgets};
 ///
@@ -112,7 +111,6 @@ impl ServiceBudgets {
     }
 
     /// Counts a success of a service or host at `now`.
-    #[cfg(any(feature = "tower", feature = "reqwest", test))]
     pub(crate) fn deposit(&self, service: &str, now: Duration) {
         self.with(service, built, |budget| {
             budget.deposit(now);

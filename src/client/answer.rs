@@ -37,10 +37,6 @@ pub trait Answer: Sized + Send + sealed::Sealed {
         None
     }
 
-    #[cfg_attr(
-        not(feature = "tower"),
-        expect(dead_code, reason = "reqwest's responses are kept as they are")
-    )]
     fn keep(self) -> Self::Kept;
 
     fn head_of(kept: &Self::Kept) -> (StatusCode, &HeaderMap);

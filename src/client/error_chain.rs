@@ -32,7 +32,6 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
 }
 
 /// The error of an answer's body as an outcome.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
     let within = Walk {
         answered: true,
@@ -47,7 +46,6 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<
 }
 
 /// Whether an error comes from reqwest, whose client may follow redirects by itself.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
@@ -77,7 +75,6 @@ pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
 }
 
 /// Lets no later request share the connection that an error comes from, as far as the error tells it.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     #[cfg(feature = "hyper")]
     {
@@ -106,13 +103,13 @@ pub(crate) fn without_url(error: BoxError) -> BoxError {
 }
 
 /// The same error; no client that is known here puts a URL into its own.
-#[cfg(all(feature = "tower", not(feature = "reqwest")))]
+#[cfg(not(feature = "reqwest"))]
 pub(crate) fn without_url(error: BoxError) -> BoxError {
     error
 }
 
 /// The error in a box that holds it as it was.
-#[cfg(all(feature = "tower", feature = "reqwest"))]
+#[cfg(feature = "reqwest")]
 pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
     // The `into` of anyhow hides the error in its box from `downcast_ref`.
     let of_anyhow: fn(anyhow::Error) -> BoxError =
@@ -125,13 +122,12 @@ pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
 }
 
 /// The error in a box that holds it as it was.
-#[cfg(all(feature = "tower", not(feature = "reqwest")))]
+#[cfg(not(feature = "reqwest"))]
 pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
     error.into()
 }
 
 /// An error of this crate as another type, if that is a box that can hold it.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
     let same: fn(BoxError) -> BoxError = |error| error;
     let same: &dyn Any = &same;
@@ -140,7 +136,6 @@ pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> 
 }
 
 /// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     if error.is::<std::io::Error>() {
         std::any::type_name::<std::io::Error>()
@@ -150,13 +145,11 @@ pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
 }
 
 /// The error of a type that an error is, or carries: wherever it stands in the source chain, and inside of an I/O error.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     links(error).find_map(<dyn Error>::downcast_ref)
 }
 
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const LONGEST: usize = 4 * 1024;
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());

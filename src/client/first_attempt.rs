@@ -1,6 +1,6 @@
 //! The first attempt, which an adapter makes in place: the loop starts only where it is not a success.
 
-#[cfg(all(feature = "tower", feature = "hyper"))]
+#[cfg(feature = "hyper")]
 use super::connection::ConnectionUsed;
 use super::facts::{give_key, line};
 use super::options::RequestOptions;
@@ -134,7 +134,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
     }
 
     /// The connection that the first attempt has used, if that was noted.
-    #[cfg(all(feature = "tower", feature = "hyper"))]
+    #[cfg(feature = "hyper")]
     pub(crate) fn take_connection(&mut self) -> Option<Box<ConnectionUsed>> {
         self.limited.as_mut()?.connection.take()
     }
@@ -212,7 +212,7 @@ impl<Q: Resend + Send + 'static> StartedRequest<Q> {
 #[derive(Default)]
 pub(crate) struct Limited {
     timer: Timer,
-    #[cfg(all(feature = "tower", feature = "hyper"))]
+    #[cfg(feature = "hyper")]
     pub(crate) connection: Option<Box<ConnectionUsed>>,
 }
 

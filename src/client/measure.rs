@@ -31,7 +31,6 @@ impl Measure {
     }
 
     /// The measure of a body that is copied by a function of its owner's.
-    #[cfg(feature = "tower")]
     #[inline]
     pub(crate) fn of_vouched(body: &impl Body) -> Self {
         match Self::of(body) {
@@ -161,7 +160,6 @@ mod tests {
         assert_eq!(Measure::of(&stream), Unknown);
     }
 
-    #[cfg(feature = "tower")]
     #[test]
     fn a_vouched_body_without_a_length_has_a_least_one() {
         assert_eq!(Measure::of_vouched(&"abc".to_owned()), Exactly(3));

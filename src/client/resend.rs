@@ -198,10 +198,6 @@ pub trait Resend: Repeat<Saved: HasHead> + HasHead + sealed::Sealed {
     }
 
     /// The request's extensions to write to, if they are public.
-    #[cfg_attr(
-        not(feature = "tower"),
-        expect(dead_code, reason = "those of reqwest's requests are not public")
-    )]
     fn extensions_mut(&mut self) -> Option<&mut Extensions> {
         None
     }

@@ -21,7 +21,6 @@
 //!         retry: {max_retries: 1, backoff: none}
 //! "#)?;
 //! let config = RetryConfig::load(&document)?;
-//! # #[cfg(feature = "tower")]
 //! let layer = http_retry::tower::RetryLayer::from_config(&config);
 //! # #[cfg(feature = "reqwest")]
 //! let middleware = http_retry::reqwest::RetryMiddleware::from_config(&config).redirects_watched();

@@ -63,7 +63,6 @@ macro_rules! engine_settings {
 }
 
 /// The settings of the adapters that send HTTP requests.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 macro_rules! http_engine_settings {
     () => {
         crate::engine::engine_settings!();
@@ -175,6 +174,5 @@ macro_rules! redirect_settings {
 }
 
 pub(crate) use engine_settings;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use http_engine_settings;
 pub(crate) use redirect_settings;

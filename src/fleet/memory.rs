@@ -27,9 +27,7 @@ use std::time::Duration;
 /// ```
 /// use http_retry::fleet::Fleet;
 /// use http_retry::testing::MemoryStore;
-#[cfg_attr(
-    feature = "tower",
-    doc = r#"
+#[doc = r#"
 use http_retry::RetryPolicy;
 use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;
@@ -55,14 +53,7 @@ other.oneshot(get()?).await?;
 assert_eq!(calls.calls().len(), 1, "no token is left for any of the processes");
 # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 # })?;
-# Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())"#
-)]
-#[cfg_attr(
-    not(feature = "tower"),
-    doc = r#"
-let store = MemoryStore::new();
-let processes = [Fleet::in_memory(&store), Fleet::in_memory(&store)];"#
-)]
+# Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())"#]
 /// ```
 ///
 /// [`ManualRuntime`]: crate::testing::ManualRuntime

@@ -69,11 +69,9 @@ use store::Store;
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
-/// # #[cfg(feature = "tower")]
 /// use http_retry::{RetryPolicy, tower::RetryLayer};
 ///
 /// let fleet = Fleet::redis("redis://cache:6379")?; // connects in the background
-/// # #[cfg(feature = "tower")]
 /// let layer = RetryLayer::new(RetryPolicy::background()).fleet(&fleet);
 /// assert!(!fleet.status().joined, "the store has not answered yet");
 /// # Ok::<(), http_retry::ConfigError>(())
@@ -195,7 +193,6 @@ impl Fleet {
     }
 
     /// Counts a success of a service that has no budget by hand; the store hears of it later.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn deposit(&self, service: &str, now: Duration) {
         self.with_budget(service, |budget| budget.deposit(now));
     }

@@ -1,12 +1,10 @@
 //! One process's side of a fleet, on a store that answers as a test wants, and on a clock that stands.
 
 mod budgets;
-#[cfg(feature = "tower")]
 mod calls;
 mod ends;
-#[cfg(feature = "tower")]
 mod gates;
-#[cfg(all(feature = "testing", feature = "tower"))]
+#[cfg(feature = "testing")]
 mod listening;
 #[cfg(feature = "testing")]
 mod memory;
@@ -18,7 +16,7 @@ use crate::budget::fleet::{
     BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
 };
 use crate::gate::{GateAnswer, GateWords};
-#[cfg(all(feature = "testing", feature = "tower"))]
+#[cfg(feature = "testing")]
 use crate::gate::{StoredGate, step};
 use crate::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use crate::report::{RetryEvent, RetryEventKind};

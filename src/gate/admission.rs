@@ -60,7 +60,6 @@ impl Gate {
     }
 
     /// The same of a call that has succeeded, and whose answer says nothing of a quota.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[inline(always)]
     pub(crate) fn succeeds(&self, place: &Place, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.of(place) {

@@ -33,7 +33,6 @@ const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog
 
 impl Gate {
     /// Whether the name of a host is all that tells its gate from others.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[inline]
     pub(crate) fn is_per_host(&self) -> bool {
         matches!(self.0.options.by, By::Host)

@@ -18,7 +18,7 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// 64 MiB, is not cut.
 ///
 /// ```
-/// # #[cfg(all(feature = "tower", feature = "testing"))] {
+/// # #[cfg(feature = "testing")] {
 /// use http::{Request, Response, StatusCode};
 /// use http_retry::llm::Truncation;
 /// use http_retry::testing::ManualRuntime;

@@ -87,7 +87,6 @@ impl RetryPolicy {
 
     /// Whether anything but the standard tables judges an answer that is a success by its status.
     #[inline]
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn judges_successes(&self) -> bool {
         self.0.judges_successes
     }
@@ -107,7 +106,6 @@ impl RetryPolicy {
     }
 
     /// Whether who judges an outcome may ask what request it is about.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn asks_for_the_request(&self) -> bool {
         self.0.classify.is_some()
             || self.0.meanings.is_some()

@@ -12,10 +12,6 @@ pub(crate) type Inspect<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(dead_code, unreachable_pub, reason = "adapters alone have bodies")
-)]
 pub enum Inspected {
     /// It has seen enough, or as much as may be read.
     Enough,

@@ -118,9 +118,7 @@ pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
 pub(crate) use verdict::RowId;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use whole_answers::is_grpc;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use whole_answers::is_longer;
 #[cfg(feature = "llm")]
 pub(crate) use whole_answers::media_type;
@@ -197,10 +195,6 @@ struct Settings {
     /// Whether the headers that every server may send say more than its status.
     header_rules: bool,
     /// Whether anything but the standard tables judges an answer that is a success by its status.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "adapters alone take the short way")
-    )]
     judges_successes: bool,
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,

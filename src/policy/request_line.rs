@@ -49,7 +49,6 @@ impl RequestLine {
     }
 
     /// The same request, which may carry a key of the service's own.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn keyed(self, keyed: bool) -> Self {
         let keyed = self.keyed || keyed;
         Self { keyed, ..self }

@@ -120,13 +120,11 @@ impl RetrySession {
     }
 
     /// The same session, for rules that look at the method.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn with_method(self, method: Option<Method>) -> Self {
         Self { method, ..self }
     }
 
     /// The same session of this request, for those who judge its outcomes by it.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn of_request(self, request: Option<RequestLine>) -> Self {
         Self {
             request: request.map(Arc::new),

@@ -1,6 +1,5 @@
 //! What the rest of the crate asks a policy.
 
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 use super::RetryOverride;
 use super::rules::{Action, OnExhausted, Rules};
 use super::{RetryPolicy, Settings, StreamHolder};
@@ -39,7 +38,6 @@ impl RetryPolicy {
     }
 
     /// Whether an error of this crate may take the place of a response.
-    #[cfg(feature = "tower")]
     pub(crate) fn may_fail(&self) -> bool {
         self.0.rules.may_fail()
     }
@@ -108,7 +106,6 @@ impl RetryPolicy {
 
     /// How long the first attempt of a request with these settings of its own may take; as
     /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) has it.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[inline]
     pub(crate) fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
         let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);

@@ -3,7 +3,6 @@
 use super::look::Inspected;
 use super::outcome::Outcome;
 use crate::error::ConfigError;
-#[cfg(any(feature = "tower", feature = "reqwest", test))]
 use http::header::CONTENT_LENGTH;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
@@ -17,10 +16,6 @@ pub(crate) type Filled = Result<Inspected, Box<BrokenAnswer>>;
 /// What has broken an answer.
 #[doc(hidden)]
 #[derive(Debug)]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(unreachable_pub, reason = "adapters alone have bodies")
-)]
 pub struct BrokenAnswer {
     pub(crate) outcome: Outcome<'static>,
     /// What the error says, for rules that look there.
@@ -44,7 +39,6 @@ pub(crate) fn has_an_end(status: StatusCode, headers: &HeaderMap) -> bool {
 }
 
 /// Returns `true` if a response with these headers is longer than this number of bytes, and so is not read.
-#[cfg(any(feature = "tower", feature = "reqwest", test))]
 pub(crate) fn is_longer(headers: &HeaderMap, bytes: u64) -> bool {
     let length = headers.get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());

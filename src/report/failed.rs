@@ -12,7 +12,7 @@ use std::fmt;
 /// it is.
 ///
 /// ```
-/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// # #[cfg(feature = "testing")] {
 /// use futures_util::FutureExt;
 /// use http_retry::report::RequestFailed;
 /// use http_retry::rules::OnExhausted;

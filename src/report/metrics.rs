@@ -33,7 +33,7 @@ use metrics::{SharedString, counter, histogram};
 /// ```
 /// use http_retry::RetryPolicy;
 /// use http_retry::report::MetricsObserver;
-/// # #[cfg(feature = "tower")] {
+/// # {
 /// use http_retry::tower::RetryLayer;
 ///
 /// let layer = RetryLayer::new(RetryPolicy::background()).observe(MetricsObserver::new());

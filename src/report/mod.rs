@@ -11,7 +11,6 @@
 //! to be sent again from it.
 
 mod dead_letter;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 mod download;
 mod failed;
 #[cfg(feature = "redis")]
@@ -33,17 +32,14 @@ pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 pub use text_cut::TextCut;
 
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use download::DownloadRecorder;
 #[cfg(feature = "redis")]
 pub(crate) use fleet::{Ended, FleetRecorder, Step};
 pub(crate) use recorder::ReportRecorder;
 pub(crate) use span::AttemptSpan;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use span::is_logged;
 pub(crate) use span::is_traced;
 pub(crate) use span::warn_of_misuse;
-#[cfg(feature = "tower")]
 pub(crate) use span::warn_of_setting;
 pub(crate) use subject::Subject;
 
@@ -97,7 +93,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 /// Something that happened to a request, or to a fleet.
 ///
 /// ```
-/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// # #[cfg(feature = "testing")] {
 /// use futures_util::FutureExt;
 /// use http_retry::report::{RetryEvent, RetryEventKind};
 /// use http_retry::testing::{ManualRuntime, Script};

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Printed, it is a timeline. It holds no header, no body and no URL.
 ///
 /// ```
-/// # #[cfg(all(feature = "testing", feature = "tower"))] {
+/// # #[cfg(feature = "testing")] {
 /// use futures_util::FutureExt;
 /// use http_retry::testing::{ManualRuntime, Script};
 /// use http_retry::tower::RetryLayer;
@@ -73,7 +73,6 @@ impl RetryReport {
     }
 
     /// Returns `true` if the response is that of another service, or one that no server sent.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn is_from_elsewhere(&self) -> bool {
         self.from_elsewhere
     }

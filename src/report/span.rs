@@ -18,7 +18,6 @@ pub(crate) struct AttemptSpan {
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     use crate::policy::ResumeFailure;
     use crate::policy::{ErrorKind, StopReason};
     use tracing::field::Empty;
@@ -29,7 +28,6 @@ mod on {
     }
 
     /// Whether anybody listens to the log lines.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn is_logged() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::WARN)
     }
@@ -167,7 +165,6 @@ mod on {
         }
     }
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn log_resume(
         subject: &Subject,
         (at, length): (u64, u64),
@@ -200,7 +197,6 @@ mod on {
         );
     }
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn log_interrupted(
         subject: &Subject,
         (at, length): (u64, u64),
@@ -224,7 +220,6 @@ mod on {
     }
 
     /// A part of the policy does nothing under this setting of the layer.
-    #[cfg(feature = "tower")]
     pub(crate) fn warn_of_setting(setting: &str, lost: &str) {
         tracing::event!(
             target: "http_retry",
@@ -243,7 +238,6 @@ mod on {
         false
     }
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn is_logged() -> bool {
         false
     }
@@ -268,7 +262,6 @@ mod on {
 
     pub(crate) fn log_stop(_: &Subject, _: &RetryReport) {}
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn log_resume(
         _: &Subject,
         _: (u64, u64),
@@ -279,7 +272,6 @@ mod on {
 
     pub(crate) fn warn_of_misuse(_: &str, _: &str) {}
 
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn log_interrupted(
         _: &Subject,
         _: (u64, u64),
@@ -288,7 +280,6 @@ mod on {
     ) {
     }
 
-    #[cfg(feature = "tower")]
     pub(crate) fn warn_of_setting(_: &str, _: &str) {}
 }
 

@@ -11,10 +11,6 @@ pub(crate) struct Subject {
     /// The name that the caller gave, else the authority.
     pub(crate) service: Arc<str>,
     /// Host and port.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest", feature = "tracing")),
-        expect(dead_code, reason = "only requests have one, and only spans tell it")
-    )]
     pub(crate) authority: Arc<str>,
     pub(crate) method: Option<Method>,
 }

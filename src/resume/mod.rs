@@ -63,8 +63,7 @@
     doc = "[`SendResumed`]: crate::reqwest::SendResumed"
 )]
 #![cfg_attr(not(feature = "reqwest"), doc = "[`SendResumed`]: crate#features")]
-#![cfg_attr(feature = "tower", doc = "[`ResumeLayer`]: crate::tower::ResumeLayer")]
-#![cfg_attr(not(feature = "tower"), doc = "[`ResumeLayer`]: crate#features")]
+#![doc = "[`ResumeLayer`]: crate::tower::ResumeLayer"]
 //!
 //! # Source
 //!

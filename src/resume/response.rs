@@ -37,10 +37,6 @@ fn without_query(url: &str) -> &str {
 
 /// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the
 /// feature `reqwest`. Nobody else implements it.
-#[cfg_attr(
-    not(feature = "tower"),
-    expect(dead_code, reason = "on reqwest the middleware asks for less")
-)]
 pub trait Resumable: sealed::Sealed + Sized {
     type Body;
 

@@ -29,7 +29,6 @@ impl Progress {
     }
 
     /// The same where nobody can wait; nothing where no retry follows, or a fleet must be asked first.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(super) fn decide_at_once(&self, outcome: &Outcome<'_>, at: Moment) -> Option<PaidRetry> {
         let plan = self.session.judge(outcome, at).ok()?;
         match self.budget_for(&plan).is_shared() {

@@ -82,14 +82,12 @@ impl<E: Deref<Target = Engine>> Admission<E> {
     }
 
     /// Whether the gate listens to what a success says of a quota.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[inline]
     pub(crate) fn hears_quotas(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.hears_quotas)
     }
 
     /// The attempt has succeeded, and its answer says nothing of a quota.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     #[inline(always)]
     pub(crate) fn succeeds(&mut self) {
         if let Some(place) = &self.place {
@@ -110,7 +108,6 @@ impl<E: Deref<Target = Engine>> Admission<E> {
     }
 
     /// The same right in the hands of the loop; nothing where no gate is to hear of the attempt.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn held_by(&mut self, engine: Arc<Engine>) -> Option<Admission> {
         let place = self.place.take()?;
         Some(Admission::new(engine, Some(place)))

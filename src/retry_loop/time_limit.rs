@@ -178,7 +178,6 @@ impl Progress {
     /// # Errors
     ///
     /// What later attempts are made of, where the attempt must go on: nothing could say that it was cut.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn cut_first<T: Transport>(
         mut self,
         (mark, started): (&AttemptMark, Duration),
@@ -200,7 +199,6 @@ impl Progress {
     /// # Errors
     ///
     /// What later attempts are made of, where there is none.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     fn cut_for_a_retry<T: Transport>(
         &mut self,
         late: Late,
@@ -219,7 +217,6 @@ impl Progress {
     }
 
     /// Goes on after a first attempt that was cut.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(super) async fn after_first_cut<T: Transport>(&mut self, cut: FirstCut<T>) -> Step<T> {
         match cut {
             FirstCut::Goes(step) => step,
@@ -234,14 +231,12 @@ impl Progress {
 }
 
 /// A first attempt that somebody else has made and is about to drop, and how the request goes on.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) struct CutFirst<T: Transport> {
     pub(super) progress: Progress,
     pub(super) cut: FirstCut<T>,
 }
 
 /// How a request goes on after a first attempt that was cut.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(super) enum FirstCut<T: Transport> {
     /// By a retry, for which it was cut.
     Goes(Step<T>),

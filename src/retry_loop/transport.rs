@@ -18,10 +18,6 @@ use std::future::{Future, ready};
 pub(crate) type Saved<T> = <<T as Sender>::Request as Repeat>::Saved;
 
 /// What the loop must be able to do with a request.
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(unreachable_pub, reason = "a trait of the adapters is more than it")
-)]
 pub trait Repeat: Sized + Send {
     /// What later attempts are made of.
     type Saved: Send;

@@ -4,7 +4,6 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
 use std::sync::Arc;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 use std::time::Duration;
 
 /// One budget for all requests, or one for each service.
@@ -38,7 +37,6 @@ impl Budgets {
     }
 
     /// Counts a success of a service.
-    #[cfg(any(feature = "tower", feature = "reqwest"))]
     pub(crate) fn deposit(&self, service: &str, now: Duration) {
         match self {
             Self::One(budget) => budget.deposit(now),

@@ -22,10 +22,6 @@ const CREDENTIALS: [&str; 9] = [
 /// A request's way from one base URL to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[doc(hidden)]
-#[cfg_attr(
-    not(any(feature = "tower", feature = "reqwest")),
-    expect(unreachable_pub, reason = "a trait of the adapters names it")
-)]
 pub struct Rebase {
     pub(crate) from: Option<Uri>,
     pub(crate) to: Uri,
@@ -40,10 +36,6 @@ impl Rebase {
     /// # Source
     ///
     /// RFC 9110 section 15.4 and the fetch standard's HTTP-redirect fetch, for redirects.
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "requests alone move")
-    )]
     pub(crate) fn leave_behind(&self, headers: &mut HeaderMap, at: &Uri) {
         headers.remove(HOST);
         if is_same_server(at, &self.to) {

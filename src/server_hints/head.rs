@@ -88,7 +88,6 @@ pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
 }
 
 /// Whether a head tells of a quota: what most heads are done with after one look at their names.
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) fn tells_of_a_quota(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))

@@ -26,7 +26,6 @@ pub use unit::Unit;
 pub(crate) use date::When;
 #[cfg(feature = "dialects")]
 pub(crate) use duration::header_duration;
-#[cfg(any(feature = "tower", feature = "reqwest"))]
 pub(crate) use head::tells_of_a_quota;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
 pub(crate) use server_delay::is_invitation;

@@ -34,7 +34,7 @@ use std::time::Duration;
 /// With a layer, the whole story of a request takes no time:
 ///
 /// ```
-/// # #[cfg(feature = "tower")] {
+/// # {
 /// use http::Request;
 /// use http_retry::RetryPolicy;
 /// use http_retry::testing::{ManualRuntime, Script};

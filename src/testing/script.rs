@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// not read the bodies of requests.
 ///
 /// ```
-/// # #[cfg(feature = "tower")] {
+/// # {
 /// use http::Request;
 /// use http_retry::RetryPolicy;
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -106,10 +106,6 @@ impl Script {
         self
     }
 
-    #[cfg_attr(
-        not(any(feature = "tower", feature = "reqwest")),
-        expect(dead_code, reason = "a tower or reqwest client calls it")
-    )]
     fn call(&self, method: Method, uri: Uri) -> io::Result<Response<String>> {
         let mut tape = self.tape();
         tape.calls.push((method, uri));
@@ -144,7 +140,6 @@ impl fmt::Debug for Script {
     }
 }
 
-#[cfg(feature = "tower")]
 impl<B> tower_service::Service<http::Request<B>> for Script {
     type Response = Response<String>;
     type Error = io::Error;

@@ -52,7 +52,6 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = known_of_hyper(value) {
         return Some(error);
     }
-    #[cfg(feature = "tokio")]
     if let Some(error) = value.downcast_ref::<tokio::time::error::Elapsed>() {
         return Some(error);
     }

@@ -39,7 +39,6 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     if let Some(error) = link.downcast_ref::<h2::Error>() {
         return http2::read(error);
     }
-    #[cfg(feature = "tokio")]
     if link.is::<tokio::time::error::Elapsed>() {
         return Link::Says(ErrorKind::Timeout);
     }

@@ -113,7 +113,6 @@ async fn a_fleet_waits_by_the_clock_of_its_store() {
     }
 }
 
-#[cfg(feature = "tower")]
 mod pauses {
     use super::*;
     use crate::testing::Script;

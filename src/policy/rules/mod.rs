@@ -5,7 +5,7 @@
 //! The limits stay: the deadline, the budget, bodies that cannot be sent twice, and requests that do harm twice.
 //!
 //! ```
-//! # #[cfg(all(feature = "tower", feature = "testing"))] {
+//! # #[cfg(feature = "testing")] {
 //! use http::{Request, StatusCode};
 //! use http_retry::rules::{Condition, Rule, Wait};
 //! use http_retry::testing::{ManualRuntime, Script};
@@ -200,7 +200,6 @@ impl Rules {
     }
 
     /// Whether an error of this crate may take the place of a response.
-    #[cfg(feature = "tower")]
     pub(in crate::policy) fn may_fail(&self) -> bool {
         let actions = self.list.iter().map(|rule| &rule.action);
         let mut actions = actions.chain([&self.otherwise]);
