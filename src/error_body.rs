@@ -13,7 +13,7 @@ mod visitor;
 pub(crate) mod work;
 mod xml;
 
-pub(crate) use pointer::Pointer;
+pub use pointer::Pointer;
 
 #[cfg(feature = "llm")]
 use crate::server_hints::delay_in_prose;

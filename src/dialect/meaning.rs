@@ -225,16 +225,18 @@ impl Meaning {
         let named = self.at_least_from.iter().flat_map(times);
         let least = named.filter_map(|when| when.parts().0).max();
         let scope = self.scope_from.as_ref();
-        let verdict = Verdict {
-            reason: self.reason,
-            at_least: self.at_least.max(least),
-            scope: scope
-                .and_then(|place| place.scope(outcome))
-                .or_else(|| self.scope_of(outcome)),
-            firm: self.firm,
-            ignores_resets: self.delay.iter().any(|(place, _)| !place.is_in_the_body()),
-            ..Verdict::new(self.class, self.reach)
-        };
+        let mut verdict = Verdict::new(self.class, self.reach);
+        verdict.reason = self.reason;
+        verdict.at_least = self.at_least.max(least);
+        verdict.scope = scope
+            .and_then(|place| place.scope(outcome))
+            .or_else(|| self.scope_of(outcome));
+        if self.firm {
+            verdict = verdict.firm();
+        }
+        if self.delay.iter().any(|(place, _)| !place.is_in_the_body()) {
+            verdict = verdict.ignoring_resets();
+        }
         let delays: Vec<When> = self.delay.iter().flat_map(times).collect();
         delays.into_iter().fold(verdict, Verdict::asking)
     }

@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
 use crate::dialect::judge;
-use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word, media_type};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, media_type};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -77,8 +77,8 @@ impl Classify for LlmClassifier {
         if outcome.class() == Class::Success && makes_no_sense() {
             return None;
         }
-        let said = judge(status, headers, outcome.body().unwrap_or(&nothing))?;
-        last_word(outcome, Some(said))
+        let verdict = judge(status, headers, outcome.body().unwrap_or(&nothing))?;
+        Some(verdict.overruled_by_headers(outcome))
     }
 
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
@@ -86,6 +86,10 @@ impl Classify for LlmClassifier {
             Class::Success => self.inspect_success && is_json(outcome),
             _ => outcome.status().is_some(),
         }
+    }
+
+    fn judges_successes(&self) -> bool {
+        self.inspect_success
     }
 }
 

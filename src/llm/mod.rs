@@ -47,7 +47,7 @@ impl RetryPolicy {
     #[must_use]
     pub fn llm() -> Self {
         let builder = Preset::LLM.policy().to_builder();
-        builder.classifier(LlmClassifier::new()).unchanged()
+        builder.dialect(LlmClassifier::new()).unchanged()
     }
 }
 

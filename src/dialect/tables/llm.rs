@@ -12,10 +12,9 @@ mod window;
 pub(crate) use counts::{Counts, context_counts, limit_and_requested};
 
 use super::on;
-use crate::dialect::say::Tables;
 use crate::dialect::{At, Dialect, Meaning, Row};
 use crate::policy::rules::Condition;
-use crate::policy::{ErrorBody, Meanings, Outcome, Reach, Reason, Said, Scope, Unit, Verdict};
+use crate::policy::{Classify, ErrorBody, Outcome, Reach, Reason, Scope, Unit, Verdict};
 use crate::server_hints::is_invitation;
 use http::{HeaderMap, StatusCode};
 use std::sync::LazyLock;
@@ -96,27 +95,17 @@ pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
 /// ways never makes an answer refused.
 fn say_of_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
     let status = tokens::own_status(headers, body).unwrap_or(or);
-    let said = say(status, headers, body)?;
-    let is_refused = said.reach == Reach::Refused && body.has_certain_tokens();
-    let reach = if is_refused {
-        Reach::Refused
-    } else {
-        Reach::Answered
-    };
-    Some(Verdict { reach, ..said })
+    let mut verdict = say(status, headers, body)?;
+    if !body.has_certain_tokens() {
+        verdict.reach = Reach::Answered;
+    }
+    Some(verdict)
 }
 
 fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
-    static TABLE: LazyLock<Option<Tables>> = LazyLock::new(|| Tables::one(&Dialect::llm()).ok());
+    static TABLE: LazyLock<Dialect> = LazyLock::new(Dialect::llm);
     let outcome = Outcome::response(StatusCode::from_u16(status).ok()?, headers).with_body(body);
-    match TABLE.as_ref()?.say(&outcome, true) {
-        // It is no row of the policy's own dialect.
-        Said::This(verdict) => Some(Verdict {
-            row: None,
-            ..verdict
-        }),
-        Said::Nothing | Said::Unread => None,
-    }
+    TABLE.classify(&outcome)
 }
 
 /// What it means, with the delay that the body asks for and whom the limit stops.

@@ -1,7 +1,7 @@
-use crate::dialect::{Dialect, Row, say};
+use crate::dialect::{Dialect, Row};
 use crate::error_body::work;
 use crate::policy::rules::Test;
-use crate::policy::{Class, ErrorBody, Meanings, Outcome, RequestLine};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
 use http::{HeaderMap, Method, StatusCode};
 
 /// Rows that stop and stand behind one that retries, of whose answers some are theirs too; and why.
@@ -22,7 +22,7 @@ const FALLBACK: &str = "a token says more than a status only where the status sa
 fn a_row_that_stops_stands_before_those_that_retry() {
     let mut after = Vec::new();
     for dialect in Dialect::all() {
-        let rows: Vec<Row> = dialect.all_rows().map(|named| named.row).collect();
+        let rows: Vec<Row> = dialect.all_rows().cloned().collect();
         for (place, stop) in rows.iter().enumerate() {
             let mut before = rows.iter().take(place);
             let stops = stop.meaning.class() == Class::Permanent;
@@ -108,17 +108,16 @@ fn bodies(size: usize) -> Vec<String> {
 }
 
 /// All tables, joined as far as the places that they look at allow.
-fn joined() -> Vec<say::Tables> {
+fn joined() -> Vec<Dialect> {
     let mut joined: Vec<Dialect> = Vec::new();
     for dialect in Dialect::all() {
         let with = joined.last().map(|last| last.clone().and(dialect.clone()));
-        match with.filter(|with| say::Tables::one(with).is_ok()) {
+        match with.filter(|with| with.check().is_ok()) {
             Some(with) => *joined.last_mut().unwrap() = with,
             None => joined.push(dialect),
         }
     }
-    let tables = joined.iter().map(say::Tables::one);
-    tables.map(Result::unwrap).collect()
+    joined
 }
 
 /// The work of all tables on one body of a failure that none of them knows.
@@ -129,8 +128,8 @@ fn work_of(body: &str) -> usize {
     let tables = joined();
     work::of(|| {
         for table in &tables {
-            let read = ErrorBody::read(body.as_bytes()).looked_at(table.pointers(&outcome));
-            table.say(&outcome.with_body(&read), true);
+            let read = ErrorBody::read(body.as_bytes()).looked_at(&table.pointers(&outcome));
+            table.classify(&outcome.with_body(&read));
         }
     })
 }

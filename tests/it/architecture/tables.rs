@@ -125,7 +125,6 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("run", "retry_loop"),
     ("run", "route"),
     ("run", "config"),
-    ("route", "dialect"),
     ("services", "budget"),
     ("services", "error"),
     ("services", "policy"),
