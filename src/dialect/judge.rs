@@ -2,12 +2,10 @@
 
 use super::{Dialect, NamedRow, Row};
 use crate::error::ConfigError;
-use crate::policy::rules::{OfSuccess, Seen};
-use crate::policy::{
-    Classify, ErrorBody, Outcome, Pointer, Reach, RequestLine, Verdict, is_standard_success,
-};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName};
+use crate::policy::rules::Evidence;
+use crate::policy::{Classify, Outcome, Pointer, Reach, Verdict};
+use http::HeaderName;
+use http::header::CONTENT_LENGTH;
 use std::sync::Arc;
 
 /// The most rows of a dialect's own, and the most places of a body that they look at.
@@ -17,14 +15,6 @@ const MAX_POINTERS: usize = 16;
 const MAX_JOINED_POINTERS: usize = 64;
 /// The longest body of a success that is read, in bytes.
 const MAX_SUCCESS_BYTES: u64 = 64 * 1024;
-
-/// What the rows of a dialect say of a response.
-enum Answer {
-    /// The row at this place judges it.
-    Row(usize, Verdict),
-    /// That depends on the body, which has not been read.
-    Unread,
-}
 
 impl Classify for Dialect {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
@@ -70,9 +60,7 @@ impl Classify for Dialect {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        if let Some(error) = self.all_rows().find_map(|row| row.refused.clone()) {
-            return Err(error);
-        }
+        self.all_rows().try_for_each(Row::check)?;
         let own = self.rows.get(..self.own).unwrap_or_default();
         let own_pointers = pointers(own).len();
         let wrong = |given: usize, allowed| Err(ConfigError::new("dialect", given, allowed));
@@ -97,96 +85,77 @@ impl Dialect {
         may_read_successes: bool,
         first_row: u32,
     ) -> Option<Verdict> {
-        match self.ask(outcome, true, may_read_successes)? {
-            Answer::Row(place, verdict) => {
-                let number = first_row.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
-                let is_rule = self.rows.get(place).is_some_and(|row| row.is_rule);
-                Some(if is_rule {
-                    verdict.by_rule(number)
-                } else {
-                    verdict.by_row(number)
-                })
-            }
-            Answer::Unread => None,
-        }
-    }
-
-    /// Returns `true` if the verdict depends on the body.
-    pub(super) fn is_unread(&self, outcome: &Outcome<'_>, may_read_successes: bool) -> bool {
-        let answer = self.ask(outcome, false, may_read_successes);
-        matches!(answer, Some(Answer::Unread))
-    }
-
-    /// What the first of its rows says that holds; `is_final` means that nothing more will be read.
-    fn ask(
-        &self,
-        outcome: &Outcome<'_>,
-        is_final: bool,
-        may_read_successes: bool,
-    ) -> Option<Answer> {
-        let headers = outcome.headers()?;
+        outcome.headers()?;
         let success = is_success(outcome);
-        let may_read = !success || (may_read_successes && is_short_and_readable(headers));
-        let is_final = is_final || !may_read;
-        let body = outcome.body();
-        let is_whole = || body.map_or(!is_final, ErrorBody::is_understood);
-        let of_success = if success && may_read && is_whole() {
-            OfSuccess::All
+        let evidence = if success && !(may_read_successes && is_short_and_readable(outcome)) {
+            Evidence::Head
         } else {
-            OfSuccess::Unknown
+            Evidence::Body
         };
-        let seen = Seen {
-            outcome,
-            attempt: 0,
-            method: outcome.request().map(RequestLine::method),
-            idempotent: false,
-            of_success,
-            final_word: is_final,
-            certain: false,
-        };
-        for (place, row) in self.all_rows().enumerate() {
+        for (place, named) in self.rows.iter().enumerate() {
+            let row = &named.row;
             if success && !row.of_successes {
                 continue;
             }
-            let needs_body = || body.is_none() && !is_final && row.meaning.needs_the_body();
-            match row.when.holds(&seen) {
-                // A success that nobody can read to its end is one.
-                None if success && of_success == OfSuccess::Unknown => {}
-                Some(false) => {}
-                Some(true) if !needs_body() => {
-                    let mut verdict = row.meaning.of(outcome);
-                    verdict.reach = self.reach(place, row, &seen);
-                    return Some(Answer::Row(place, verdict));
+            match row.when.matches(outcome, evidence) {
+                Some(true) => {
+                    let mut verdict = row.meaning.verdict(outcome);
+                    verdict.reach = self.reach(place, row, outcome);
+                    let number = first_row.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
+                    return Some(if named.is_rule {
+                        verdict.by_rule(number)
+                    } else {
+                        verdict.by_row(number)
+                    });
                 }
-                Some(true) | None => return Some(Answer::Unread),
+                Some(false) => {}
+                // A success that nobody can read to its end is one.
+                None if success => {}
+                None => return None,
             }
         }
         None
+    }
+
+    /// Returns `true` if the verdict depends on a body that has not been read.
+    pub(super) fn is_unread(&self, outcome: &Outcome<'_>, may_read_successes: bool) -> bool {
+        if outcome.headers().is_none() {
+            return false;
+        }
+        let success = is_success(outcome);
+        if success && !(may_read_successes && is_short_and_readable(outcome)) {
+            return false;
+        }
+        let mut rows = self.all_rows().filter(|row| !success || row.of_successes);
+        // The first row that holds, or that may hold once the body is read.
+        let first = rows.find_map(|row| match row.when.matches(outcome, Evidence::Head) {
+            Some(true) => Some(row.meaning.needs_the_body()),
+            Some(false) => None,
+            None => Some(true),
+        });
+        first.unwrap_or_default()
     }
 
     /// Returns how far the request got by this row, which holds.
     ///
     /// A body that is not whole or can be read in two ways never makes an answer refused: it may hide that the request was
     /// processed. Then only the status can say so.
-    fn reach(&self, place: usize, row: &Row, seen: &Seen<'_>) -> Reach {
+    fn reach(&self, place: usize, row: &Row, outcome: &Outcome<'_>) -> Reach {
         if !row.meaning.says_refused() {
             return Reach::Answered;
         }
-        let certain = Seen {
-            certain: true,
-            ..*seen
-        };
         // A row before it may hold by what is missing from the body.
-        let success = is_success(seen.outcome);
-        let has_body = seen.outcome.body().is_some();
+        let success = is_success(outcome);
+        let has_body = outcome.body().is_some();
         let rivals = self.all_rows().take(place).filter(|row| {
             has_body && !row.meaning.says_refused() && (row.of_successes || !success)
         });
         let is_certain = || {
-            let mut rivals = rivals.map(|row| row.when.holds(&certain));
-            row.when.holds(&certain) == Some(true) && rivals.all(|holds| holds == Some(false))
+            let certain = |row: &Row| row.when.matches(outcome, Evidence::Certain);
+            let mut rivals = rivals.map(certain);
+            certain(row) == Some(true) && rivals.all(|holds| holds == Some(false))
         };
-        if seen.outcome.reach().is_unprocessed() || is_certain() {
+        if outcome.reach().is_unprocessed() || is_certain() {
             Reach::Refused
         } else {
             Reach::Answered
@@ -197,7 +166,7 @@ impl Dialect {
 /// The places of a JSON body that rows look at, each once.
 fn pointers(rows: &[NamedRow]) -> Vec<Pointer> {
     let rows = rows.iter().map(|named| &named.row);
-    let mut all: Vec<Pointer> = rows.flat_map(Row::pointers).cloned().collect();
+    let mut all: Vec<Pointer> = rows.flat_map(Row::pointers).collect();
     all.sort();
     all.dedup();
     all
@@ -206,20 +175,24 @@ fn pointers(rows: &[NamedRow]) -> Vec<Pointer> {
 /// Returns `true` if a response is a success by its status.
 fn is_success(outcome: &Outcome<'_>) -> bool {
     let status = outcome.status();
-    status.is_some_and(|status| is_standard_success(status.as_u16()))
+    status.is_some_and(|status| status.as_u16() < 400)
 }
 
 /// Returns `true` if a success can be read whole before the caller has it: JSON or XML whose length is short or not known.
 /// A stream of events has no end.
-fn is_short_and_readable(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let kind = text(CONTENT_TYPE).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
+fn is_short_and_readable(outcome: &Outcome<'_>) -> bool {
+    let kind = outcome.media_type().unwrap_or_default();
     let kind = kind.to_ascii_lowercase();
     let readable = kind == "application/json"
         || (kind.starts_with("application/") && kind.ends_with("+json"))
         || kind.ends_with("/xml");
-    let length = text(CONTENT_LENGTH).map(|length| length.trim().parse::<u64>());
-    let short = length.is_none_or(|length| length.is_ok_and(|length| length <= MAX_SUCCESS_BYTES));
+    let length = outcome
+        .headers()
+        .and_then(|headers| headers.get(CONTENT_LENGTH));
+    let length = length.and_then(|length| length.to_str().ok());
+    let short = length.is_none_or(|length| {
+        let length = length.trim().parse::<u64>();
+        length.is_ok_and(|length| length <= MAX_SUCCESS_BYTES)
+    });
     readable && short
 }

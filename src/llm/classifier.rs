@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
 use crate::dialect::judge;
-use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, media_type};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -94,8 +94,8 @@ impl Classify for LlmClassifier {
 }
 
 fn is_json(outcome: &Outcome<'_>) -> bool {
-    let kind = outcome.headers().and_then(media_type);
-    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"application/json"))
+    let kind = outcome.media_type();
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::stream::{Peek, Seen};
 use crate::dialect::judge_event;
 use crate::policy::{
-    Class, InspectStream, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict, media_type,
+    Class, InspectStream, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict,
 };
 use http::header::CONTENT_ENCODING;
 use std::ops::ControlFlow;
@@ -87,8 +87,8 @@ impl HoldStreams {
 impl StreamHolder for HoldStreams {
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>> {
         let headers = outcome.headers()?;
-        let stream =
-            media_type(headers).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"));
+        let kind = outcome.media_type();
+        let stream = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
         (held && !headers.contains_key(CONTENT_ENCODING))
             .then(|| Box::new(Held(Peek::new())) as Box<dyn InspectStream>)

@@ -64,7 +64,7 @@ mod worst_case;
 
 pub use crate::error_body::{ErrorBody, Pointer};
 pub(crate) use crate::server_hints::HeaderSet;
-pub use crate::server_hints::{Quota, ServerHints, Unit};
+pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
@@ -113,8 +113,6 @@ pub(crate) use rules::{
 };
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
-#[cfg(feature = "llm")]
-pub(crate) use whole_answers::media_type;
 pub(crate) use whole_answers::{BrokenAnswer, Filled, has_an_end};
 pub(crate) use worst_case::most_refusals;
 

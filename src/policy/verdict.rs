@@ -3,7 +3,7 @@
 use super::classify::{Class, Reach};
 use super::reason::Reason;
 use super::scope::Scope;
-use crate::server_hints::When;
+use crate::server_hints::RetryTime;
 use std::time::Duration;
 
 /// A classifier's verdict on an outcome: what it means for a retry, and what else the classifier found.
@@ -38,8 +38,8 @@ pub struct Verdict {
     pub at_least: Option<Duration>,
     /// Whom a rate limit stops; calls that it stops wait together at the gate. Default as [`Scope::Account`].
     pub scope: Option<Scope>,
-    /// The same wait as a point in time, since 1970.
-    pub(crate) until: Option<Duration>,
+    /// The latest point in time that the server asks to wait for, since 1970.
+    pub(super) until: Option<Duration>,
     /// The resets of quotas in the headers do not count.
     pub(super) ignores_resets: bool,
     /// No header of the server makes it transient.
@@ -150,14 +150,14 @@ impl Verdict {
         Self { row, ..self }
     }
 
-    /// The same verdict with one more time to come back; of several the latest counts.
-    pub(crate) fn asking(self, when: When) -> Self {
-        let (asked, until) = when.parts();
-        Self {
-            asked: self.asked.max(asked),
-            until: self.until.max(until),
-            ..self
+    /// The same verdict with one more time at which the response lets the client come back; of several the latest counts.
+    #[must_use]
+    pub fn asking(mut self, time: RetryTime) -> Self {
+        match time {
+            RetryTime::In(delay) => self.asked = self.asked.max(Some(delay)),
+            RetryTime::At(time) => self.until = self.until.max(Some(time)),
         }
+        self
     }
 }
 

@@ -36,7 +36,6 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("policy", "error_body"),
     ("dialect", "error"),
     ("dialect", "policy"),
-    ("dialect", "server_hints"),
     ("budget", "error"),
     ("budget", "policy"),
     ("runtime", "policy"),
