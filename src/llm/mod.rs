@@ -61,13 +61,4 @@ impl RetryPolicyBuilder {
     pub fn truncate(self, truncation: Truncation) -> Self {
         self.rewrite(truncation)
     }
-
-    /// Holds back the start of streamed answers until their first output, to retry a stream that begins with an error.
-    /// Default off: the caller gets the answer at its head.
-    ///
-    /// It holds a stream for at most 10 min, or as [`HoldStreams::first_event_timeout`] says; a time of 0 is an error
-    /// at `build`.
-    pub fn hold_streams(self, hold: HoldStreams) -> Self {
-        self.streams(hold)
-    }
 }

@@ -6,7 +6,9 @@ mod rules;
 
 use super::classifier::Classify;
 use super::verdict::Verdict;
-use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Settings};
+use super::{
+    Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
+};
 use crate::error::ConfigError;
 use std::error::Error;
 use std::sync::Arc;
@@ -169,6 +171,25 @@ impl RetryPolicyBuilder {
     /// Adds a dialect for each host: the same as [`dialect`](Self::dialect).
     pub fn dialects(self, dialects: impl Classify) -> Self {
         self.dialect(dialects)
+    }
+
+    /// Holds back the start of the responses that `holder` chooses, to retry one that turns out to be a failure
+    /// ([`StreamHolder`] shows one; `llm::HoldStreams` chooses the streams of LLM APIs until their first output). Default
+    /// none: the caller gets each response at its head.
+    ///
+    /// A hold lasts at most as long as [`StreamHolder::first_event_timeout`], the attempt and the deadline allow; a timeout
+    /// of 0 is an error at `build`.
+    pub fn hold_streams(self, holder: impl StreamHolder + 'static) -> Self {
+        self.with(|settings| settings.streams = Some(Arc::new(holder)))
+    }
+
+    /// Changes the body of a request that the server refused for good, and sends it again ([`Rewrite`] shows how;
+    /// `llm::Truncation` cuts the longest text of a prompt). Default none: what is sent again is what the caller sent.
+    ///
+    /// Each change is a retry without a wait, an event, and a line of the report. A body without a copy in memory is not
+    /// changed: with tower a body must be a `String` or a [`ReplayBody`](crate::ReplayBody).
+    pub fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
+        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
     }
 
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.

@@ -33,6 +33,7 @@
 
 mod attempt;
 mod backoff;
+mod body_probe;
 mod builder;
 mod canned_response;
 mod classifier;
@@ -43,7 +44,6 @@ mod explain;
 mod header_rules;
 mod jitter;
 mod judging;
-mod look;
 mod moment;
 mod outcome;
 mod presets;
@@ -67,6 +67,7 @@ pub(crate) use crate::server_hints::HeaderSet;
 pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
+pub use body_probe::{BodyProbe, Inspected, StreamHolder};
 pub use builder::RetryPolicyBuilder;
 pub use classifier::Classify;
 pub(crate) use classify::is_standard_success;
@@ -85,6 +86,7 @@ pub use request_line::RequestLine;
 pub(crate) use request_line::{is_host_like, without_port};
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
+pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
 pub use session::RetrySession;
 pub(crate) use session::Server;
@@ -92,10 +94,10 @@ pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
 
+pub(crate) use body_probe::Inspect;
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::{Cost, Stop};
 pub(crate) use header_rules::AWS_THROTTLES;
-pub(crate) use look::{Inspect, InspectStream, Inspected, StreamHolder};
 #[cfg(any(test, feature = "redis", feature = "testing"))]
 pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
@@ -103,9 +105,7 @@ pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
-#[cfg(feature = "llm")]
-pub(crate) use rewrite::Rewritten;
-pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
+pub(crate) use rewrite::RewriteWith;
 pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{

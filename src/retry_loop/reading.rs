@@ -3,7 +3,7 @@
 use super::time_limit::Limit;
 use super::{Outcomes, Progress, Saved, Transport};
 use crate::policy::{
-    ErrorBody, ErrorKind, InspectStream, Inspected, Outcome, RequestLine, StreamHolder, Verdict,
+    BodyProbe, ErrorBody, ErrorKind, Inspected, Outcome, RequestLine, StreamHolder, Verdict,
 };
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const EVIDENCE_TIME: Duration = Duration::from_secs(2);
 pub(super) enum Needs {
     Nothing,
     ErrorBody,
-    Stream(Box<dyn InspectStream>),
+    Stream(Box<dyn BodyProbe>),
 }
 
 /// What was found in an outcome beyond its head.
@@ -63,7 +63,7 @@ impl Progress {
     pub(super) async fn hold<T: Transport>(
         &self,
         result: Outcomes<T>,
-        mut look: Box<dyn InspectStream>,
+        mut look: Box<dyn BodyProbe>,
         limit: Option<Limit>,
     ) -> (Outcomes<T>, Found) {
         let Ok(response) = result else {

@@ -8,16 +8,6 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.own_errors.push(own))
     }
 
-    #[cfg(feature = "llm")]
-    pub(crate) fn rewrite(self, rewrite: impl crate::policy::Rewrite + 'static) -> Self {
-        self.with(|settings| settings.rewrite = Some(std::sync::Arc::new(rewrite)))
-    }
-
-    #[cfg(feature = "llm")]
-    pub(crate) fn streams(self, streams: impl crate::policy::StreamHolder + 'static) -> Self {
-        self.with(|settings| settings.streams = Some(std::sync::Arc::new(streams)))
-    }
-
     /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
     #[cfg(feature = "serde")]
     pub(crate) fn quotas_at_once(self, at_once: bool) -> Self {
