@@ -8,12 +8,13 @@ use super::verdict::Verdict;
 use http::HeaderMap;
 use std::time::Duration;
 
-/// The throttles of AWS.
+/// The names of errors by which the APIs of AWS say that they throttle, in headers and in bodies. The header rules know
+/// them too.
 ///
 /// # Source
 ///
 /// botocore, `retries/standard.py`, `ThrottledRetryableChecker`.
-pub(crate) const AWS_THROTTLES: [&str; 14] = [
+pub const AWS_THROTTLES: &[&str] = &[
     "Throttling",
     "ThrottlingException",
     "ThrottledException",

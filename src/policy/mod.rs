@@ -74,6 +74,7 @@ pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
+pub use header_rules::AWS_THROTTLES;
 #[cfg(feature = "serde")]
 pub(crate) use jitter::Cap;
 pub use jitter::Jitter;
@@ -89,15 +90,14 @@ pub use resume_failure::ResumeFailure;
 pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
 pub use session::RetrySession;
-pub(crate) use session::Server;
+pub(crate) use session::{BodyRequirement, Command, Event, Server};
 pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
 
 pub(crate) use body_probe::Inspect;
 pub(crate) use canned_response::CannedResponse;
-pub(crate) use decision::{Cost, Stop};
-pub(crate) use header_rules::AWS_THROTTLES;
+pub(crate) use decision::Cost;
 #[cfg(any(test, feature = "redis", feature = "testing"))]
 pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
@@ -106,14 +106,14 @@ pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
 pub(crate) use rewrite::RewriteWith;
-pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
+pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
-pub(crate) use whole_answers::{BrokenAnswer, Filled, has_an_end};
+pub(crate) use whole_answers::{BrokenAnswer, Filled};
 pub(crate) use worst_case::most_refusals;
 
 use classifier::Classifiers;
