@@ -250,9 +250,20 @@ impl Dialect {
         self
     }
 
-    /// What is wrong with its rows, if anything.
-    #[cfg(feature = "serde")]
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    /// Checks its rows, as a policy's `build` does.
+    ///
+    /// ```
+    /// use http_retry::dialect::{Dialect, Meaning, Row};
+    ///
+    /// let row = Row::when().head("not a name", "x").is(Meaning::throttled());
+    /// assert!(Dialect::named("ours").row(row).check().is_err());
+    /// assert!(Dialect::github().check().is_ok());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A row that cannot work, more than 64 rows of its own, or more than 16 places of a JSON body.
+    pub fn check(&self) -> Result<(), ConfigError> {
         say::Tables::one(self).map(drop)
     }
 

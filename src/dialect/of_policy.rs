@@ -1,7 +1,7 @@
 //! What a policy takes of dialects: one for all, or one for each host.
 
 use super::say::Tables;
-use super::{Dialect, hosts};
+use super::{Dialect, Row, hosts};
 use crate::policy::RetryPolicyBuilder;
 use std::sync::Arc;
 
@@ -78,11 +78,27 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// What rules say that answers mean, each by its own name: they go before a classifier.
-    #[cfg(feature = "serde")]
-    pub(crate) fn judged_by(self, rules: Vec<(Arc<str>, super::Row)>) -> Self {
-        let tables = Tables::of_rules(rules);
-        self.judged(Some(Arc::new(tables)))
+    /// Rows that judge a response before every classifier and dialect, each by its own name in reports. They replace those
+    /// of an earlier call. Default none.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::dialect::{Meaning, Row};
+    ///
+    /// let full = Row::when().status([507]).is(Meaning::throttled());
+    /// let policy = RetryPolicy::builder().judged_by([("full", full)]).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn judged_by(self, rows: impl IntoIterator<Item = (impl Into<Arc<str>>, Row)>) -> Self {
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(name, row)| (name.into(), row))
+            .collect();
+        if let Some(error) = rows.iter().find_map(|(_, row)| row.check().err()) {
+            return self.refuse(error);
+        }
+        let tables = Tables::of_rules(rows);
+        self.judged((!tables.is_empty()).then(|| Arc::new(tables) as _))
     }
 
     /// A dialect for each host, in the place of one for all.

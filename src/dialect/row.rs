@@ -60,10 +60,20 @@ impl Row {
         }
     }
 
-    /// What is wrong with it, if anything.
-    #[cfg(feature = "serde")]
-    pub(crate) fn refused(&self) -> Option<&ConfigError> {
-        self.refused.as_ref()
+    /// Checks the row, as a policy's `build` does.
+    ///
+    /// ```
+    /// use http_retry::dialect::{Meaning, Row};
+    ///
+    /// assert!(Row::when().status([507]).is(Meaning::throttled()).check().is_ok());
+    /// assert!(Row::when().status([5_070]).is(Meaning::throttled()).check().is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A condition or a place that is none, or a condition on the call instead of the response.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// Every place of a JSON body that it looks at.

@@ -1,6 +1,5 @@
 //! Which row speaks.
 
-#[cfg(feature = "serde")]
 use super::Row;
 use super::hosts::{host_of, is_at, is_pattern};
 use super::{Dialect, KeyForm, NamedRow};
@@ -183,11 +182,15 @@ impl Tables {
     }
 
     /// What rules say, each by its own name.
-    #[cfg(feature = "serde")]
     pub(super) fn of_rules(rules: Vec<(Arc<str>, Row)>) -> Self {
         let rows = rules.into_iter().map(|(name, row)| NamedRow { name, row });
         let rows: Vec<NamedRow> = rows.collect();
         Self::alone(Table::new("rules".into(), KeyForm::default(), rows))
+    }
+
+    /// Returns `true` if no table has a row.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.iter().all(|table| table.rows.is_empty())
     }
 
     fn alone(table: Table) -> Self {

@@ -70,15 +70,11 @@ pub use crate::server_hints::{Quota, ServerHints, Unit};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use builder::RetryPolicyBuilder;
-#[cfg(feature = "serde")]
-pub(crate) use classifier::ByFunction;
 pub use classifier::Classify;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
-#[cfg(feature = "serde")]
-pub(crate) use jitter::Cap;
 pub use jitter::Jitter;
 pub(crate) use judging::OwnError;
 pub use moment::Moment;
@@ -86,6 +82,7 @@ pub use outcome::Outcome;
 pub use reason::Reason;
 pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
+pub(crate) use request_override::Overrides;
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
 pub use scope::Scope;
@@ -107,16 +104,12 @@ pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
 pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "llm")]
 pub(crate) use presets::Preset;
 #[cfg(feature = "llm")]
 pub(crate) use rewrite::Rewritten;
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
 pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
-#[cfg(feature = "serde")]
-pub(crate) use rules::{
-    Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
-};
 pub(crate) use verdict::RowId;
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
