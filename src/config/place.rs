@@ -104,7 +104,8 @@ impl Resolver<'_> {
                 return;
             }
         };
-        for (key, why) in rule.needless(&said) {
+        let needless = rule.needless(&said);
+        for (key, why) in &needless {
             let cause = format!("{key} has no effect: {why}");
             self.problems.add(&path.key(key), &"", cause);
         }
@@ -137,7 +138,9 @@ impl Resolver<'_> {
         let builder = name
             .into_iter()
             .fold(builder, |rule, name| rule.named(Arc::clone(name)));
-        let set = rule.set.iter();
+        // The builder would refuse what has been told.
+        let has_effect = !needless.iter().any(|(key, _)| *key == "set");
+        let set = rule.set.iter().filter(|_| has_effect);
         let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
         let takes_all = |rule: &rules::Rule| *rule.condition() == Condition::always();
         // A rule of an outer place is not reached after one without a condition.

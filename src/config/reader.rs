@@ -13,6 +13,7 @@
 use super::problems::{Problems, Unknown};
 use super::shown;
 use super::value::Value;
+use super::values::header_name;
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
@@ -407,7 +408,13 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.left.next() else {
             return Ok(None);
         };
-        self.next = Some(self.reader.at(value, self.reader.path.key(key)));
+        // What is no name of a header may be a secret, and is told at its map.
+        let path = if self.reader.is_hidden && header_name(key).is_err() {
+            self.reader.path.clone()
+        } else {
+            self.reader.path.key(key)
+        };
+        self.next = Some(self.reader.at(value, path));
         seed.deserialize(BorrowedStrDeserializer::new(key))
             .map(Some)
     }

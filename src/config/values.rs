@@ -299,18 +299,16 @@ impl TryFrom<BTreeMap<String, Kept<Several<HeaderText>>>> for Headers {
     fn try_from(read: BTreeMap<String, Kept<Several<HeaderText>>>) -> Result<Self, String> {
         /// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
         const MOST: usize = 100;
-        let entries = read
-            .into_iter()
-            .filter_map(|(name, Kept(values))| Some((name, values?.0)));
-        let entries: Vec<_> = entries.collect();
-        let several = entries.iter().map(|(_, values)| values.len());
+        let several = read
+            .values()
+            .map(|Kept(values)| values.as_ref().map_or(1, |Several(values)| values.len()));
         if several.fold(0, usize::saturating_add) > MOST {
             return Err(format!("holds more than {MOST} headers"));
         }
         let mut headers = HeaderMap::new();
-        for (name, values) in entries {
+        for (name, Kept(values)) in read {
             let name = header_name(&name)?;
-            for HeaderText(value) in values {
+            for HeaderText(value) in values.into_iter().flat_map(|Several(values)| values) {
                 headers.append(&name, value);
             }
         }
