@@ -240,9 +240,15 @@ impl All<'_> {
         }
     }
 
-    /// Tells what the builder refuses at the place where the document says it. Of the rest the document knows more.
+    /// Tells what the builder refuses at the place where the document says it. The rest has been told in the document's
+    /// own words.
     fn tell(&self, error: &ConfigError) {
         let Some(label) = error.field().strip_suffix(".failover") else {
+            let (problems, given) = (self.resolver.problems, error.given());
+            if problems.are_none() {
+                let cause = format!("{given} is not allowed: {}", error.allowed());
+                problems.at(error.field(), &given, cause);
+            }
             return;
         };
         let key = (label.to_owned(), Arc::from(error.given()));

@@ -107,7 +107,12 @@ impl Problems {
         });
     }
 
-    /// Whether something is wrong inside of a place, as far as that is known.
+    /// Returns `true` if nothing is wrong so far.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.borrow().told.is_empty()
+    }
+
+    /// Returns `true` if something is wrong inside of a place, as far as that is known.
     pub(super) fn are_within(&self, path: &str) -> bool {
         let found = self.0.borrow();
         found.told.len() >= MOST_TOLD
