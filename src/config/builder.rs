@@ -31,20 +31,7 @@ pub(super) struct Names {
     pub(super) error_types: BTreeMap<Arc<str>, Teach>,
     /// What holds at every place.
     pub(super) errors: Vec<Teach>,
-    pub(super) classifier: Option<Arc<dyn Classify>>,
-}
-
-/// A classifier that is a function.
-struct ByFunction<F>(F);
-
-impl<F, V> Classify for ByFunction<F>
-where
-    F: Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
-    V: Into<Verdict>,
-{
-    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        (self.0)(outcome).map(Into::into)
-    }
+    pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }
 
 /// Teaches a document what code alone knows, and loads it: the document decides on limits and rules, code gives names to
@@ -116,9 +103,9 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// A function that overrides the standard tables at every place of the document, as
+    /// Adds a function that goes before the standard tables at every place of the document, as
     /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
-    /// outcome to the classifier of the preset, if it has one, and to the tables. It must not panic.
+    /// outcome to the next, to the classifier of the preset, if it has one, and to the tables. It must not panic.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -138,12 +125,12 @@ impl RetryConfigBuilder {
         self,
         rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
     ) -> Self {
-        self.classifier(ByFunction(rule))
+        self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
     }
 
-    /// A classifier for every place of the document; it replaces an earlier [`classify`](Self::classify).
+    /// Adds a classifier for every place of the document, after those that were added before.
     pub fn classifier(mut self, classifier: impl Classify) -> Self {
-        self.names.classifier = Some(Arc::new(classifier));
+        self.names.classifiers.push(Arc::new(classifier));
         self
     }
 

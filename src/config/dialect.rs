@@ -5,6 +5,7 @@ use super::reader::{Given, Path, block};
 use super::rule::RowKeys;
 use super::values::{HeaderKey, List, Name, Several};
 use crate::dialect::{Dialect, Row};
+use crate::policy::Classify;
 use serde::Deserialize;
 use std::sync::Arc;
 

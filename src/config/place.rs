@@ -118,7 +118,9 @@ impl Resolver<'_> {
                     self.problems.add(&path.key("when"), &"", cause);
                     return;
                 }
-                return rules.says.judged.push((Arc::clone(name), *row));
+                let judged = rules.says.judged.clone();
+                rules.says.judged = judged.rule(Arc::clone(name), *row);
+                return;
             }
             Said::Retry(block) => self.retry_by(block, rules),
             Said::Action(action) => action,

@@ -7,24 +7,35 @@ use super::reader::{Given, is_written};
 use super::retry::{Cap, End, Field, Growth, Limit, Retry};
 use super::value::Value;
 use super::words::Word;
-use crate::dialect::{Dialects, Row};
-use crate::policy::{Classify, Decimal, Methods, Outcome, Verdict};
+use crate::dialect::{Dialect, Dialects};
+use crate::policy::{Classify, Decimal, Methods};
 use crate::rules::{self, Action, CannedResponse, ServerDelays};
 use crate::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What a place says beyond its settings.
-#[derive(Default)]
 pub(super) struct Says {
     pub(super) rules: Vec<rules::Rule>,
     /// Rows of rules that say what answers mean.
-    pub(super) judged: Vec<(Arc<str>, Row)>,
+    pub(super) judged: Dialect,
     pub(super) otherwise: Option<Action>,
     /// The budget of the place, which needs no name.
     pub(super) budget: Option<Arc<str>>,
     /// Where each setting comes from.
     pub(super) origins: Vec<Field>,
+}
+
+impl Default for Says {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            judged: Dialect::named("rules"),
+            otherwise: None,
+            budget: None,
+            origins: Vec::new(),
+        }
+    }
 }
 
 pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
@@ -36,6 +47,11 @@ impl Resolver<'_> {
     pub(super) fn policy(&self, name: String, retry: &Retry, says: Says) -> RetryPolicy {
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
         let builder = self.with_lists(builder, retry);
+        let builder = if says.judged.is_empty() {
+            builder
+        } else {
+            builder.classifier(says.judged)
+        };
         let builder = self.with_dialect(builder, retry);
         let builder = self.taught(builder, retry);
         let budget = value(&retry.budget).map(|name| name.0);
@@ -43,7 +59,6 @@ impl Resolver<'_> {
         let builder = budget
             .into_iter()
             .fold(builder, RetryPolicyBuilder::budget_named);
-        let builder = builder.judged_by(says.judged);
         let rules = says.rules.into_iter();
         let builder = rules.fold(builder, RetryPolicyBuilder::rule);
         let otherwise = says.otherwise.into_iter();
@@ -158,13 +173,9 @@ impl Resolver<'_> {
             .filter_map(|name| self.names.error_types.get(&name.0));
         let errors = named.chain(&self.names.errors);
         let builder = errors.fold(builder, |builder, teach| teach(builder));
-        let own = self.names.classifier.clone();
-        let all: Vec<_> = own.into_iter().chain(of_preset(retry)).collect();
-        let builder = if all.is_empty() {
-            builder
-        } else {
-            builder.classifier(InTurn(all))
-        };
+        let own = self.names.classifiers.iter().cloned();
+        let own = own.chain(of_preset(retry));
+        let builder = own.fold(builder, RetryPolicyBuilder::classifier);
         for_models(builder, retry)
     }
 
@@ -325,19 +336,6 @@ pub(super) fn no_deadline(retry: &Retry) -> String {
 fn block_of(from: &str) -> Option<&str> {
     let (block, _) = from.rsplit_once('.')?;
     Some(block.trim_end_matches(".jitter"))
-}
-
-/// Several classifiers, of which the first with a verdict decides.
-struct InTurn(Vec<Arc<dyn Classify>>);
-
-impl Classify for InTurn {
-    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        self.0.iter().find_map(|one| one.classify(outcome))
-    }
-
-    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
-        self.0.iter().any(|one| one.reads_body(outcome))
-    }
 }
 
 #[cfg(feature = "llm")]

@@ -31,12 +31,7 @@ macro_rules! meaning_block {
         impl $name {
             /// Returns what an answer means, if that is said.
             pub(super) fn meaning(&self) -> Option<Meaning> {
-                let meaning = match self.class?.0 {
-                    Class::Success => Meaning::success(),
-                    Class::Transient => Meaning::transient(),
-                    Class::Throttled => Meaning::throttled(),
-                    _ => Meaning::permanent(),
-                };
+                let meaning = Meaning::of(self.class?.0);
                 let meaning = match self.reach {
                     Some(Word(Reach::Refused)) => meaning.refused(),
                     Some(_) => meaning.answered(),
