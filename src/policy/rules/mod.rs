@@ -50,7 +50,6 @@ mod rule;
 
 pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
-pub(crate) use condition::Test;
 pub use condition::{Condition, ErrorGroup, Evidence, Value};
 pub(crate) use condition::{OfSuccess, Seen};
 pub(crate) use condition::{is_like, lines, parts};
