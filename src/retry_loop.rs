@@ -7,9 +7,6 @@ mod failover;
 mod paying;
 mod progress;
 mod reading;
-#[cfg(test)]
-#[cfg(all(feature = "redis", feature = "testing"))]
-mod tests;
 mod time_limit;
 mod transport;
 mod wait;

@@ -102,10 +102,7 @@ pub(crate) use header_rules::AWS_THROTTLES;
 pub(crate) use header_rules::last_word;
 pub(crate) use look::{Inspect, InspectStream, Inspected, StreamHolder};
 pub(crate) use meanings::{Meanings, Said};
-#[cfg(any(test, feature = "redis", feature = "testing"))]
 pub(crate) use moment::splitmix64;
-#[cfg(feature = "redis")]
-pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
