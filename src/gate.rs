@@ -46,7 +46,10 @@ pub(crate) use map::Place;
 pub(crate) use narrow::RouteOf;
 pub(crate) use state::End;
 pub(crate) use wait_queue::Kind;
-pub(crate) use waiter::{Ask, Passed};
+pub(crate) use waiter::Ask;
+#[cfg(test)]
+#[cfg(feature = "testing")]
+pub(crate) use waiter::Passed;
 
 use controller::quotient;
 use http::{Extensions, HeaderMap, Method};

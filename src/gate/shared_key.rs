@@ -50,10 +50,7 @@ impl KeyGate {
     /// through that was never sent, to find out whether the limit is everybody's.
     ///
     /// Returns `false` and does nothing if no call of this process would wait so long.
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "closing is an effect of its own"
-    )]
+    #[expect(clippy::must_use_candidate, reason = "closing is an effect of its own")]
     pub fn close(&self, at: Moment, pause: Duration, probe: bool) -> bool {
         let closed = self.act(at, |state, counters| {
             state.close_for(counters, micros(pause), probe, at.random)
