@@ -97,10 +97,7 @@ pub use worst_case::WorstCase;
 pub(crate) use body_probe::Inspect;
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::Cost;
-#[cfg(any(test, feature = "redis", feature = "testing"))]
 pub(crate) use moment::splitmix64;
-#[cfg(feature = "redis")]
-pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
 #[cfg(feature = "llm")]
 pub(crate) use presets::Preset;
