@@ -20,7 +20,7 @@ use crate::policy::rules::NamesUsed;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
 use crate::report::{Observer, warn_of_misuse};
-use crate::route::{Budgets, Choose, Head, Route};
+use crate::route::{Budgets, Head, Route, Router};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
@@ -95,7 +95,7 @@ pub(crate) enum Routes {
     /// One policy for every request.
     One(Arc<Route>),
     /// Services or a document, which choose by the request.
-    PerRequest(Arc<dyn Choose>),
+    PerRequest(Arc<dyn Router>),
 }
 
 impl Engine {
@@ -104,8 +104,8 @@ impl Engine {
         Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
     }
 
-    pub(crate) fn choosing(choose: Arc<dyn Choose>, runtime: Arc<dyn Runtime>) -> Self {
-        Self::on(Routes::PerRequest(choose), runtime)
+    pub(crate) fn routed(router: Arc<dyn Router>, runtime: Arc<dyn Runtime>) -> Self {
+        Self::on(Routes::PerRequest(router), runtime)
     }
 
     fn on(routes: Routes, runtime: Arc<dyn Runtime>) -> Self {
@@ -151,7 +151,7 @@ impl Engine {
     pub(crate) fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
         match &self.routes {
             Routes::One(route) => Arc::clone(route),
-            Routes::PerRequest(choose) => choose.choose(head, service),
+            Routes::PerRequest(router) => router.route(head, service),
         }
     }
 

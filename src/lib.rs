@@ -136,7 +136,7 @@ pub mod gate;
 pub mod llm;
 mod nested;
 mod redirects;
-mod route;
+pub mod route;
 
 #[cfg_attr(
     not(test),

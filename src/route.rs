@@ -1,4 +1,4 @@
-//! What one request goes by: a policy, its budgets, and where a failover leads.
+//! Routes: the policy, the budgets and the failover of each request, and the [`Router`] that finds them.
 
 mod budgets;
 pub(crate) mod chains;
@@ -25,9 +25,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What one request goes by.
+/// The way of a request: its policy, what pays for its retries, and its service's name.
+///
+/// Clones share the budget.
 #[derive(Clone)]
-pub(crate) struct Route {
+pub struct Route {
     pub(crate) policy: RetryPolicy,
     pub(crate) budget: Budgets,
     /// Whether a document names the budget.
@@ -53,33 +55,93 @@ pub(crate) struct Route {
 #[derive(Clone)]
 pub(crate) struct Destination {
     pub(crate) base: Uri,
-    pub(crate) service: Arc<dyn Choose>,
+    pub(crate) service: Arc<dyn Router>,
 }
 
-/// Finds the route of a request; another one may be found a moment later.
-pub(crate) trait Choose: Send + Sync {
-    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
+/// Finds the route of each request: the door for whoever knows the services of a program.
+///
+/// [`Services`](crate::services::Services) and `config::RetryConfig` are routers. `RetryLayer::routed`,
+/// `RetryMiddleware::routed` and [`Runner::routed`](crate::run::Runner::routed) take any.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::route::{Head, Route, Router};
+/// use http_retry::tower::RetryLayer;
+/// use std::sync::Arc;
+///
+/// /// Exports are slow, and nobody waits for them.
+/// struct Exports {
+///     exports: Arc<Route>,
+///     rest: Arc<Route>,
+/// }
+///
+/// impl Router for Exports {
+///     fn route(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+///         let is_export = head.path().starts_with("/export/");
+///         Arc::clone(if is_export { &self.exports } else { &self.rest })
+///     }
+/// }
+///
+/// let layer = RetryLayer::routed(Exports {
+///     exports: Arc::new(Route::new(RetryPolicy::background())),
+///     rest: Arc::new(Route::new(RetryPolicy::user_facing())),
+/// });
+/// ```
+pub trait Router: Send + Sync + 'static {
+    /// Returns the route of a request: of this head, and of the service that it names by
+    /// [`RetryOverride::service`](crate::RetryOverride::service), if it names one.
+    ///
+    /// It is asked once for each request, before anything is sent, so it must be quick. Return the same `Arc` for requests
+    /// that belong together: a route made anew has a new budget. Another route may be found a moment later.
+    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
 
-    /// What the routes share with other processes.
+    /// Returns the fleet that the routes share their budgets and gates with. Default: none.
     #[cfg(feature = "redis")]
     fn fleet(&self) -> Option<Fleet> {
         None
     }
 }
 
-/// What a route is chosen by.
-#[derive(Clone, Default)]
-pub(crate) struct Head<'a> {
-    /// Nothing for an operation that is not HTTP.
+/// The part of a request that a route is chosen by.
+#[derive(Debug, Clone, Default)]
+pub struct Head<'a> {
     pub(crate) method: Option<&'a Method>,
     pub(crate) scheme: Option<&'a str>,
-    /// Host and port.
     pub(crate) authority: Option<Cow<'a, str>>,
     pub(crate) path: &'a str,
 }
 
+impl Head<'_> {
+    /// Returns the method; `None` for an operation that is not HTTP.
+    #[must_use]
+    pub fn method(&self) -> Option<&Method> {
+        self.method
+    }
+
+    /// Returns the scheme, if the request names one.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&str> {
+        self.scheme
+    }
+
+    /// Returns host and port in lower case, without user info and without a scheme's default port; `None` if the request
+    /// names no host.
+    #[must_use]
+    pub fn authority(&self) -> Option<&str> {
+        self.authority.as_deref()
+    }
+
+    /// Returns the path; empty for an operation that is not HTTP.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.path
+    }
+}
+
 impl Route {
-    pub(crate) fn new(policy: RetryPolicy) -> Self {
+    /// A route with this policy and a default budget of its own, of a service without a name.
+    #[must_use]
+    pub fn new(policy: RetryPolicy) -> Self {
         Self {
             keeps_head: policy.may_respond(),
             policy,
@@ -92,6 +154,25 @@ impl Route {
             destinations: Arc::default(),
             dead_letters: Arc::default(),
             base: None,
+        }
+    }
+
+    /// Sets the budget that pays, whatever budget the layer has. Default: that of the layer, else one of the route's own.
+    #[must_use]
+    pub fn budget(self, budget: RetryBudget) -> Self {
+        Self {
+            budget: Budgets::One(budget),
+            names_budget: true,
+            ..self
+        }
+    }
+
+    /// Names the service, for its gate, its reports and its metrics. Default: host and port.
+    #[must_use]
+    pub fn service(self, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            service: Some(name.into()),
+            ..self
         }
     }
 

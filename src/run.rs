@@ -8,7 +8,7 @@ use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::gate::GateKey;
 use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
 use crate::report::{ReportRecorder, ReportSlot, Subject};
-use crate::route::{Head, Route};
+use crate::route::{Head, Route, Router};
 use crate::runtime::Runtime;
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
 use std::future::Future;
@@ -95,7 +95,7 @@ impl Runner {
     /// The same on a runtime of your own, instead of tokio's clock.
     #[must_use]
     pub fn for_services_on(runtime: impl Runtime, services: &crate::services::Services) -> Self {
-        Self::with_engine(Engine::choosing(services.chooser(), Arc::new(runtime)))
+        Self::routed_on(runtime, services.clone())
     }
 
     /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service.
@@ -103,8 +103,19 @@ impl Runner {
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
-        let runtime = Arc::new(crate::runtime::TokioRuntime);
-        Self::with_engine(Engine::choosing(config.chooser(), runtime))
+        Self::routed(config.clone())
+    }
+
+    /// A runner with a route by a [`Router`] of any kind, on tokio's clock; [`Runner::service`] names the service.
+    #[must_use]
+    pub fn routed(router: impl Router) -> Self {
+        Self::routed_on(crate::runtime::TokioRuntime, router)
+    }
+
+    /// The same on a runtime of your own, instead of tokio's clock.
+    #[must_use]
+    pub fn routed_on(runtime: impl Runtime, router: impl Router) -> Self {
+        Self::with_engine(Engine::routed(Arc::new(router), Arc::new(runtime)))
     }
 
     /// A runner on a runtime of your own, with a default budget of its own.

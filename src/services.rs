@@ -51,7 +51,7 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
-use crate::route::{self, Choose, Head};
+use crate::route::{self, Head, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -115,11 +115,6 @@ impl Services {
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         summary::routes(&self.0)
-    }
-
-    /// Finds a route for each request.
-    pub(crate) fn chooser(&self) -> Arc<dyn Choose> {
-        Arc::clone(&self.0) as Arc<dyn Choose>
     }
 
     /// The names of the services, in their order.
@@ -238,14 +233,14 @@ impl ServicesBuilder {
     }
 }
 
-impl Choose for Inner {
-    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<route::Route> {
-        self.services.choose(head, service)
+impl Router for Services {
+    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<route::Route> {
+        self.0.services.route(head, service)
     }
 
     #[cfg(feature = "redis")]
     fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.fleet.clone()
+        self.0.fleet.clone()
     }
 }
 

@@ -172,7 +172,7 @@ impl<C: Client> State<C> {
             ..self.route.way_to(&destination)
         };
         let at = way.of(head.at.as_ref()?)?;
-        let route = destination.service.choose(
+        let route = destination.service.route(
             &route::Head {
                 method: Some(&head.method),
                 scheme: at.scheme_str(),

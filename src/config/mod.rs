@@ -63,7 +63,7 @@ mod words;
 pub use builder::RetryConfigBuilder;
 pub use problems::ConfigErrors;
 
-use crate::route::{Choose, Head, Route};
+use crate::route::{Head, Route, Router};
 use crate::services::RouteSummary;
 use arc_swap::ArcSwap;
 use builder::Names;
@@ -236,11 +236,6 @@ impl RetryConfig {
         Ok(Self { shared })
     }
 
-    /// Finds a route for each request, by the document in force at that time.
-    pub(crate) fn chooser(&self) -> Arc<dyn Choose> {
-        Arc::clone(&self.shared) as Arc<dyn Choose>
-    }
-
     fn put(&self, document: Arc<Value>) -> Result<(), ConfigErrors> {
         let Shared { live, names, .. } = &*self.shared;
         let new = Live::load(document, names, Some(&live.load()))?;
@@ -261,14 +256,15 @@ impl<'de> Deserialize<'de> for RetryConfig {
     }
 }
 
-impl Choose for Shared {
-    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
-        self.live.load().services.chooser().choose(head, service)
+/// By the document in force at the time of each request.
+impl Router for RetryConfig {
+    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+        self.shared.live.load().services.route(head, service)
     }
 
     #[cfg(feature = "redis")]
     fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.live.load().services.fleet()
+        self.shared.live.load().services.fleet()
     }
 }
 

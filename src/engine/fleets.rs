@@ -8,7 +8,7 @@ impl Engine {
     pub(crate) fn fleet_of_routes(&self) -> Option<Fleet> {
         match &self.routes {
             Routes::One(_) => None,
-            Routes::PerRequest(choose) => choose.fleet(),
+            Routes::PerRequest(router) => router.fleet(),
         }
     }
 

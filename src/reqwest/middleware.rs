@@ -7,7 +7,7 @@ use crate::client::strategies::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;
-use crate::route::Choose;
+use crate::route::Router;
 use crate::runtime::TokioRuntime;
 use crate::services::Services;
 use ::reqwest::{Request, Response};
@@ -97,7 +97,7 @@ impl RetryMiddleware {
     /// no budget of its own.
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
-        Self::choosing(services.chooser())
+        Self::routed(services.clone())
     }
 
     /// A middleware that follows a document and its changes, on tokio's clock. The document decides;
@@ -105,12 +105,14 @@ impl RetryMiddleware {
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
-        Self::choosing(config.chooser())
+        Self::routed(config.clone())
     }
 
-    fn choosing(chooser: Arc<dyn Choose>) -> Self {
+    /// The same with a route for each request by a [`Router`](crate::route::Router) of any kind, on tokio's clock.
+    #[must_use]
+    pub fn routed(router: impl Router) -> Self {
         Self {
-            engine: Arc::new(Engine::choosing(chooser, Arc::new(TokioRuntime))),
+            engine: Arc::new(Engine::routed(Arc::new(router), Arc::new(TokioRuntime))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Services: which one a request belongs to, and which of its routes.
 
 use super::matching::Matching;
-use super::{Choose, Head, Route};
+use super::{Head, Route, Router};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,18 +32,18 @@ impl Services {
     }
 }
 
-impl Choose for Services {
-    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+impl Router for Services {
+    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
         let named = service.and_then(|name| self.by_name.get(name));
         match named.or_else(|| self.most_specific(head)) {
-            Some(service) => service.choose(head, None),
+            Some(service) => service.route(head, None),
             None => Arc::clone(&self.rest),
         }
     }
 }
 
-impl Choose for Service {
-    fn choose(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+impl Router for Service {
+    fn route(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
         let mut routes = self.routes.iter();
         let found = routes.find(|(_, matching, _)| matching.holds(head));
         Arc::clone(found.map_or(&self.rest, |(_, _, route)| route))

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::report::warn_of_setting;
 use crate::resume::Resume;
-use crate::route::Choose;
+use crate::route::Router;
 use crate::runtime::TokioRuntime;
 use crate::services::Services;
 use std::marker::PhantomData;
@@ -95,11 +95,13 @@ impl RetryLayer {
     /// where a service has no budget of its own.
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
-        Self::choosing(services.chooser())
+        Self::routed(services.clone())
     }
 
-    fn choosing(chooser: Arc<dyn Choose>) -> Self {
-        Self::on(Engine::choosing(chooser, Arc::new(TokioRuntime)))
+    /// The same with a route for each request by a [`Router`](crate::route::Router) of any kind, on tokio's clock.
+    #[must_use]
+    pub fn routed(router: impl Router) -> Self {
+        Self::on(Engine::routed(Arc::new(router), Arc::new(TokioRuntime)))
     }
 
     fn on(engine: Engine) -> Self {
@@ -118,7 +120,7 @@ impl RetryLayer {
     /// decides; [`RetryLayer::budget`] pays where it names no budget.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
-        Self::choosing(config.chooser())
+        Self::routed(config.clone())
     }
 }
 
