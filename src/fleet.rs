@@ -28,7 +28,6 @@ mod names;
 mod observers;
 mod random;
 mod redis;
-mod resubscription;
 mod shared;
 mod status;
 mod store;

@@ -25,35 +25,28 @@ mod controller;
 mod counters;
 mod key;
 mod map;
-mod narrow;
 mod peer;
-mod shared_key;
 mod state;
 mod sync;
 #[cfg(test)]
 #[cfg(feature = "testing")]
 mod tests;
 mod wait_queue;
-mod waiter;
 
-pub use peer::Peer;
-pub use shared_key::{KeyGate, NewKey};
+pub use peer::{KeyGate, NewKey, Peer};
 
-pub(crate) use admission::NotIdle;
+pub(crate) use admission::{Ask, NotIdle, Passed};
 pub(crate) use controller::Quota;
-pub(crate) use key::GateKey;
+pub(crate) use key::{GateKey, RouteOf};
 pub(crate) use map::Place;
-pub(crate) use narrow::RouteOf;
 pub(crate) use state::End;
 pub(crate) use wait_queue::Kind;
-pub(crate) use waiter::{Ask, Passed};
 
 use controller::quotient;
 use http::{Extensions, HeaderMap, Method};
-use key::{By, Hashers};
+use key::{By, Hashers, Narrow};
 use map::GateMap;
-use narrow::Narrow;
-use shared_key::MakePeer;
+use peer::MakePeer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
