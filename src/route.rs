@@ -5,16 +5,16 @@ pub(crate) mod chains;
 mod failover;
 pub(crate) mod matching;
 mod services;
+mod shared_services;
 mod success;
 
 pub(crate) use budgets::Budgets;
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::{Rebase, is_same_server};
 pub(crate) use services::{Service, Services};
+pub use shared_services::SharedServices;
 
 use crate::budget::RetryBudget;
-#[cfg(feature = "redis")]
-use crate::fleet::Fleet;
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
 use crate::report::DeadLetters;
@@ -60,9 +60,8 @@ pub(crate) struct Destination {
 pub(crate) trait Choose: Send + Sync {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
 
-    /// What the routes share with other processes.
-    #[cfg(feature = "redis")]
-    fn fleet(&self) -> Option<Fleet> {
+    /// Returns what the routes share with other processes.
+    fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
         None
     }
 }

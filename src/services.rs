@@ -52,6 +52,7 @@ use crate::budget::RetryBudget;
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
+pub use crate::route::SharedServices;
 use crate::route::{self, Choose};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -275,8 +275,9 @@ impl Choose for Shared {
     }
 
     #[cfg(feature = "redis")]
-    fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.live.load().fleet()
+    fn fleet(&self) -> Option<Arc<dyn crate::route::SharedServices>> {
+        let fleet = self.live.load().fleet()?;
+        Some(Arc::new(fleet))
     }
 }
 

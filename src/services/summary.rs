@@ -86,8 +86,6 @@ fn summary<'a>(
     let budget = match &route.budget {
         Budgets::One(budget) => Some(budget),
         Budgets::PerService(_) => None,
-        #[cfg(feature = "redis")]
-        Budgets::InFleet(_) => None,
     };
     let budget = budget.and_then(RetryBudget::as_used_last);
     RouteSummary {

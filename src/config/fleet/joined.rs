@@ -7,7 +7,7 @@ use crate::config::names::Names;
 use crate::config::problems::{Problems, Unknown};
 use crate::error::ConfigError;
 use crate::fleet::{Fleet, FleetBuilder};
-use crate::route::Budgets;
+use crate::route::{Budgets, SharedServices};
 use std::sync::Arc;
 
 /// The fleet that shares the budgets, if the document names one.
@@ -51,7 +51,7 @@ impl Joined {
     /// The budget of a service that names none.
     pub(in crate::config) fn own(&self, service: &str) -> RetryBudget {
         match &self.0 {
-            Some(fleet) => fleet.budget_of(service),
+            Some(fleet) => fleet.budgets().get(service),
             None => RetryBudget::default(),
         }
     }
@@ -59,7 +59,7 @@ impl Joined {
     /// Those of the hosts without a service.
     pub(in crate::config) fn rest(&self, budgets: &ServiceBudgets) -> Budgets {
         match &self.0 {
-            Some(fleet) => Budgets::InFleet(fleet.clone()),
+            Some(fleet) => Budgets::PerService(fleet.budgets()),
             None => Budgets::PerService(budgets.clone()),
         }
     }
