@@ -9,6 +9,7 @@ pub(crate) use limits::{DownloadLimits, DrainLimit};
 pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
 
+use crate::client::requests::SaveOptions;
 use crate::gate::Gate;
 use crate::nested::LayerId;
 use crate::policy::rules::NamesUsed;
@@ -30,10 +31,8 @@ pub(crate) struct Engine {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
-    /// How many bytes of a streaming body are recorded for later attempts.
-    pub(crate) recorded: usize,
-    /// Of a first attempt's request only that is kept which is sent.
-    pub(crate) plain_requests: bool,
+    /// How requests are saved for later attempts.
+    pub(crate) save: SaveOptions,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
     /// A download that brings nothing for so long is broken.
@@ -111,8 +110,10 @@ impl Engine {
             runtime,
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
-            recorded: RECORDED,
-            plain_requests: false,
+            save: SaveOptions {
+                recorded: RECORDED,
+                is_plain: false,
+            },
             downloads: DownloadLimits::DEFAULT,
             across_tasks: false,
             redirects: Redirects::default(),

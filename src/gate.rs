@@ -35,7 +35,10 @@ mod wait_queue;
 
 pub use peer::{KeyGate, NewKey, Peer};
 
-pub(crate) use admission::{Ask, NotIdle, Passed};
+#[cfg(test)]
+#[cfg(feature = "testing")]
+pub(crate) use admission::Passed;
+pub(crate) use admission::{Ask, NotIdle};
 pub(crate) use controller::Quota;
 pub(crate) use key::{GateKey, RouteOf};
 pub(crate) use map::Place;

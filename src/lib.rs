@@ -101,6 +101,7 @@
 #![cfg_attr(doc, doc = include_str!("docs/charts/B.svg"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod call;
 mod client;
 #[cfg(feature = "serde")]
 pub mod config;
@@ -135,7 +136,6 @@ pub mod gate;
 pub mod llm;
 mod nested;
 mod redirects;
-mod retry_loop;
 mod route;
 
 #[cfg_attr(

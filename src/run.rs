@@ -2,15 +2,15 @@
 
 mod operation;
 
+use crate::call::{Begin, Client, Driver, State};
+use crate::client::responses::Opaque;
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::gate::GateKey;
-use crate::nested::AttemptMark;
 use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
 use crate::report::{ReportRecorder, ReportSlot, Subject};
-use crate::retry_loop::{Call, Progress, Sender, Transport};
 use crate::route::{Head, Route};
 use crate::runtime::Runtime;
-use operation::{ByFunction, ByPolicy, Operation};
+use operation::{ByFunction, ByPolicy, Operation, Repeatable};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -229,48 +229,33 @@ impl Runner {
         self.engine.comes_to_the_gate(route, named, || None)
     }
 
-    fn progress(&self) -> Progress {
+    async fn call<T, E, X>(&self, client: X) -> Result<T, E>
+    where
+        T: Send,
+        X: Client<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
+    {
         let started = self.engine.runtime.now();
         let route = self.engine.route(&Head::default(), Some(&self.service));
-        let session = route.policy.session(self.facts, started);
+        let mut session = route.policy.session(self.facts, started);
+        if crate::nested::is_inside() {
+            session = session.standing_aside(StopReason::Nested);
+        }
         let subject = Subject {
             service: Arc::clone(&self.service),
             authority: Arc::default(),
             method: None,
         };
         let named = Some(&self.service).filter(|name| !name.is_empty());
-        let unknown = self.engine.unknown_service(&route, named);
-        Progress {
-            session: match crate::nested::is_inside() {
-                true => session.standing_aside(StopReason::Nested),
-                false => session,
-            },
-            budget: self.engine.budget_of(&route, || Arc::clone(&self.service)),
-            recorder: ReportRecorder::new(
-                subject,
-                Arc::clone(&self.engine.observers),
-                self.slot.clone(),
-                started,
-            )
-            .with_unknown_service(unknown),
-            head: None,
-            gate_key: self.gate_key(&route),
-            admission: None,
-            narrower: Vec::new(),
-            mark: AttemptMark::new(false),
-            engine: Arc::clone(&self.engine),
-            route,
-        }
-    }
-
-    async fn call<T, E, X>(&self, transport: X) -> Result<T, E>
-    where
-        X: Transport + Sender<Request = (), Response = T, Error = E>,
-    {
-        let call = Call {
-            transport,
-            progress: self.progress(),
-        };
-        call.run(()).await
+        let observers = Arc::clone(&self.engine.observers);
+        let slot = self.slot.clone();
+        let mut recorder = ReportRecorder::new(subject.clone(), observers, slot, started);
+        recorder.names_unknown(self.engine.unknown_service(&route, named));
+        let key = self.gate_key(&route);
+        let way = (Arc::clone(&self.engine), route);
+        let mut state = State::of(way, session, subject, recorder);
+        state.gate_key = key;
+        Driver::of(client, Repeatable, state, Begin::Request(()))
+            .run()
+            .await
     }
 }

@@ -3,7 +3,6 @@
 //! An attempt that is cut on HTTP/1 closes its connection. On HTTP/2 it ends one stream, and the client sends the next
 //! request over the same connection, although nothing may come of that any more.
 
-use super::Resend;
 use crate::policy::Attempt;
 use http::{Extensions, Request};
 use hyper_util::client::legacy::Error;
@@ -19,16 +18,18 @@ pub(crate) struct ConnectionUsed(CaptureConnection);
 impl ConnectionUsed {
     /// That of an attempt through a client with errors of this type, if it may be hyper-util's and may be cut, or
     /// follows one that has failed.
-    pub(crate) fn of<E: 'static>(attempt: Attempt, request: &mut impl Resend) -> Option<Self> {
+    pub(crate) fn of<E: 'static>(
+        attempt: Attempt,
+        extensions: Option<&mut Extensions>,
+    ) -> Option<Self> {
         let wanted = attempt.limit().is_some() || attempt.number() > 1;
-        let extensions = request.extensions_mut().filter(|_| wanted)?;
+        let extensions = extensions.filter(|_| wanted)?;
         let known = extensions.get::<Self>().cloned();
         known.or_else(|| Self::captured::<E>(extensions))
     }
 
     /// That of all attempts of a download, whose answer may stall after its head.
-    pub(crate) fn of_download<E: 'static>(request: &mut impl Resend) -> Option<Self> {
-        let extensions = request.extensions_mut()?;
+    pub(crate) fn of_download<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
         let used = Self::captured::<E>(extensions)?;
         extensions.insert(used.clone());
         Some(used)

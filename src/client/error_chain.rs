@@ -127,12 +127,16 @@ pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
     error.into()
 }
 
+/// Returns a function that makes an error another type's, if that type is a box that can hold it.
+pub(crate) fn into_box<F: Into<BoxError> + 'static, E: 'static>() -> Option<fn(F) -> E> {
+    let boxed: fn(F) -> BoxError = F::into;
+    let boxed: &dyn Any = &boxed;
+    boxed.downcast_ref::<fn(F) -> E>().copied()
+}
+
 /// An error of this crate as another type, if that is a box that can hold it.
 pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
-    let same: fn(BoxError) -> BoxError = |error| error;
-    let same: &dyn Any = &same;
-    let same = same.downcast_ref::<fn(BoxError) -> E>()?;
-    Some(same(error.into()))
+    into_box().map(|into| into(error))
 }
 
 /// The type of an error, or the one in the box where the client's own type is a box. It is known of few.

@@ -223,22 +223,16 @@ impl<B> RetryBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// The body, if it ends within a limit. On HTTP/1 reading it frees the connection; on HTTP/2 an unfinished body is
-    /// dropped, which resets only its stream.
-    pub(crate) async fn drained(mut self, version: Version, bytes: usize) -> Option<Self> {
-        if version >= Version::HTTP_2 {
+    /// Reads the body if it ends within a limit. Returns `true` if it has ended, and can be handed over. On HTTP/1 that
+    /// frees the connection; on HTTP/2 nothing is read, since an unfinished body that is dropped resets only its stream.
+    pub(crate) async fn drain(&mut self, version: Version, bytes: usize) -> bool {
+        if version >= Version::HTTP_2 || self.rest.is_none() {
             let ended = self.rest.as_ref().is_none_or(B::is_end_stream);
-            return (ended && !self.is_over(bytes)).then_some(self);
+            return ended && !self.is_over(bytes);
         }
-        if self.rest.is_none() {
-            return (!self.is_over(bytes)).then_some(self);
-        }
-        match poll_fn(|cx| self.poll_read(cx, bytes)).await {
-            Reached::End if self.read.as_ref().is_none_or(|read| read.error.is_none()) => {
-                Some(self)
-            }
-            _ => None,
-        }
+        let reached = poll_fn(|cx| self.poll_read(cx, bytes)).await;
+        let has_failed = self.read.as_ref().is_some_and(|read| read.error.is_some());
+        matches!(reached, Reached::End) && !has_failed
     }
 
     /// Shows an inspection the body from its start, and then each new piece, while it wants more and the time allows;

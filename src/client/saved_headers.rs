@@ -15,7 +15,7 @@ const FEW_BYTES: usize = 512;
 
 /// All headers of a request, in their order.
 #[derive(Clone)]
-pub(super) enum SavedHeaders {
+pub(crate) enum SavedHeaders {
     /// Of each its number, its name and its value.
     Packed(Box<[u8]>),
     Whole(Box<HeaderMap>),
@@ -53,14 +53,6 @@ impl SavedHeaders {
                 .map(|line| line.value),
             Self::Whole(map) => map.get(name).map(HeaderValue::as_bytes),
         }
-    }
-
-    /// Changes the headers as a map.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut HeaderMap) -> T) -> T {
-        let mut map = self.to_map();
-        let changed = change(&mut map);
-        *self = Self::of(&map);
-        changed
     }
 }
 

@@ -91,7 +91,7 @@ macro_rules! http_engine_settings {
         /// The record of a body takes less than twice the bytes that were sent of it.
         #[must_use]
         pub fn replay_limit(self, bytes: usize) -> Self {
-            self.with(|engine| engine.recorded = bytes)
+            self.with(|engine| engine.save.recorded = bytes)
         }
 
         /// Marks first attempts in the request's extensions, as retries always are, so that a retry layer below in

@@ -89,15 +89,6 @@ impl RetryPlan {
         self.additions.as_ref()?.rewrite.as_ref()
     }
 
-    /// The end of the request where this is refused.
-    pub(crate) fn refused(&self, why: StopReason) -> Stop {
-        Stop {
-            why,
-            by: self.by,
-            worth_another: true,
-        }
-    }
-
     /// Which retry this is: 1, 2, and so on. Waits of rules and refused attempts count here too.
     #[must_use]
     pub fn retry(&self) -> u32 {

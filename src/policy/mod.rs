@@ -90,13 +90,13 @@ pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
 pub use scope::Scope;
 pub use session::RetrySession;
-pub(crate) use session::Server;
+pub(crate) use session::{BodyRequirement, Command, Event, Server};
 pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
 
 pub(crate) use canned_response::CannedResponse;
-pub(crate) use decision::{Cost, Stop};
+pub(crate) use decision::Cost;
 pub(crate) use header_rules::AWS_THROTTLES;
 #[cfg(feature = "llm")]
 pub(crate) use header_rules::last_word;
@@ -109,7 +109,7 @@ pub(crate) use presets::Preset;
 #[cfg(feature = "llm")]
 pub(crate) use rewrite::Rewritten;
 pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
-pub(crate) use rules::{Action, By, OnExhausted, Origin, Rules};
+pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
@@ -119,7 +119,7 @@ pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
 #[cfg(feature = "llm")]
 pub(crate) use whole_answers::media_type;
-pub(crate) use whole_answers::{BrokenAnswer, Filled, has_an_end};
+pub(crate) use whole_answers::{BrokenAnswer, Filled};
 pub(crate) use worst_case::most_refusals;
 
 use std::borrow::Cow;

@@ -1,19 +1,16 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
-mod by_rules;
 mod delays;
-mod failover;
-mod gated;
-mod limits;
 mod plan;
+mod step;
 #[cfg(test)]
 mod tests;
 
-pub(super) use delays::longest_spread;
-pub(crate) use failover::Server;
-pub(super) use gated::GATED_LEAST;
+pub(super) use delays::{GATED_LEAST, longest_spread};
+pub(crate) use plan::Server;
+use step::Reading;
+pub(crate) use step::{BodyRequirement, Command, Event};
 
-use super::RetryPolicy;
 use super::decision::{Counts, RetryPlan, Stop, Tally};
 use super::moment::Moment;
 use super::outcome::Outcome;
@@ -22,6 +19,8 @@ use super::request_line::RequestLine;
 use super::request_override::RetryOverride;
 use super::rules::By;
 use super::stop_reason::StopReason;
+use super::{Methods, RetryPolicy};
+use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +62,15 @@ pub struct RetrySession {
     policy: RetryPolicy,
     /// What judged the outcome before the retry that is under way.
     by: By,
+    /// What judged the last outcome.
+    decided_by: By,
+    reading: Reading,
+    /// What the head of the last outcome says.
+    hints: Option<Box<ServerHints>>,
+    /// The budget has refused a retry after the last outcome.
+    was_refused: bool,
+    /// The end of the request, once it has come.
+    stopped: Option<Stop>,
     facts: RequestFacts,
     method: Option<Method>,
     /// What its outcomes are about, where somebody may ask.
@@ -84,6 +92,11 @@ impl RetrySession {
         Self {
             policy,
             by: By::Policy,
+            decided_by: By::Policy,
+            reading: Reading::Nothing,
+            hints: None,
+            was_refused: false,
+            stopped: None,
             facts,
             method: None,
             request: None,
@@ -208,10 +221,10 @@ impl RetrySession {
     }
 
     /// The end of the request before an attempt that is not made, although nothing forbade it when it was planned.
-    pub(crate) fn stop(&self, why: StopReason) -> Stop {
+    fn stop(&self, why: StopReason) -> Stop {
         Stop {
             why,
-            by: self.by,
+            by: self.decided_by,
             worth_another: true,
         }
     }
@@ -265,6 +278,85 @@ impl RetrySession {
             if let Some(counted) = self.tallies.get_mut(rule) {
                 *counted = tally;
             }
+        }
+    }
+
+    /// When the call began.
+    pub(crate) fn started(&self) -> Duration {
+        self.started
+    }
+
+    /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_by(self.policy_by(self.by))
+    }
+
+    /// How long the request may take where it is now, if there is a limit.
+    pub(crate) fn allowed(&self) -> Option<Duration> {
+        self.deadline()
+            .map(|deadline| deadline.saturating_sub(self.started))
+    }
+
+    /// How long the request may still wait at the gate; none where there is no gate for it. The gate is the service's,
+    /// whatever policy a rule retries by.
+    pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
+        let most = self.policy.0.max_gate_wait?;
+        let gated = self.standing_aside.is_none();
+        gated.then(|| most.saturating_sub(self.counts.gate_waited))
+    }
+
+    pub(crate) fn has_waited_at_the_gate(&mut self, waited: Duration) {
+        self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
+    }
+
+    /// The time limit of an attempt that starts at `now`: the attempt timeout or what is left of the deadline, the shorter of
+    /// the two; zero past the deadline, `None` without either.
+    #[must_use]
+    pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
+        let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
+        let timeout = self.policy_by(self.by).0.attempt_timeout;
+        let timeout = timeout.or(self.own.attempt_timeout);
+        timeout.into_iter().chain(left).min()
+    }
+
+    /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
+    /// another layer, or to the caller. An answer to HEAD tells a length and has no body, and the rest of a download is
+    /// handed out as it comes.
+    pub(crate) fn whole_answers(&self) -> u64 {
+        let by_policy = || self.policy_by(self.by).0.whole_answers;
+        if self.method == Some(Method::HEAD) || self.own.attempt_timeout.is_some() {
+            return 0;
+        }
+        match (self.standing_aside, self.own.whole_answers) {
+            (Some(_), _) => 0,
+            (None, Some(own)) => own.into(),
+            (None, None) => by_policy(),
+        }
+    }
+
+    pub(super) fn max_retries(&self, policy: &RetryPolicy) -> u32 {
+        self.own.max_retries.unwrap_or(policy.0.max_retries)
+    }
+
+    /// Returns `true` if the next refused attempt counts apart from the retries.
+    pub(super) fn has_refused_left(&self, policy: &RetryPolicy) -> bool {
+        // A request's own limit bounds all that is sent.
+        let most = policy.0.max_refused;
+        self.own.max_retries.is_none() && self.counts.refusals < most
+    }
+
+    pub(super) fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
+        let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
+        self.own.idempotent.unwrap_or(by_policy)
+    }
+
+    pub(super) fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
+        let allowed = self.own.deadline.or(policy.0.deadline);
+        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
+        match (own, self.until) {
+            (Some(own), Some(until)) => Some(own.min(until)),
+            (own, until) => own.or(until),
         }
     }
 }

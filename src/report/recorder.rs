@@ -53,10 +53,9 @@ impl ReportRecorder {
         }
     }
 
-    /// The same, with the name of a service that the document does not have, if the request gave one.
-    pub(crate) fn with_unknown_service(mut self, service: Option<Arc<str>>) -> Self {
+    /// Notes the name of a service that the document does not have, if the request gave one.
+    pub(crate) fn names_unknown(&mut self, service: Option<Arc<str>>) {
         self.report.names_unknown(service);
-        self
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -163,7 +162,7 @@ impl ReportRecorder {
 
     /// Closes the report, and returns it if it belongs into the response.
     pub(crate) fn stopped(
-        mut self,
+        &mut self,
         stop: StopReason,
         at: Duration,
         tokens_left: Option<Decimal>,
@@ -176,7 +175,7 @@ impl ReportRecorder {
             slot.put(self.report.clone());
         }
         let plain = self.only_success && stop == StopReason::Succeeded;
-        (!plain).then_some(self.report)
+        (!plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {

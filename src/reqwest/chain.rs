@@ -1,31 +1,32 @@
-//! How the loop sends through the rest of a middleware chain.
+//! The rest of a middleware chain, as the driver sends through it.
 
-use crate::client::error_chain::{retire_connection, type_in_box};
-use crate::client::http_sender::{HttpSender, number};
-use crate::policy::{Attempt, RetryPolicy};
-use crate::retry_loop::Sender;
+use crate::call::{Client, ErrorFacts, OwnError, http_error_facts};
+use crate::client::error_chain::{retire_connection, type_in_box, words};
+use crate::client::responses::Wrapped;
+use crate::client::strategies::CloneBody;
+use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use ::reqwest::{Request, Response};
-use http::{Extensions, HeaderName};
+use http::Extensions;
 use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
 
-/// Sends through the rest of a middleware chain.
+/// The rest of a middleware chain.
 pub(super) struct Chain<'a> {
     pub(super) next: Next<'a>,
     pub(super) extensions: &'a mut Extensions,
-    /// What the extensions held before the first attempt, and hold again before each.
+    /// The extensions as they were before the first attempt, and are again before each.
     pub(super) before: Extensions,
     pub(super) across_tasks: bool,
-    pub(super) attempt_header: Option<HeaderName>,
 }
 
-impl Sender for Chain<'_> {
+impl Client for Chain<'_> {
     type Request = Request;
-    type Response = Response;
+    type Requests = CloneBody;
+    type Raw = Response;
+    type Responses = Wrapped;
     type Error = Error;
 
-    async fn send(&mut self, mut request: Request, attempt: Attempt) -> Result<Response> {
-        number(self.attempt_header.as_ref(), &mut request, attempt);
+    async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
         }
@@ -42,24 +43,28 @@ impl Sender for Chain<'_> {
             retire_connection(policy, error);
         }
     }
-}
-
-impl HttpSender for Chain<'_> {
-    type Answer = Response;
 
     fn may_follow() -> bool {
         true
     }
 
-    fn error_type(error: &Error) -> &'static str {
-        match error {
+    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a Error) -> ErrorFacts<'a> {
+        let type_name = match error {
             Error::Middleware(error) => type_in_box(error.as_ref()),
             Error::Reqwest(_) => type_name::<::reqwest::Error>(),
-        }
+        };
+        http_error_facts(policy, error, type_name)
     }
 
-    fn own_error(error: impl std::error::Error + Send + Sync + 'static) -> Option<Error> {
-        Some(Error::middleware(error))
+    fn error_text(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
+        words(policy, error, kind)
+    }
+
+    fn own_error() -> Option<fn(OwnError) -> Error> {
+        Some(|error| match error {
+            OwnError::Timeout(error) => Error::middleware(error),
+            OwnError::Failed(error) => Error::middleware(error),
+        })
     }
 }
 

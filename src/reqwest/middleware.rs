@@ -2,12 +2,11 @@
 
 use super::chain::Chain;
 use super::resume::EngineSlot;
-use crate::client::first_attempt::StartedRequest;
-use crate::client::options::RequestOptions;
+use crate::call::{Begin, Call, Driver, First};
+use crate::client::strategies::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
-use crate::policy::{RetryPolicy, Verdict};
+use crate::policy::RetryPolicy;
 use crate::resume::Resume;
-use crate::retry_loop::{Admission, Call, CutFirst};
 use crate::route::Choose;
 use crate::runtime::TokioRuntime;
 use crate::services::Services;
@@ -17,7 +16,6 @@ use reqwest_middleware::{Middleware, Next, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -128,7 +126,7 @@ impl RetryMiddleware {
     /// and are kept in any case. A request with a streaming body is kept as without this setting.
     #[must_use]
     pub fn plain_requests(self) -> Self {
-        self.with(|engine| engine.plain_requests = true)
+        self.with(|engine| engine.save.is_plain = true)
     }
 
     /// Sets how downloads are resumed that are sent with [`send_resumed`](super::SendResumed::send_resumed). Default
@@ -157,97 +155,43 @@ impl Middleware for RetryMiddleware {
         Self: 'all,
     {
         EngineSlot::fill(extensions, &self.engine);
-        let options = RequestOptions::of(Some(extensions));
-        let mut started = StartedRequest::new(&self.engine, &mut request, options);
-        let before = before(&started, extensions);
-        let Ok(mut admission) = started.enter(&*self.engine, &mut request, || true) else {
-            let chain = self.chain(next, extensions, before);
-            return self.every_attempt(chain, started, request);
+        let engine = Arc::clone(&self.engine);
+        let mut call = Call::<Chain<'all>>::new(engine, &mut request, Some(extensions));
+        // A later attempt needs what the extensions hold before the first.
+        let before = if call.mark.repeats() {
+            extensions.clone()
+        } else {
+            Extensions::new()
+        };
+        let request = match call.enter(&CloneBody, request) {
+            Ok(request) => request,
+            Err(request) => {
+                let chain = self.chain(next, extensions, before);
+                return Self::drive(call, chain, Begin::Request(request));
+            }
         };
         Box::pin(async move {
-            let ended = {
-                let within = started.mark.polled(self.engine.id());
+            let first = {
+                let within = call.mark.polled(self.engine.id());
                 let mut attempt = next.clone().run(request, extensions);
                 drop(within);
-                poll_fn(|cx| self.poll(&mut started, &mut admission, &mut attempt, cx)).await
+                poll_fn(|cx| call.poll_first(cx, |cx| attempt.as_mut().poll(cx))).await
             };
-            let result = match ended {
-                Ok(result) => result,
-                Err(cut) => {
-                    return Self::after_cut(self.chain(next, extensions, before), cut).await;
+            match first {
+                First::Succeeded(result) => result,
+                First::Drive(begin) => {
+                    let chain = self.chain(next, extensions, before);
+                    Self::drive(call, chain, begin).await
                 }
-            };
-            let Err(said) = started.succeeds(&mut admission, result.as_ref().ok()) else {
-                return result;
-            };
-            let admission = admission.held_by(Arc::clone(&self.engine));
-            let chain = self.chain(next, extensions, before);
-            let attempts = self.later_attempts(chain, started, admission, (result, said));
-            attempts.await
+            }
         })
     }
 }
 
-type Cut<'a> = Box<CutFirst<Chain<'a>>>;
-
 impl RetryMiddleware {
-    /// Polls a first attempt, and cuts it where its time is up.
-    #[inline]
-    fn poll<'a>(
-        &self,
-        started: &mut StartedRequest<Request>,
-        admission: &mut Admission<&Engine>,
-        attempt: &mut Boxed<'_>,
-        cx: &mut Context<'_>,
-    ) -> Poll<std::result::Result<Result<Response>, Cut<'a>>> {
-        let within = started.mark.polled(self.engine.id());
-        let polled = attempt.as_mut().poll(cx);
-        drop(within);
-        match polled {
-            Poll::Ready(result) => Poll::Ready(Ok(result)),
-            Poll::Pending if started.is_late(&self.engine, cx) => self.cut(started, admission),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-
-    /// Cuts a first attempt whose time is up, unless it must go on.
     #[cold]
-    fn cut<'a, R>(
-        &self,
-        started: &mut StartedRequest<Request>,
-        admission: &mut Admission<&Engine>,
-    ) -> Poll<std::result::Result<R, Cut<'a>>> {
-        let admission = admission.held_by(Arc::clone(&self.engine));
-        match started.cut(Arc::clone(&self.engine), admission) {
-            Some(cut) => Poll::Ready(Err(cut)),
-            None => Poll::Pending,
-        }
-    }
-
-    #[cold]
-    fn every_attempt<'a>(
-        &self,
-        chain: Chain<'a>,
-        started: StartedRequest<Request>,
-        request: Request,
-    ) -> Boxed<'a> {
-        Box::pin(started.run(Arc::clone(&self.engine), chain, request))
-    }
-
-    #[cold]
-    fn after_cut<'a>(chain: Chain<'a>, cut: Cut<'a>) -> Boxed<'a> {
-        Box::pin(Call::go_on_after_cut(chain, cut))
-    }
-
-    #[cold]
-    fn later_attempts<'a>(
-        &self,
-        chain: Chain<'a>,
-        started: StartedRequest<Request>,
-        admission: Option<Admission>,
-        ended: (Result<Response>, Option<Verdict>),
-    ) -> Boxed<'a> {
-        Box::pin(started.go_on(Arc::clone(&self.engine), chain, admission, ended))
+    fn drive<'a>(call: Call<Chain<'a>>, chain: Chain<'a>, begin: Begin<Chain<'a>>) -> Boxed<'a> {
+        Box::pin(Driver::new(call, chain, CloneBody, begin).run())
     }
 
     fn chain<'a>(
@@ -261,15 +205,6 @@ impl RetryMiddleware {
             extensions,
             before,
             across_tasks: self.engine.across_tasks,
-            attempt_header: self.engine.attempt_header.clone(),
         }
-    }
-}
-
-/// What the extensions hold before the first attempt, where a later one may need it.
-fn before(started: &StartedRequest<Request>, extensions: &Extensions) -> Extensions {
-    match started.mark.repeats() {
-        true => extensions.clone(),
-        false => Extensions::new(),
     }
 }

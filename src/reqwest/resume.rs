@@ -1,7 +1,10 @@
 //! Resumed downloads on reqwest-middleware.
 
-use crate::client::{DownloadOptions, Resend};
+use crate::client::requests::Requests;
+use crate::client::reqwest_requests::pin;
+use crate::client::strategies::CloneBody;
 use crate::engine::Engine;
+use crate::resume::DownloadOptions;
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
@@ -114,7 +117,7 @@ async fn send(
         return Err(Error::middleware(NoRetryMiddleware));
     };
     let begun = copy.and_then(|(options, request)| {
-        let terms = options.terms(engine, &request)?;
+        let terms = options.terms(engine, CloneBody::head(&request)?)?;
         let asked = (&Method::GET, request.headers());
         let mark = Mark::of(asked, (response.status(), response.headers()))?;
         Some((request, terms, mark))
@@ -152,7 +155,9 @@ impl Again<Body> for ClientAgain {
             return None;
         }
         if let Some(start) = self.start.as_deref().filter(|_| self.redirected) {
-            request.pin(start, &rest.credentials());
+            let (mut url, mut headers) = (request.url().clone(), request.headers().clone());
+            pin(&mut url, &mut headers, start, &rest.credentials());
+            (*request.url_mut(), *request.headers_mut()) = (url, headers);
         }
         let start = self.start.clone();
         let (client, mut extensions) = (self.client.clone(), self.extensions.clone());

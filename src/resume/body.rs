@@ -4,7 +4,7 @@ use super::download::{Again, Download, Pause, Question, Sending};
 use super::exclusive::Exclusive;
 use super::mark::Mark;
 use super::progress::ResumeProgress;
-use crate::client::DownloadTerms;
+use super::terms::DownloadTerms;
 use crate::runtime::Sleep;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};

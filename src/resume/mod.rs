@@ -90,6 +90,7 @@ mod overlap;
 mod progress;
 mod response;
 mod settings;
+mod terms;
 
 pub use crate::policy::ResumeFailure;
 pub use body::ResumedBody;
@@ -100,3 +101,4 @@ pub use settings::Resume;
 pub(crate) use download::{Again, Rest, Sending};
 pub(crate) use mark::Mark;
 pub(crate) use response::{Resumable, is_redirected, marked};
+pub(crate) use terms::{DownloadOptions, DownloadTerms};

@@ -108,7 +108,7 @@ impl<B> Resumable for Response<B> {
 #[cfg(feature = "reqwest")]
 mod of_reqwest {
     use super::*;
-    use crate::client::reqwest_response;
+    use crate::client::reqwest_responses;
     use ::reqwest::Body;
 
     /// The host of a `reqwest::Response` that was made from an `http::Response` without a URL.
@@ -140,10 +140,10 @@ mod of_reqwest {
             self,
             goes_on: impl FnOnce(Body) -> (ResumedBody<Body>, ResumeProgress),
         ) -> Self {
-            let (url, mut head, body) = reqwest_response::apart(self);
+            let (url, mut head, body) = reqwest_responses::apart(self);
             let (body, progress) = goes_on(body);
             head.extensions.insert(progress);
-            reqwest_response::whole(url, head, Body::wrap(body))
+            reqwest_responses::whole(url, head, Body::wrap(body))
         }
 
         fn into_http(self) -> Response<Body> {

@@ -21,8 +21,7 @@ const CREDENTIALS: [&str; 9] = [
 
 /// A request's way from one base URL to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct Rebase {
+pub(crate) struct Rebase {
     pub(crate) from: Option<Uri>,
     pub(crate) to: Uri,
     /// What the policy calls a credential.

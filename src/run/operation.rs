@@ -1,16 +1,17 @@
-//! An operation as the loop sends it: again from its beginning, without a head or a body.
+//! An operation as the driver sends it: again from its beginning, without a head or a body.
 
+use crate::call::{Client, ErrorFacts, Outcomes};
 use crate::client::error_chain::{outcome_of, trail_of};
-use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, RewriteWith, Verdict};
-use crate::redirects::Trail;
-use crate::retry_loop::{Repeat, Sender, Transport};
-use crate::route::Rebase;
+use crate::client::head::Head;
+use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed};
+use crate::client::responses::Opaque;
+use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};
-use std::borrow::Cow;
+use std::any::type_name;
 use std::future::Future;
 use std::marker::PhantomData;
 
-/// An operation as the loop sees it.
+/// An operation as the driver sees it.
 pub(super) struct Operation<J, O, T, E> {
     pub(super) judge: J,
     pub(super) operation: O,
@@ -23,95 +24,96 @@ pub(super) struct ByFunction<J>(pub(super) J);
 /// The policy; an error of reqwest may follow a redirect.
 pub(super) struct ByPolicy;
 
-/// Says what an error means.
-trait Judge<E> {
-    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static>;
-
-    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a>;
+/// Judges the errors of operations.
+pub(super) trait Judge<E> {
+    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a>;
 }
 
 impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
-    fn judge(&self, _: &RetryPolicy, error: &E) -> Outcome<'static> {
-        Outcome::error(ErrorKind::Other).judged(self.0(error).into())
-    }
-
-    fn trail<'a>(_: &RetryPolicy, _: &'a E) -> Trail<'a> {
-        Trail::default()
+    fn judge<'a>(&self, _: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+        ErrorFacts {
+            outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
+            type_name: type_name::<E>(),
+            may_follow: false,
+            path: None,
+        }
     }
 }
 
 impl<E: 'static> Judge<E> for ByPolicy {
-    fn judge(&self, policy: &RetryPolicy, error: &E) -> Outcome<'static> {
-        outcome_of(policy, error)
-    }
-
-    fn trail<'a>(policy: &RetryPolicy, error: &'a E) -> Trail<'a> {
-        trail_of(policy, error)
+    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+        let trail = trail_of(policy, error);
+        ErrorFacts {
+            outcome: outcome_of(policy, error),
+            type_name: type_name::<E>(),
+            may_follow: trail.may_follow,
+            path: trail.path,
+        }
     }
 }
 
 /// The request of an operation is `()`, which can always be sent twice.
-impl Repeat for () {
+#[derive(Clone)]
+pub(super) struct Repeatable;
+
+impl Sealed for Repeatable {}
+
+impl Requests<()> for Repeatable {
     type Saved = ();
 
-    fn save(self, _: usize) -> ((), Option<Box<()>>) {
-        ((), Some(Box::new(())))
+    fn head((): &()) -> Option<Head<'_>> {
+        None
     }
 
-    fn again(saved: Box<()>, _: bool) -> ((), Option<Box<()>>) {
-        ((), Some(saved))
+    fn saved_head((): &()) -> Option<Head<'_>> {
+        None
     }
 
-    fn can_resend((): &(), _: bool) -> bool {
+    fn headers_mut((): &mut ()) -> Option<&mut HeaderMap> {
+        None
+    }
+
+    fn extensions_mut((): &mut ()) -> Option<&mut Extensions> {
+        None
+    }
+
+    fn save(&self, (): (), _: SaveOptions) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn restore((): (), _: bool) -> ((), Option<()>) {
+        ((), Some(()))
+    }
+
+    fn is_whole((): &(), _: bool) -> bool {
         true
     }
 
     fn next_in_turn((): &mut ()) {}
 
-    fn head((): &()) -> Option<(Cow<'_, HeaderMap>, Option<&Extensions>)> {
-        None
-    }
-
-    fn amend((): &mut (), _: Option<&HeaderMap>, _: Option<&Rebase>) {}
-
-    fn rewrite((): &mut (), _: &mut RewriteWith<'_>) -> bool {
-        false
+    fn edit((): &mut (), edit: RequestEdit<'_>) -> bool {
+        edit.rewrite.is_none()
     }
 }
 
-impl<J, O, F, T, E> Sender for Operation<J, O, T, E>
-where
-    O: FnMut(Attempt) -> F,
-    F: Future<Output = Result<T, E>>,
-{
-    type Request = ();
-    type Response = T;
-    type Error = E;
-
-    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Result<T, E>> {
-        (self.operation)(attempt)
-    }
-}
-
-impl<J, O, F, T, E> Transport for Operation<J, O, T, E>
+impl<J, O, F, T, E> Client for Operation<J, O, T, E>
 where
     J: Judge<E>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
+    T: Send,
 {
-    fn outcome<'a>(&self, policy: &RetryPolicy, result: &'a Result<T, E>) -> Outcome<'a> {
-        match result {
-            Ok(_) => Outcome::success(),
-            Err(error) => self.judge.judge(policy, error),
-        }
+    type Request = ();
+    type Requests = Repeatable;
+    type Raw = T;
+    type Responses = Opaque;
+    type Error = E;
+
+    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Outcomes<Self>> {
+        (self.operation)(attempt)
     }
 
-    fn trail<'a>(
-        policy: &RetryPolicy,
-        _: Option<&'a ()>,
-        result: Option<&'a Result<T, E>>,
-    ) -> Trail<'a> {
-        let error = result.and_then(|result| result.as_ref().err());
-        error.map_or(Trail::default(), |error| J::trail(policy, error))
+    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+        self.judge.judge(policy, error)
     }
 }

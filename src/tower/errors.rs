@@ -1,6 +1,7 @@
 //! How the layer returns an inner service's errors.
 
-use crate::client::error_chain::{boxed, held_in};
+use crate::call::OwnError;
+use crate::client::error_chain::{boxed, into_box};
 use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -18,9 +19,9 @@ pub trait Errors<E>: sealed::Sealed {
     #[doc(hidden)]
     fn from_inner(error: E) -> Self::Error;
 
-    /// An error of this crate, if the outer service's error can hold it.
+    /// A function that puts an error of this crate into the outer service's, if that can hold one.
     #[doc(hidden)]
-    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<Self::Error>;
+    fn from_own() -> Option<fn(OwnError) -> Self::Error>;
 }
 
 /// The layer returns a `Box<dyn Error + Send + Sync>`: the first type parameter of [`RetryLayer`](super::RetryLayer) and
@@ -53,8 +54,8 @@ impl<E: Into<BoxError> + 'static> Errors<E> for Boxed {
         boxed(error)
     }
 
-    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<BoxError> {
-        Some(error.into())
+    fn from_own() -> Option<fn(OwnError) -> BoxError> {
+        Some(BoxError::from)
     }
 }
 
@@ -65,8 +66,8 @@ impl<E: 'static> Errors<E> for Unchanged {
         error
     }
 
-    /// Only an error that is a box anyway can hold it.
-    fn from_own(error: impl Error + Send + Sync + 'static) -> Option<E> {
-        held_in(error)
+    /// Only an error that is a box anyway can hold one.
+    fn from_own() -> Option<fn(OwnError) -> E> {
+        into_box()
     }
 }

@@ -1,23 +1,17 @@
-//! The future of one call: makes the first attempt in place, and boxes the loop only after a failure.
+//! The future of one call: holds the first attempt, and a driver in a box once one is wanted.
 
-use super::boxed_loop::{AnyThread, BoxLoop, Outcomes, Rest};
+use super::client::ServiceClient;
 use super::errors::Errors;
-#[cfg(feature = "hyper")]
-use crate::client::connection::ConnectionUsed;
-use crate::client::first_attempt::StartedRequest;
-use crate::client::options::RequestOptions;
-use crate::client::{Answer, Resend};
+use crate::call::{Begin, Call, Client, Driver, First};
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
 use crate::engine::Engine;
-use crate::error::AttemptTimeout;
-#[cfg(feature = "hyper")]
 use crate::policy::Attempt;
-use crate::retry_loop::Admission;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tower_service::Service;
 
 pin_project! {
@@ -26,129 +20,131 @@ pin_project! {
     /// # Cancel safety
     ///
     /// Dropping it ends the call: nothing more is sent, and the tokens of an unsent retry go back to the budget.
-    pub struct RetryFuture<S, Q, X, H = AnyThread>
+    pub struct RetryFuture<F, K, D>
     where
-        Q: Resend,
-        S: Service<Q>,
-        S::Response: Answer,
-        X: Errors<S::Error>,
-        H: BoxLoop<S, Q, X>,
+        K: Client,
     {
         #[pin]
-        state: State<S, Q, X, H>,
+        state: State<F, K, D>,
     }
 }
 
 pin_project! {
     #[project = Projected]
-    enum State<S, Q, X, H>
+    enum State<F, K, D>
     where
-        Q: Resend,
-        S: Service<Q>,
-        S::Response: Answer,
-        X: Errors<S::Error>,
-        H: BoxLoop<S, Q, X>,
+        K: Client,
     {
         First {
             #[pin]
-            attempt: S::Future,
-            rest: Option<Rest<S, Q>>,
+            attempt: F,
+            rest: Option<Rest<K, D>>,
         },
-        Loop { attempts: H::Loop },
+        Drive { driver: D },
     }
 }
 
-impl<S, Q, X, H> RetryFuture<S, Q, X, H>
+/// The call besides its first attempt, while that is under way.
+struct Rest<K: Client, D> {
+    call: Call<K>,
+    client: K,
+    requests: K::Requests,
+    drive: Drive<K, D>,
+}
+
+/// Puts the driver of a call into a box. Where its types are known, the compiler sees whether it may move between threads.
+pub(super) type Drive<K, D> = fn(Driver<K>) -> D;
+
+impl<S, Q, X, C, A, D> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
 where
-    Q: Resend + Send + 'static,
-    S: Service<Q>,
-    S::Response: Answer,
+    Q: 'static,
+    S: Service<Q> + Clone,
+    S::Response: 'static,
     S::Error: 'static,
     X: Errors<S::Error>,
-    H: BoxLoop<S, Q, X>,
+    X::Error: 'static,
+    C: Requests<Q>,
+    A: Responses<S::Response>,
 {
-    pub(super) fn new(engine: Arc<Engine>, mut service: S, mut request: Q) -> Self {
-        let options = RequestOptions::of(request.extensions());
-        let mut started = StartedRequest::new(&engine, &mut request, options);
-        let says_cuts = || X::from_own(AttemptTimeout::new(Duration::ZERO)).is_some();
-        let admission = match started.enter(engine, &mut request, says_cuts) {
-            Ok(admission) => admission,
-            Err(engine) => {
-                let rest = Rest {
-                    admission: Admission::new(engine, None),
-                    request: started,
-                    service,
-                };
-                let attempts = H::every_attempt(rest, request);
+    #[inline]
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        service: S,
+        requests: C,
+        mut request: Q,
+        drive: Drive<ServiceClient<S, Q, X, C, A>, D>,
+    ) -> Self {
+        let mut client = ServiceClient::new(service);
+        let mut call = Call::of(engine, &mut request);
+        let mut request = match call.enter(&requests, request) {
+            Ok(request) => request,
+            Err(request) => {
+                let begin = Begin::Request(request);
+                let driver = drive(Driver::new(call, client, requests, begin));
                 return Self {
-                    state: State::Loop { attempts },
+                    state: State::Drive { driver },
                 };
             }
         };
-        #[cfg(feature = "hyper")]
-        if let limit @ Some(_) = started.limit() {
-            let attempt = Attempt::new(1, limit);
-            if let Some(used) = ConnectionUsed::of::<S::Error>(attempt, &mut request) {
-                started.limited().connection = Some(Box::new(used));
-            }
+        if let limit @ Some(_) = call.limit() {
+            client.note_connection(&mut request, Attempt::new(1, limit));
         }
-        let within = started.mark.polled(admission.engine.id());
-        let attempt = service.call(request);
+        let within = call.mark.polled(call.engine().id());
+        let attempt = client.service.call(request);
         drop(within);
+        let rest = Some(Rest {
+            call,
+            client,
+            requests,
+            drive,
+        });
         Self {
-            state: State::First {
-                attempt,
-                rest: Some(Rest {
-                    admission,
-                    request: started,
-                    service,
-                }),
-            },
+            state: State::First { attempt, rest },
         }
     }
 }
 
-impl<S, Q, X, H> Future for RetryFuture<S, Q, X, H>
+impl<S, Q, X, C, A, D> Future for RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
 where
-    Q: Resend + Send + 'static,
-    S: Service<Q>,
-    S::Response: Answer,
+    Q: 'static,
+    S: Service<Q> + Clone,
+    S::Response: 'static,
+    S::Error: 'static,
     X: Errors<S::Error>,
-    H: BoxLoop<S, Q, X>,
+    X::Error: 'static,
+    C: Requests<Q>,
+    A: Responses<S::Response>,
+    D: Future<Output = Result<A::Kept, X::Error>> + Unpin,
 {
-    type Output = Outcomes<S, Q, X>;
+    type Output = Result<A::Kept, X::Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.as_mut().project().state;
         let (attempt, rest) = match state.as_mut().project() {
-            Projected::Loop { attempts } => return Pin::new(attempts).poll(cx),
+            Projected::Drive { driver } => return Pin::new(driver).poll(cx),
             Projected::First { attempt, rest } => (attempt, rest),
         };
         let Some(first) = rest else {
             return Poll::Pending;
         };
-        let within = first.request.mark.polled(first.admission.engine.id());
-        let polled = attempt.poll(cx);
-        drop(within);
-        let Poll::Ready(result) = polled else {
-            if first.request.is_late(&first.admission.engine, cx) {
-                if let Some(attempts) = H::after_late_attempt(rest) {
-                    state.set(State::Loop { attempts });
-                    return self.poll(cx);
-                }
-            }
-            return Poll::Pending;
+        let poll = |cx: &mut Context<'_>| {
+            let polled = attempt.poll(cx);
+            polled.map(|result| result.map(A::keep).map_err(X::from_inner))
         };
-        let answer = result.as_ref().ok();
-        let Err(said) = first.request.succeeds(&mut first.admission, answer) else {
-            *rest = None;
-            return Poll::Ready(result.map(Answer::keep).map_err(X::from_inner));
+        let begin = match first.call.poll_first(cx, poll) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(First::Succeeded(result)) => {
+                *rest = None;
+                return Poll::Ready(result);
+            }
+            Poll::Ready(First::Drive(begin)) => begin,
         };
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
-        let attempts = H::later_attempts(first, (result, said));
-        state.set(State::Loop { attempts });
+        let driver = Driver::new(first.call, first.client, first.requests, begin);
+        let driver = (first.drive)(driver);
+        state.set(State::Drive { driver });
         self.poll(cx)
     }
 }

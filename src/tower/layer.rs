@@ -2,11 +2,9 @@
 
 mod copies;
 
-use super::boxed_loop::{AnyThread, OneThread};
 use super::errors::{Boxed, Unchanged};
-use super::response::{SameType, Wrapped};
-use super::service::Retry;
-use super::strategy::CloneBody;
+use super::service::{AnyThread, OneThread, Retry};
+use super::{CloneBody, SameType, Wrapped};
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::report::warn_of_setting;

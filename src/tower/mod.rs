@@ -24,22 +24,17 @@
     doc = "[`RetryLayer::redirects_watched`]: crate#features"
 )]
 
-mod boxed_loop;
+mod client;
 mod errors;
 mod future;
-mod inner;
 mod layer;
-mod response;
 mod resume;
 mod resume_future;
 mod service;
-mod strategy;
-mod transport;
 
-pub use boxed_loop::{AnyThread, OneThread};
+pub use crate::client::responses::{SameType, Wrapped};
+pub use crate::client::strategies::{CloneBody, CopyBody, RecordBody};
 pub use errors::{Boxed, Unchanged};
 pub use layer::RetryLayer;
-pub use response::{SameType, Wrapped};
 pub use resume::{ResumeLayer, ResumeService};
-pub use service::Retry;
-pub use strategy::{CloneBody, CopyBody, RecordBody};
+pub use service::{AnyThread, OneThread, Retry};

@@ -4,12 +4,14 @@ use super::errors::{Boxed, Errors};
 use super::layer::RetryLayer;
 use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
 use super::service::Retry;
-use super::strategy::{CloneBody, ReplayStrategy};
+use super::{CloneBody, Wrapped};
 #[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
-use crate::client::{Answer, DownloadOptions, HasHead, Resend};
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
+use crate::resume::DownloadOptions;
 use crate::resume::{Mark, Resumable};
-use crate::retry_loop::Repeat;
+use http::Extensions;
 use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll};
@@ -90,10 +92,11 @@ impl<S, X, C> ResumeService<S, X, C> {
 
 impl<S, Q, X, C> Service<Q> for ResumeService<S, X, C>
 where
-    C: ReplayStrategy<Q>,
-    Q: HasHead + Send + 'static,
+    C: Requests<Q>,
+    Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
+    S::Response: 'static,
+    Wrapped: Responses<S::Response>,
     Kept<S, Q>: Resumable + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
@@ -108,39 +111,41 @@ where
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Q) -> Self::Future {
-        let Some(options) = DownloadOptions::of(request.method(), request.extensions()) else {
+    fn call(&mut self, mut request: Q) -> Self::Future {
+        let options =
+            C::head(&request).and_then(|head| DownloadOptions::of(head.method, head.extensions));
+        let Some(options) = options else {
             return ResumeFuture::new(self.0.call(request), None);
         };
-        let recorded = self.0.engine().recorded;
-        let mut request = self.0.copies().take_in(request, recorded);
-        Mark::prepare(request.headers_mut());
-        let terms = options.terms(self.0.engine(), &request);
-        let leave = terms.as_ref().and_then(|_| leave::<S::Error>(&mut request));
-        let (request, saved) = match terms.is_some() {
-            true => request.save(recorded),
-            false => (request, None),
+        if let Some(headers) = C::headers_mut(&mut request) {
+            Mark::prepare(headers);
+        }
+        let engine = self.0.engine();
+        let head = C::head(&request);
+        let Some(terms) = head.and_then(|head| options.terms(engine, head)) else {
+            return ResumeFuture::new(self.0.call(request), None);
         };
-        let saved = saved.filter(|saved| C::Request::can_resend(saved, true));
-        let service = self.0.with_boxed_errors();
-        let continuation = saved.zip(terms).map(|(saved, terms)| {
-            let again = ServiceAgain::new(service, saved, leave);
+        let leave = C::extensions_mut(&mut request).and_then(leave::<S::Error>);
+        let (request, saved) = self.0.copies().save(request, engine.save);
+        let saved = saved.filter(|saved| C::is_whole(saved, true));
+        let continuation = saved.map(|saved| {
+            let again = ServiceAgain::new(self.0.with_boxed_errors(), saved, leave);
             Continuation::new(again, terms)
         });
-        ResumeFuture::new(self.0.call(C::give_out(request)), continuation)
+        ResumeFuture::new(self.0.call(request), continuation)
     }
 }
 
-/// A way to leave the connections of a download, where the client below can tell them.
-fn leave<E: 'static>(request: &mut impl Resend) -> Option<Leave> {
+/// A way to leave the connections of a download, if the client below can tell them.
+fn leave<E: 'static>(extensions: &mut Extensions) -> Option<Leave> {
     #[cfg(feature = "hyper")]
     {
-        let used = ConnectionUsed::of_download::<E>(request)?;
+        let used = ConnectionUsed::of_download::<E>(extensions)?;
         Some(Box::new(move || used.retire()))
     }
     #[cfg(not(feature = "hyper"))]
     {
-        let _ = request;
+        let _ = extensions;
         None
     }
 }

@@ -1,11 +1,12 @@
 //! The future of a request whose download may be resumed, and what its rest is asked for with.
 
+use super::Wrapped;
 use super::errors::Boxed;
 use super::service::Retry;
-use super::strategy::ReplayStrategy;
-use crate::client::{Answer, DownloadTerms, HasHead, Resend};
+use crate::client::requests::{RequestEdit, Requests};
+use crate::client::responses::Responses;
+use crate::resume::DownloadTerms;
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
-use crate::retry_loop::Repeat;
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
 use std::borrow::Cow;
@@ -18,7 +19,7 @@ use tower_service::Service;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The response of the retry layer.
-pub(super) type Kept<S, Q> = <<S as Service<Q>>::Response as Answer>::Kept;
+pub(super) type Kept<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;
 
 /// Lets no later request share the connection of the latest one.
 pub(super) type Leave = Box<dyn Fn() + Send>;
@@ -48,7 +49,7 @@ impl<F, R, E, S, Q, C, B> Future for ResumeFuture<F, Continuation<S, Q, C>>
 where
     F: Future<Output = Result<R, E>>,
     R: Resumable<Body = B>,
-    C: ReplayStrategy<Q>,
+    C: Requests<Q>,
     ServiceAgain<S, Q, C>: Again<B> + 'static,
 {
     type Output = Result<R::Resumed, E>;
@@ -64,12 +65,12 @@ where
 }
 
 /// What a body that broke goes on with.
-pub struct Continuation<S, Q, C: ReplayStrategy<Q>> {
+pub struct Continuation<S, Q, C: Requests<Q>> {
     again: ServiceAgain<S, Q, C>,
     terms: DownloadTerms,
 }
 
-impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
+impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
     pub(super) fn new(again: ServiceAgain<S, Q, C>, terms: DownloadTerms) -> Self {
         Self { again, terms }
     }
@@ -86,11 +87,8 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
             None => answer.plain(),
             Some(mark) => {
                 let is_from_elsewhere = answer.is_from_elsewhere();
-                let asked = self
-                    .again
-                    .saved
-                    .as_ref()
-                    .and_then(|saved| saved.url().map(str::to_owned));
+                let asked = self.again.saved.as_ref().and_then(C::saved_head);
+                let asked = asked.and_then(|head| head.url().map(str::to_owned));
                 self.again.start = answer.url().map(str::to_owned);
                 self.again.redirected = is_redirected(&answer, asked.as_deref());
                 let again = Box::new(self.again);
@@ -103,21 +101,17 @@ impl<S, Q, C: ReplayStrategy<Q>> Continuation<S, Q, C> {
 }
 
 /// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
-pub struct ServiceAgain<S, Q, C: ReplayStrategy<Q>> {
+pub struct ServiceAgain<S, Q, C: Requests<Q>> {
     service: Retry<S, Boxed, C>,
-    saved: Option<Box<<C::Request as Repeat>::Saved>>,
+    saved: Option<C::Saved>,
     leave: Option<Leave>,
     /// Where the start came from, if the client tells it, and whether a redirect led there.
     start: Option<String>,
     redirected: bool,
 }
 
-impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
-    pub(super) fn new(
-        service: Retry<S, Boxed, C>,
-        saved: Box<<C::Request as Repeat>::Saved>,
-        leave: Option<Leave>,
-    ) -> Self {
+impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
+    pub(super) fn new(service: Retry<S, Boxed, C>, saved: C::Saved, leave: Option<Leave>) -> Self {
         Self {
             service,
             saved: Some(saved),
@@ -129,37 +123,45 @@ impl<S, Q, C: ReplayStrategy<Q>> ServiceAgain<S, Q, C> {
 
     /// The headers that the first request had.
     fn asked(&self) -> Option<Cow<'_, HeaderMap>> {
-        self.saved.as_ref().map(|saved| saved.header_map())
+        let head = self.saved.as_ref().and_then(C::saved_head);
+        head.map(|head| head.header_map())
     }
 }
 
 impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
 where
-    C: ReplayStrategy<Q>,
+    C: Requests<Q>,
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
-    S::Response: Answer + 'static,
+    S::Response: 'static,
+    Wrapped: Responses<S::Response>,
     Kept<S, Q>: Resumable<Body = B> + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
 {
     fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>> {
-        let (mut request, saved) = C::Request::again(self.saved.take()?, false);
-        self.saved = saved.filter(|saved| C::Request::can_resend(saved, true));
-        if let Some(extensions) = request.extensions_mut() {
+        let mut saved = self.saved.take()?;
+        let start = self.start.as_deref().filter(|_| self.redirected);
+        if let Some(start) = start {
+            let edit = RequestEdit {
+                pinned: Some((start, &rest.credentials())),
+                ..RequestEdit::default()
+            };
+            C::edit(&mut saved, edit);
+        }
+        let (mut request, saved) = C::restore(saved, false);
+        self.saved = saved.filter(|saved| C::is_whole(saved, true));
+        if let Some(extensions) = C::extensions_mut(&mut request) {
             rest.extend(extensions);
         }
-        if !rest.ask(request.headers_mut()) {
+        if !C::headers_mut(&mut request).is_some_and(|headers| rest.ask(headers)) {
             return None;
-        }
-        if let Some(start) = self.start.as_deref().filter(|_| self.redirected) {
-            request.pin(start, &rest.credentials());
         }
         let start = self.start.clone();
         let mut service = self.service.clone();
         Some(Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
-            let answer = service.call(C::give_out(request)).await?;
+            let answer = service.call(request).await?;
             Ok(marked(answer, start.as_deref()))
         }))
     }

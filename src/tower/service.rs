@@ -1,18 +1,31 @@
 //! The service, and how it sends.
 
-use super::boxed_loop::{AnyThread, BoxLoop};
+use super::client::ServiceClient;
 use super::errors::{Boxed, Errors};
-use super::future::RetryFuture;
-use super::inner::Inner;
-use super::response::{Responses, Wrapped};
-use super::strategy::{CloneBody, ReplayStrategy};
-use crate::client::Answer;
+use super::future::{Drive, RetryFuture};
+use super::{CloneBody, Wrapped};
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
 use crate::engine::{Engine, Routes};
 use std::fmt;
+use std::future::Future;
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
+
+/// Calls may move between threads, and so may all that they work with.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct AnyThread;
+
+/// Calls stay on the thread of their caller, and their futures need not be `Send`: the last type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), set by
+/// [`RetryLayer::local`](super::RetryLayer::local).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct OneThread;
 
 /// A service with retries, made by [`RetryLayer`](super::RetryLayer).
 ///
@@ -105,18 +118,58 @@ impl<S: fmt::Debug, X, C, A, H> fmt::Debug for Retry<S, X, C, A, H> {
     }
 }
 
-impl<S, Q, X, C, A, H> Service<Q> for Retry<S, X, C, A, H>
+impl<S, X, C, A, H> Retry<S, X, C, A, H>
 where
-    C: ReplayStrategy<Q>,
-    S: Service<Q> + Clone,
-    A: Responses<S::Response>,
-    S::Error: 'static,
-    X: Errors<S::Error>,
-    H: BoxLoop<Inner<S, Q, C, A>, C::Request, X>,
+    S: Clone,
+    C: Clone,
 {
-    type Response = <A::Answer as Answer>::Kept;
+    #[inline]
+    fn begin<Q, D>(
+        &mut self,
+        request: Q,
+        drive: Drive<ServiceClient<S, Q, X, C, A>, D>,
+    ) -> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
+    where
+        Q: 'static,
+        S: Service<Q>,
+        S::Response: 'static,
+        S::Error: 'static,
+        X: Errors<S::Error>,
+        X::Error: 'static,
+        C: Requests<Q>,
+        A: Responses<S::Response>,
+    {
+        self.answers.begin(match &self.engine.routes {
+            Routes::One(route) => Some(&route.policy),
+            Routes::PerRequest(_) => None,
+        });
+        // The service that is ready is the one to call; its clone stays behind.
+        let clone = self.inner.clone();
+        let service = std::mem::replace(&mut self.inner, clone);
+        let engine = Arc::clone(&self.engine);
+        RetryFuture::new(engine, service, self.copies.clone(), request, drive)
+    }
+}
+
+impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A, AnyThread>
+where
+    Q: Send + 'static,
+    C: Requests<Q>,
+    S: Service<Q> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Response: 'static,
+    S::Error: Send + 'static,
+    A: Responses<S::Response, Kept: 'static>,
+    X: Errors<S::Error> + 'static,
+    X::Error: Send + 'static,
+{
+    type Response = A::Kept;
     type Error = X::Error;
-    type Future = RetryFuture<Inner<S, Q, C, A>, C::Request, X, H>;
+    type Future = RetryFuture<
+        S::Future,
+        ServiceClient<S, Q, X, C, A>,
+        Pin<Box<dyn Future<Output = Result<A::Kept, X::Error>> + Send>>,
+    >;
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -125,14 +178,36 @@ where
 
     #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
-        self.answers.begins(match &self.engine.routes {
-            Routes::One(route) => Some(&route.policy),
-            Routes::PerRequest(_) => None,
-        });
-        // The service that is ready is the one to call; its clone stays behind.
-        let clone = self.inner.clone();
-        let service = Inner::new(std::mem::replace(&mut self.inner, clone));
-        let request = self.copies.take_in(request, self.engine.recorded);
-        RetryFuture::new(Arc::clone(&self.engine), service, request)
+        self.begin(request, |driver| Box::pin(driver.run()))
+    }
+}
+
+impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A, OneThread>
+where
+    Q: Send + 'static,
+    C: Requests<Q>,
+    S: Service<Q> + Clone + 'static,
+    S::Response: 'static,
+    S::Error: 'static,
+    A: Responses<S::Response, Kept: 'static>,
+    X: Errors<S::Error> + 'static,
+    X::Error: 'static,
+{
+    type Response = A::Kept;
+    type Error = X::Error;
+    type Future = RetryFuture<
+        S::Future,
+        ServiceClient<S, Q, X, C, A>,
+        Pin<Box<dyn Future<Output = Result<A::Kept, X::Error>>>>,
+    >;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx).map_err(X::from_inner)
+    }
+
+    #[inline]
+    fn call(&mut self, request: Q) -> Self::Future {
+        self.begin(request, |driver| Box::pin(driver.run()))
     }
 }

@@ -28,7 +28,8 @@ fn trailers() -> Result<Frame<Bytes>, io::Error> {
 #[tokio::test]
 async fn what_was_read_comes_first_and_trailers_last() {
     let frames = vec![data("ab"), data("c"), trailers()];
-    let body = body(frames).drained(Version::HTTP_11, 3).await.unwrap();
+    let mut body = body(frames);
+    assert!(body.drain(Version::HTTP_11, 3).await);
     assert_eq!(body.size_hint().exact(), Some(3));
     assert!(!body.is_end_stream());
     let whole = body.collect().await.unwrap();
@@ -40,7 +41,8 @@ async fn what_was_read_comes_first_and_trailers_last() {
 async fn what_was_read_keeps_no_buffer_that_it_was_cut_from() {
     let buffers = Buffers::default();
     let slices = || (0..500).map(|_| Ok(Frame::data(buffers.slice()))).collect();
-    let drained = body(slices()).drained(Version::HTTP_11, 500).await.unwrap();
+    let mut drained = body(slices());
+    assert!(drained.drain(Version::HTTP_11, 500).await);
     let mut seen = body(slices());
     assert_eq!(look(&mut seen, 500, pending()).await.0.len(), 500);
     assert_eq!(buffers.kept(), 0);
@@ -128,7 +130,7 @@ async fn frames_without_bytes_do_not_go_on_for_ever() {
     let mut body = RetryBody::untouched(StreamBody::new(empty));
     let seen = look(&mut body, 4, pending()).await;
     assert_eq!(seen, (Vec::new(), Inspected::Enough));
-    assert!(body.drained(Version::HTTP_11, 4).await.is_none());
+    assert!(!body.drain(Version::HTTP_11, 4).await);
 }
 
 /// A body that tells a length.

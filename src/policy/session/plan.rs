@@ -1,18 +1,33 @@
-//! The plans of a session: each of its gates in its order, and how long to wait.
+//! The plans of a session: each of its checks in its order, the rules in charge, and failovers.
 
 use super::RetrySession;
-use super::by_rules::Case;
-use super::delays::Delay;
+use super::delays::{Case, Delay};
 use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, By, ChosenAction, Counter, Listed, OnExhausted, ServerDelays, Wait,
+    Action, By, ChosenAction, Counter, Failover, Listed, OfSuccess, OnExhausted, Rule, Seen,
+    ServerDelays, Wait,
 };
 use crate::policy::stop_reason::StopReason;
-use crate::policy::{Class, RetryPolicy, RewriteBody};
+use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
+use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Where a service is, seen from where the request is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    Same,
+    Other,
+}
+
+impl Case<'_> {
+    /// Whether a rule wants the retry, whatever the outcome's class.
+    pub(super) fn is_told(&self) -> bool {
+        self.by != By::Policy
+    }
+}
 
 impl RetrySession {
     /// What follows from an outcome, and of an end what says so.
@@ -249,6 +264,120 @@ impl RetrySession {
             return Err(case.outcome.why_in_doubt());
         }
         Ok(())
+    }
+
+    /// What becomes of the request at its end.
+    pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
+        match stop.worth_another && stop.why.is_exhausted() {
+            true => &self.policy_by(stop.by).0.rules.on_exhausted,
+            // An answer that no retry would have changed is the caller's.
+            false => &OnExhausted::Last,
+        }
+    }
+
+    /// Whether a rule must look into the outcome before it can decide.
+    pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
+        if outcome.body().is_some() || self.standing_aside.is_some() {
+            return false;
+        }
+        let seen = self.seen(outcome, false);
+        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == Listed::Unread;
+        match self.policy.0.rules.verdict(&seen) {
+            None => true,
+            Some(verdict) => match verdict.action {
+                Action::Classify => unread(&self.policy),
+                Action::Retry(policy) => unread(policy),
+                _ => false,
+            },
+        }
+    }
+
+    pub(super) fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
+        Seen {
+            outcome,
+            attempt: self.counts.resends.saturating_add(1),
+            method: self.method.as_ref(),
+            idempotent: self.is_idempotent(),
+            of_success: OfSuccess::Nothing,
+            final_word,
+            certain: false,
+        }
+    }
+
+    /// The policy in charge: the session's own, or the one that a rule retries by.
+    pub(super) fn policy_by(&self, by: By) -> &RetryPolicy {
+        self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
+    }
+
+    pub(super) fn matched_rule(&self, by: By) -> Option<&Rule> {
+        match by {
+            By::Rule(rule) => self.policy.0.rules.list.get(rule),
+            By::Policy | By::Otherwise => None,
+        }
+    }
+
+    pub(super) fn tally(&self, by: By) -> Option<Tally> {
+        match by {
+            By::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
+            By::Policy | By::Otherwise => None,
+        }
+    }
+
+    /// Says at which services the request can go on; before that, at none.
+    pub(crate) fn set_servers(&mut self, servers: Vec<(Arc<str>, Server)>) {
+        self.servers = Some(servers);
+    }
+
+    pub(crate) fn knows_servers(&self) -> bool {
+        self.servers.is_some()
+    }
+
+    /// What must not come to another server, besides what never does.
+    pub(crate) fn credentials(&self) -> &[HeaderName] {
+        &self.policy_by(self.by).0.rules.credentials
+    }
+
+    pub(super) fn plan_failover(
+        &self,
+        to: &Failover,
+        set: Option<&Arc<HeaderMap>>,
+        case: &Case<'_>,
+    ) -> Result<RetryPlan, StopReason> {
+        let server = self.server_of(&to.service);
+        let server = server.ok_or(StopReason::NotRetryable)?;
+        self.check_resend(case)?;
+        let known_there = to.same_keys || server == Server::Same;
+        let twice = !known_there && self.is_in_doubt(case.outcome);
+        if twice && !self.is_safe_anywhere(case.policy) {
+            return Err(match self.counts.in_doubt {
+                true => StopReason::NotIdempotent,
+                false => case.outcome.why_in_doubt(),
+            });
+        }
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
+        let mut plan = self.resend(delay, Cost::Nothing, case);
+        let additions = plan.add();
+        additions.failover = Some(Arc::clone(&to.service));
+        additions.set = set.cloned();
+        Ok(plan)
+    }
+
+    /// Whether a server may have processed this attempt or one before it.
+    pub(super) fn is_in_doubt(&self, outcome: &Outcome<'_>) -> bool {
+        self.counts.in_doubt || outcome.is_in_doubt()
+    }
+
+    fn server_of(&self, service: &str) -> Option<Server> {
+        let mut servers = self.servers.iter().flatten();
+        let (_, server) = servers.find(|(name, _)| **name == *service)?;
+        Some(*server)
+    }
+
+    /// Whether it does no harm if two servers process the request. What makes it the same request to one of them, a key
+    /// or its caller's word, is not known to the other; what its method or the policy says holds everywhere.
+    fn is_safe_anywhere(&self, policy: &RetryPolicy) -> bool {
+        let by_nature = self.facts.is_idempotent_by_method() || policy.0.methods == Methods::All;
+        self.own.idempotent != Some(false) && by_nature
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{Break, Download};
 use crate::budget::PaidRetry;
-use crate::client::Payment;
 use crate::client::error_chain::walk;
 use crate::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
+use crate::resume::terms::Payment;
 use crate::runtime::Sleep;
 use std::error::Error;
 use std::future::Future;

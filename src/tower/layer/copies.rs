@@ -2,7 +2,7 @@
 
 use super::RetryLayer;
 use crate::client::ReplayBody;
-use crate::tower::strategy::{CloneBody, CopyBody, RecordBody};
+use crate::tower::{CloneBody, CopyBody, RecordBody};
 
 impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     /// Copies request bodies by this function: for a body that copies itself, perhaps not every time. The service below

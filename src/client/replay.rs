@@ -1,12 +1,8 @@
-//! What can be sent twice: bodies and requests.
+//! Bodies that can be sent a second time.
 
 use super::measure::Measure;
 use super::replay_body::ReplayBody;
 use super::rewrite::rewrite_bytes;
-use crate::retry_loop::Repeat;
-use http::{Extensions, HeaderMap, HeaderName, Method};
-use std::borrow::Cow;
-use std::ops::Deref;
 
 /// A body that may be copied for a later attempt.
 ///
@@ -135,117 +131,4 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         self.rewrite(with)
     }
-}
-
-/// The head of a request, or of the copy that is kept of one.
-pub trait HasHead {
-    /// The request's method.
-    fn method(&self) -> &Method;
-
-    /// Host and port that the request goes to, without user info and without the scheme's default port.
-    fn authority(&self) -> Option<Cow<'_, str>>;
-
-    /// The path that the request goes to, without its query.
-    fn path(&self) -> &str;
-
-    /// The request's whole URI.
-    fn uri(&self) -> Cow<'_, str>;
-
-    /// The whole URL, if the client's responses have theirs.
-    fn url(&self) -> Option<&str> {
-        None
-    }
-
-    /// The first value of a header, by its name in lower case.
-    fn value(&self, name: &str) -> Option<&[u8]>;
-
-    /// All headers, which a copy makes anew.
-    fn header_map(&self) -> Cow<'_, HeaderMap>;
-
-    /// The request's extensions, if they are public.
-    fn extensions(&self) -> Option<&Extensions> {
-        None
-    }
-}
-
-/// A request that can be sent a second time.
-///
-/// `http::Request<B>` implements it for every body that is [`Replay`], and so does `reqwest::Request` with the
-/// `reqwest` feature. You cannot implement it outside of this crate.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a request that can be sent a second time",
-    note = "the retry layer takes `http::Request<B>` where `B` is `Clone + http_body::Body` or a \
-            `http_retry::ReplayBody`, or for which it has a `copy_body` or `copy_value`; and `reqwest::Request` with the feature \
-            `reqwest`"
-)]
-pub trait Resend: Repeat<Saved: HasHead> + HasHead + sealed::Sealed {
-    /// What later attempts are made of, for as long as the first attempt is made in place.
-    type InPlace: Deref<Target = Self::Saved>
-        + From<Box<Self::Saved>>
-        + Into<Box<Self::Saved>>
-        + Send;
-
-    /// The scheme that the request's URI names.
-    fn scheme(&self) -> Option<&str>;
-
-    /// The request's headers to write to.
-    fn headers_mut(&mut self) -> &mut HeaderMap;
-
-    /// Sends the request to this URL, where its response came from after redirects, without what is for its first server
-    /// alone. Only clients that follow redirects tell such a URL.
-    fn pin(&mut self, url: &str, credentials: &[HeaderName]) {
-        let _ = (url, credentials);
-    }
-
-    /// The request's extensions to write to, if they are public.
-    fn extensions_mut(&mut self) -> Option<&mut Extensions> {
-        None
-    }
-
-    /// What later attempts are made of, if there can be any. Records at most this many bytes of a stream, unless the body
-    /// has its own limit.
-    fn save_in_place(&mut self, recorded: usize) -> Option<Self::InPlace>;
-
-    /// The same, without what nobody but a middleware could see of the request.
-    fn save_what_is_sent(&mut self, recorded: usize) -> Option<Self::InPlace> {
-        self.save_in_place(recorded)
-    }
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl<B> Sealed for http::Request<B> {}
-    #[cfg(feature = "reqwest")]
-    impl Sealed for ::reqwest::Request {}
-}
-
-/// Replaces headers of the same name. The loop plans no retry that has no room for them.
-pub(super) fn set(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
-    for name in new.into_iter().flat_map(HeaderMap::keys) {
-        headers.remove(name);
-    }
-    for (name, value) in new.into_iter().flatten() {
-        let _ = headers.try_append(name, value.clone());
-    }
-}
-
-/// Whether this many bytes are all of a body whose length the head gives: a client sends no more of it, and so never
-/// sees its end.
-pub(super) fn is_told_length(head: &impl HasHead, read: Option<u64>) -> bool {
-    read.is_some_and(|read| announced_length(head) == Some(read))
-}
-
-/// Returns `true` if a copy announces fewer bytes than the head does.
-pub(super) fn is_shorter_than_announced(head: &impl HasHead, copy: Measure) -> bool {
-    let bytes = match copy {
-        Measure::AtItsEnd => 0,
-        Measure::Exactly(bytes) => bytes,
-        Measure::NotAsked | Measure::Unknown | Measure::AtLeast(_) => return false,
-    };
-    announced_length(head).is_some_and(|announced| bytes < announced)
-}
-
-fn announced_length(head: &impl HasHead) -> Option<u64> {
-    let length = head.value("content-length")?;
-    std::str::from_utf8(length).ok()?.parse().ok()
 }

@@ -1,43 +1,23 @@
-//! How a request is copied for later attempts, and the service below, which never sees the type of the copies.
+//! The strategies by which request bodies are kept for later attempts.
 
-use crate::client::measure::Measure;
-use crate::client::rewrite::rewrite_bytes;
-use crate::client::{Replay, ReplayBody, Resend};
+use super::measure::Measure;
+use super::replay::Replay;
+use super::replay_body::ReplayBody;
+use super::requests::{Bodies, sealed::Sealed};
+use super::rewrite::rewrite_bytes;
 use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How the layer copies requests of a type for later attempts: [`CloneBody`], [`CopyBody`] or [`RecordBody`]. Nobody else
-/// implements it.
-#[diagnostic::on_unimplemented(
-    message = "the retry layer does not know how to send `{Q}` a second time",
-    label = "this request's body is not `Clone + http_body::Body`",
-    note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube), \
-            `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab), \
-            `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
-)]
-pub trait ReplayStrategy<Q>: sealed::Sealed + Clone + Send + 'static {
-    /// The request as the layer keeps it.
-    #[doc(hidden)]
-    type Request: Resend + Send + 'static;
-
-    /// Records at most this many bytes of a body, if it records any.
-    #[doc(hidden)]
-    fn take_in(&self, request: Q, recorded: usize) -> Self::Request;
-
-    #[doc(hidden)]
-    fn give_out(request: Self::Request) -> Q;
-}
-
 /// Copies bodies as their [`Replay`] says, which every `http_body::Body` has that is `Clone`: the second type parameter of
-/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), and its default. A `reqwest::Request` is copied by
+/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. A `reqwest::Request` is copied by
 /// itself, and its streams are recorded.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
 
-/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](super::RetryLayer::copy_body) or
-/// [`copy_value`](super::RetryLayer::copy_value) sets.
+/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](crate::tower::RetryLayer::copy_body) or
+/// [`copy_value`](crate::tower::RetryLayer::copy_value) sets.
 ///
 /// To name it in a struct, give a function pointer, `CopyBody<Body, fn(&Body) -> Option<Body>>`, and set it as
 /// one: `.copy_body(Body::try_clone as fn(&Body) -> Option<Body>)`.
@@ -47,7 +27,7 @@ pub struct CopyBody<B, F> {
 }
 
 /// Records bodies of the type `B` while they are sent, and makes the client's bodies of the records by the function that
-/// [`RetryLayer::record_body`](super::RetryLayer::record_body) sets.
+/// [`RetryLayer::record_body`](crate::tower::RetryLayer::record_body) sets.
 ///
 /// To name it in a struct, give a function pointer, `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`, and set it
 /// as one: `.record_body(Body::new as fn(ReplayBody<Body>) -> Body)`.
@@ -56,31 +36,28 @@ pub struct RecordBody<B, F> {
     body: PhantomData<fn(&B)>,
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::CloneBody {}
-    impl<B, F> Sealed for super::CopyBody<B, F> {}
-    impl<B, F> Sealed for super::RecordBody<B, F> {}
-}
+impl Sealed for CloneBody {}
+impl<B, F> Sealed for CopyBody<B, F> {}
+impl<B, F> Sealed for RecordBody<B, F> {}
 
 #[diagnostic::do_not_recommend]
-impl<Q: Resend + Send + 'static> ReplayStrategy<Q> for CloneBody {
-    type Request = Q;
+impl<B: Replay + Send + 'static> Bodies<B> for CloneBody {
+    type Kept = B;
 
     #[inline]
-    fn take_in(&self, request: Q, _: usize) -> Q {
-        request
+    fn keep(&self, body: B, _: usize) -> (B, Option<(B, Measure)>) {
+        let kept = body.replay().map(|copy| (copy, body.measure()));
+        (body, kept)
     }
 
-    #[inline]
-    fn give_out(request: Q) -> Q {
-        request
+    fn body(kept: B) -> B {
+        kept
     }
 }
 
 impl<B, F> CopyBody<B, F> {
     /// Copies bodies of any type; nothing checks the copies.
-    pub(super) fn unchecked(copy: F) -> Self {
+    pub(crate) fn unchecked(copy: F) -> Self {
         Self {
             copy,
             measure: |_| Measure::NotAsked,
@@ -89,7 +66,7 @@ impl<B, F> CopyBody<B, F> {
 }
 
 impl<B: Body, F> CopyBody<B, F> {
-    pub(super) fn new(copy: F) -> Self {
+    pub(crate) fn new(copy: F) -> Self {
         Self {
             copy,
             measure: Measure::of_vouched,
@@ -112,24 +89,25 @@ impl<B, F> fmt::Debug for CopyBody<B, F> {
     }
 }
 
-impl<B, F> ReplayStrategy<http::Request<B>> for CopyBody<B, F>
+impl<B, F> Bodies<B> for CopyBody<B, F>
 where
     B: Send + 'static,
     F: Fn(&B) -> Option<B> + Clone + Send + 'static,
 {
-    type Request = http::Request<CopiedBody<B, F>>;
+    type Kept = CopiedBody<B, F>;
 
-    fn take_in(&self, request: http::Request<B>, _: usize) -> Self::Request {
-        let Self { copy, measure } = self.clone();
-        request.map(|body| CopiedBody {
-            body,
-            copy,
-            measure,
-        })
+    fn keep(&self, body: B, _: usize) -> (B, Option<(Self::Kept, Measure)>) {
+        let measure = (self.measure)(&body);
+        let kept = (self.copy)(&body).map(|copy| CopiedBody {
+            body: copy,
+            copy: self.copy.clone(),
+            measure: self.measure,
+        });
+        (body, kept.map(|kept| (kept, measure)))
     }
 
-    fn give_out(request: Self::Request) -> http::Request<B> {
-        request.map(|copied| copied.body)
+    fn body(kept: Self::Kept) -> B {
+        kept.body
     }
 }
 
@@ -164,7 +142,7 @@ where
 }
 
 impl<B, F> RecordBody<B, F> {
-    pub(super) fn new(wrap: F) -> Self {
+    pub(crate) fn new(wrap: F) -> Self {
         Self {
             wrap,
             body: PhantomData,
@@ -184,22 +162,25 @@ impl<B, F> fmt::Debug for RecordBody<B, F> {
     }
 }
 
-impl<B, F> ReplayStrategy<http::Request<B>> for RecordBody<B, F>
+impl<B, F> Bodies<B> for RecordBody<B, F>
 where
     B: Body + Send + 'static,
     F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
 {
-    type Request = http::Request<RecordedBody<B, F>>;
+    type Kept = RecordedBody<B, F>;
 
-    fn take_in(&self, request: http::Request<B>, recorded: usize) -> Self::Request {
-        request.map(|body| RecordedBody {
-            record: ReplayBody::with_limit(body, recorded),
+    fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>) {
+        let record = ReplayBody::with_limit(body, recorded);
+        let kept = record.later().map(|record| RecordedBody {
+            record,
             wrap: self.wrap.clone(),
-        })
+        });
+        let body = (self.wrap)(record);
+        (body, kept.map(|kept| (kept, Measure::NotAsked)))
     }
 
-    fn give_out(request: Self::Request) -> http::Request<B> {
-        request.map(|recorded| (recorded.wrap)(recorded.record))
+    fn body(kept: Self::Kept) -> B {
+        (kept.wrap)(kept.record)
     }
 }
 

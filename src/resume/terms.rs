@@ -1,9 +1,8 @@
 //! By what a download is resumed: decided with its request, used at each break.
 
-use super::Resend;
-use super::facts::line;
-use super::options::RequestOptions;
 use crate::budget::{Ask, PaidRetry};
+use crate::call::RequestOptions;
+use crate::client::head::Head;
 use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{
     Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
@@ -41,26 +40,23 @@ impl DownloadOptions {
     /// To be asked where the request is sent, since only there an attempt of another layer can be seen around it.
     pub(crate) fn of(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
         let options = RequestOptions::of(extensions);
-        let resumed = method == Method::GET && !options.nested && !options.never_resumed();
+        let never = options.own().is_some_and(|own| own.never_resumed);
+        let resumed = method == Method::GET && !options.nested && !never;
         resumed.then_some(Self(options))
     }
 
     /// None where the policy sends the request once.
-    pub(crate) fn terms<Q: Resend>(
-        self,
-        engine: &Arc<Engine>,
-        request: &Q,
-    ) -> Option<DownloadTerms> {
+    pub(crate) fn terms(self, engine: &Arc<Engine>, head: Head<'_>) -> Option<DownloadTerms> {
         let Self(mut options) = self;
-        let route = options.route(engine, request);
+        let route = options.route(engine, Some(head));
         if !options.may_retry(&route) {
             return None;
         }
-        let subject = options.subject(&route, Some(request));
+        let subject = options.subject(&route, Some(head));
         let asked = route.policy.asks_for_the_request();
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),
-            request: asked.then(|| line(request)),
+            request: asked.then(|| head.line()),
             engine: Arc::clone(engine),
             route,
             options,
@@ -97,9 +93,8 @@ impl DownloadTerms {
     /// deadline is for heads.
     pub(crate) fn session(&self, left: Duration) -> RetrySession {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
-        let session = self
-            .options
-            .session(&self.route, facts, self.engine.runtime.now());
+        let now = self.engine.runtime.now();
+        let session = self.options.session(&self.route.policy, facts, now);
         session
             .with_override(&RetryOverride::new().deadline(left))
             .with_method(Some(Method::GET))

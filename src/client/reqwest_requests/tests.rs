@@ -67,20 +67,24 @@ fn told(request: Request) -> (String, (usize, Option<Note>)) {
 }
 
 /// The request as it is sent, and two copies.
-fn attempts(request: Request, saved: Option<Unboxed>) -> [Request; 3] {
-    let (second, saved) = Request::again(saved.unwrap().into(), false);
-    let (third, last) = Request::again(saved.unwrap(), true);
+fn attempts((request, saved): (Request, Option<SavedRequest>)) -> [Request; 3] {
+    let (second, saved) = CloneBody::restore(saved.unwrap(), false);
+    let (third, last) = CloneBody::restore(saved.unwrap(), true);
     assert!(last.is_none());
     [request, second, third]
+}
+
+fn save(request: Request, is_plain: bool) -> (Request, Option<SavedRequest>) {
+    let recorded = 1024;
+    CloneBody.save(request, SaveOptions { recorded, is_plain })
 }
 
 #[test]
 fn all_attempts_are_clones_of_the_request() {
     for seed in 0..10_000 {
-        let mut request = any_request(&mut Random::new(seed));
+        let request = any_request(&mut Random::new(seed));
         let clone = told(request.try_clone().unwrap());
-        let saved = request.save_in_place(0);
-        for attempt in attempts(request, saved) {
+        for attempt in attempts(save(request, false)) {
             assert_eq!(told(attempt), clone, "{seed}");
         }
     }
@@ -89,10 +93,9 @@ fn all_attempts_are_clones_of_the_request() {
 #[test]
 fn all_attempts_of_a_plain_request_are_clones_of_what_is_sent() {
     for seed in 0..10_000 {
-        let mut request = any_request(&mut Random::new(seed));
+        let request = any_request(&mut Random::new(seed));
         let (clone, extensions) = told(request.try_clone().unwrap());
-        let saved = request.save_what_is_sent(0);
-        let [first, second, third] = attempts(request, saved).map(told);
+        let [first, second, third] = attempts(save(request, true)).map(told);
         assert_eq!(first, (clone.clone(), extensions), "{seed}");
         for (attempt, (_, note)) in [second, third] {
             assert_eq!((attempt, note), (clone.clone(), None), "{seed}");
@@ -106,8 +109,11 @@ fn a_copy_of_bytes_shares_their_memory() {
     *request.body_mut() = Some(Body::from(vec![7; 4_096]));
     let place = |request: &Request| request.body().unwrap().as_bytes().unwrap().as_ptr();
     let before = place(&request);
-    let saved = request.save_what_is_sent(0).unwrap();
-    assert_eq!([place(&request), place(&saved.request)], [before; 2]);
+    let (request, saved) = save(request, true);
+    assert_eq!(
+        [place(&request), place(&saved.unwrap().request)],
+        [before; 2]
+    );
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn a_request_that_is_kept_tells_no_secret() {
     let value = HeaderValue::from_static(SECRET);
     request.headers_mut().insert("authorization", value);
     *request.body_mut() = Some(SECRET.into());
-    let (_, kept) = request.save(1024);
+    let (_, kept) = save(request, false);
     let kept = format!("{kept:?}");
     assert!(kept.contains("PUT") && !kept.contains(SECRET), "{kept}");
 }

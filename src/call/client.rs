@@ -1,0 +1,140 @@
+//! The door to a client.
+
+use crate::client::error_chain::{is_of_reqwest, outcome_of};
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
+use crate::error::AttemptTimeout;
+use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, is_grpc};
+use crate::report::RequestFailed;
+use http::{HeaderName, HeaderValue};
+use std::any::Any;
+use std::error::Error;
+use std::future::Future;
+use std::task::{Context, Poll};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A client, as the driver sees it.
+///
+/// It does not say `Send`: whoever boxes the driver does, where the types are known.
+pub trait Client: Sized {
+    type Request;
+    type Requests: Requests<Self::Request>;
+    /// A response as the client gives it.
+    type Raw;
+    type Responses: Responses<Self::Raw>;
+    type Error;
+
+    /// Polls until the client can take a request.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gives up the place that the client keeps for a request. Returns `true` if it kept one.
+    fn release(&mut self) -> bool {
+        false
+    }
+
+    fn send(
+        &mut self,
+        request: Self::Request,
+        attempt: Attempt,
+    ) -> impl Future<Output = Outcomes<Self>>;
+
+    /// Lets no later request share the connection of the last attempt, which was cut or ended with this error.
+    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
+        let _ = (policy, error);
+    }
+
+    /// Returns `true` if the client may follow redirects, whatever its errors say.
+    fn may_follow() -> bool {
+        false
+    }
+
+    /// Reads an error.
+    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a Self::Error) -> ErrorFacts<'a>;
+
+    /// Returns the text of an error all along its chain, for rules that look there.
+    fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
+        let _ = (policy, error, kind);
+        String::new()
+    }
+
+    /// Returns a function that puts an error of this crate into the client's type, if that can hold one.
+    fn own_error() -> Option<fn(OwnError) -> Self::Error> {
+        None
+    }
+}
+
+/// An error of this crate.
+#[derive(Debug)]
+pub enum OwnError {
+    /// An attempt had no time left.
+    Timeout(AttemptTimeout),
+    /// The policy calls the answer a failure.
+    Failed(RequestFailed),
+}
+
+impl From<OwnError> for BoxError {
+    fn from(error: OwnError) -> Self {
+        match error {
+            OwnError::Timeout(error) => error.into(),
+            OwnError::Failed(error) => error.into(),
+        }
+    }
+}
+
+/// The result of an attempt, as the caller would get it.
+pub(crate) type Outcomes<C> = Result<Kept<C>, <C as Client>::Error>;
+
+pub(super) type Kept<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
+
+/// The part of a request that later attempts are made of.
+pub(crate) type Saved<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
+
+/// What an error says.
+pub struct ErrorFacts<'a> {
+    pub(crate) outcome: Outcome<'static>,
+    /// The name of its type, as the client below makes it.
+    pub(crate) type_name: &'static str,
+    /// It comes from a client that may follow redirects.
+    pub(crate) may_follow: bool,
+    /// The path that was asked for, if the error tells it.
+    pub(crate) path: Option<&'a str>,
+}
+
+/// Reads an error of an HTTP client.
+pub(crate) fn http_error_facts(
+    policy: &RetryPolicy,
+    error: &dyn Any,
+    type_name: &'static str,
+) -> ErrorFacts<'static> {
+    ErrorFacts {
+        outcome: outcome_of(policy, error),
+        type_name,
+        may_follow: is_of_reqwest(policy, error),
+        path: None,
+    }
+}
+
+/// Writes which attempt this is, if the server is to know; a request with too many headers goes without. A repeated
+/// request of gRPC says how many were sent before it (gRFC A6, "Exposed retry metadata").
+pub(crate) fn number<R: Requests<Q>, Q>(
+    header: Option<&HeaderName>,
+    request: &mut Q,
+    attempt: Attempt,
+) {
+    static BEFORE: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+    let head = R::head(request);
+    let is_grpc = attempt.number() > 1
+        && head.is_some_and(|head| head.value("content-type").is_some_and(is_grpc));
+    let before = is_grpc.then(|| (&BEFORE, attempt.number().saturating_sub(1)));
+    let numbers = header.map(|header| (header, attempt.number()));
+    let Some(headers) = R::headers_mut(request) else {
+        return;
+    };
+    for (name, number) in numbers.into_iter().chain(before) {
+        headers.remove(name);
+        let _ = headers.try_insert(name, HeaderValue::from(number));
+    }
+}

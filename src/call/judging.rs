@@ -1,0 +1,361 @@
+//! What an attempt's outcome means, after as much of its body was read as the session wants.
+
+use super::client::{Client, Kept, Outcomes, OwnError};
+use super::driver::{Driver, State};
+use crate::client::requests::Requests;
+use crate::client::responses::{Reading, Responses};
+use crate::error::AttemptTimeout;
+use crate::nested::AttemptMark;
+use crate::policy::{
+    BodyRequirement, BrokenAnswer, Class, Command, ErrorBody, ErrorKind, Event, InspectStream,
+    Inspected, Outcome, Redirected, StopReason, StreamHolder, Verdict,
+};
+use crate::redirects::{Trail, Watch};
+use crate::runtime::Sleep;
+use std::future::pending;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// The most bytes of an error body that are read.
+const EVIDENCE_BYTES: usize = 64 * 1024;
+
+/// How long an error body is read.
+const EVIDENCE_TIME: Duration = Duration::from_secs(2);
+
+/// Makes the event of an outcome.
+type OutcomeEvent = for<'e, 'a> fn(&'e mut Outcome<'a>) -> Event<'e, 'a>;
+
+/// What was found in a body.
+enum Found {
+    Nothing,
+    Evidence(ErrorBody),
+    /// A stream turned out to be a failure.
+    Verdict(Verdict),
+}
+
+impl<C: Client> State<C> {
+    /// Judges the result of an attempt.
+    pub(super) fn attempt_ended(
+        &mut self,
+        client: &C,
+        result: Outcomes<C>,
+        judged: Option<Verdict>,
+    ) -> Command {
+        let line = self.session.request();
+        let asked = self.saved_head();
+        let mut trail = Trail {
+            may_follow: C::may_follow(),
+            path: asked.map(|head| head.path()),
+            urls: None,
+        };
+        let mut error_type = None;
+        let outcome = match &result {
+            Ok(response) => {
+                trail.urls = asked
+                    .and_then(|head| head.url())
+                    .zip(C::Responses::url(response));
+                let head = C::Responses::head(response);
+                head.map_or_else(Outcome::success, |(status, headers)| {
+                    Outcome::response(status, headers)
+                })
+            }
+            Err(error) => {
+                let facts = client.error_facts(self.session.policy(), error);
+                trail.may_follow |= facts.may_follow;
+                trail.path = trail.path.or(facts.path);
+                let is_unknown = facts.outcome.error_kind() == Some(ErrorKind::Other);
+                error_type = is_unknown.then_some(facts.type_name);
+                facts.outcome
+            }
+        };
+        let redirected = self.redirected(&self.mark, trail);
+        self.ended.get_or_insert_default().error_type = error_type;
+        let outcome = outcome.redirected(redirected).about(line.as_deref());
+        let command = match judged {
+            Some(verdict) => {
+                let outcome = outcome.judged(verdict);
+                self.judge(outcome, result.is_ok(), |outcome| Event::Judged(outcome))
+            }
+            None => self.judge(outcome, result.is_ok(), |outcome| Event::Outcome(outcome)),
+        };
+        *self.result_mut() = Some(result);
+        command
+    }
+
+    /// Lets the session judge an outcome, and tells the gate, the budget and the report if that was the last word on it.
+    fn judge(
+        &mut self,
+        mut outcome: Outcome<'_>,
+        is_answered: bool,
+        event: OutcomeEvent,
+    ) -> Command {
+        self.prepare_decision(is_answered);
+        let at = self.engine.runtime.moment();
+        let command = self.session.step(event(&mut outcome), at);
+        let ended = self.ended.get_or_insert_default();
+        (ended.outcome, ended.at) = (outcome.without_head(), at);
+        if !matches!(command, Command::Read(_)) {
+            let hints = self.session.hints();
+            let outcome = outcome.with_hints(&hints);
+            self.leave_the_gates(&outcome, at);
+            self.tell(outcome, &command);
+        }
+        command
+    }
+
+    /// Tells the session what it must know of the request.
+    fn prepare_decision(&mut self, is_answered: bool) {
+        let saved = self.saved.as_ref();
+        let is_whole = saved.is_some_and(|saved| C::Requests::is_whole(saved, is_answered));
+        self.session.set_replayable(is_whole);
+        self.resolve_targets();
+    }
+
+    /// Tells the budgets and the report of an attempt that has ended.
+    fn tell(&mut self, outcome: Outcome<'_>, command: &Command) {
+        let ended = self.ended.as_ref();
+        let (at, error_type) = ended
+            .map(|ended| (ended.at, ended.error_type))
+            .unwrap_or_default();
+        if outcome.class() == Class::Success && self.session.repeats() {
+            self.budget.deposit(at.now);
+            let others = self.route.budgets.values();
+            others.for_each(|budget| budget.deposit(at.now));
+        }
+        let (outcome, is_done) = match command {
+            Command::Finish(why) => (outcome.refused(*why), *why == StopReason::Succeeded),
+            _ => (outcome, false),
+        };
+        let by = (
+            self.session.deciding_rule(),
+            self.session.policy().row_of(&outcome),
+        );
+        self.recorder
+            .attempt_ended(&outcome, at, by, error_type, is_done);
+    }
+
+    fn redirected(&self, mark: &AttemptMark, trail: Trail<'_>) -> Redirected {
+        let watch = Watch {
+            redirects: &self.engine.redirects,
+            layer: self.engine.id(),
+            mark,
+        };
+        watch.redirected(self.session.is_idempotent_by_itself(), trail)
+    }
+
+    /// Judges an outcome again, with what was found in its body.
+    fn judge_body(&mut self, result: Outcomes<C>, found: &Found) -> Command {
+        let line = self.session.request();
+        let head = result.as_ref().ok().and_then(C::Responses::head);
+        let outcome = self.outcome().with_head(head).about(line.as_deref());
+        let outcome = match found {
+            Found::Nothing => outcome,
+            Found::Evidence(body) => outcome.with_body(body),
+            Found::Verdict(verdict) => outcome.judged(*verdict),
+        };
+        let command = self.judge(outcome, result.is_ok(), |outcome| Event::Body(outcome));
+        *self.result_mut() = Some(result);
+        command
+    }
+
+    /// Reads the start of an error body, or the text of an error.
+    async fn read_evidence(&mut self, result: Outcomes<C>) -> Command {
+        if let Some(text) = self.ended.as_mut().and_then(|ended| ended.broken.take()) {
+            return self.judge_body(result, &Found::Evidence(text));
+        }
+        let policy = self.session.policy();
+        let response = match result {
+            Ok(response) => response,
+            Err(error) => {
+                let text = C::error_text(policy, &error, self.outcome().error_kind());
+                let text = ErrorBody::of_words(&text);
+                return self.judge_body(Err(error), &Found::Evidence(text));
+            }
+        };
+        let left = self.time_left().unwrap_or(Duration::MAX);
+        let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
+        let mut start = Vec::new();
+        let mut see = |data: &[u8]| {
+            let room = EVIDENCE_BYTES.saturating_sub(start.len());
+            start.extend(data.iter().take(room));
+            if start.len() < EVIDENCE_BYTES {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
+        let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
+        let line = self.session.request();
+        let places = C::Responses::head(&response).map(|(status, headers)| {
+            let outcome = Outcome::response(status, headers).about(line.as_deref());
+            self.session.policy().pointers(&outcome)
+        });
+        let body = ErrorBody::read(&start).cut(!is_whole);
+        let body = body.looked_at(&places.unwrap_or_default());
+        self.judge_body(Ok(response), &Found::Evidence(body))
+    }
+
+    /// Holds a streamed response back until its first output, or until it turns out to be a failure: one that has shown no
+    /// output in its time, or by the end of its attempt, has timed out.
+    async fn probe(&mut self, result: Outcomes<C>, mut probe: Box<dyn InspectStream>) -> Command {
+        let runtime = &self.engine.runtime;
+        let left = self
+            .limit
+            .map(|limit| limit.until.saturating_sub(runtime.now()));
+        let response = match result {
+            // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
+            Ok(response) if left != Some(Duration::ZERO) => response,
+            result => return self.judge_body(result, &Found::Nothing),
+        };
+        let streams = self.session.policy().streams();
+        let bound = streams.and_then(StreamHolder::first_event_timeout);
+        let time = left.into_iter().chain(bound).min();
+        let time = runtime.sleep(time.unwrap_or(Duration::MAX));
+        let mut see = |data: &[u8]| probe.see(data);
+        let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
+        let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
+        let found = verdict.map_or(Found::Nothing, Found::Verdict);
+        self.judge_body(Ok(response), &found)
+    }
+
+    /// Reads a response to its end, as far as it may. Returns whether that has failed, too.
+    async fn read_whole(&mut self, result: Outcomes<C>, bytes: u64) -> (Command, bool) {
+        let Ok(response) = result else {
+            return (self.judge_body(result, &Found::Nothing), false);
+        };
+        let runtime = &self.engine.runtime;
+        let left = self
+            .limit
+            .map(|limit| limit.until.saturating_sub(runtime.now()));
+        let time: Sleep = match left {
+            Some(left) => runtime.sleep(left),
+            None => Box::pin(pending()),
+        };
+        // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
+        let is_too_late = left == Some(Duration::ZERO) && C::own_error().is_none();
+        let bytes = if is_too_late { 0 } else { bytes };
+        let reading = Reading::Whole(self.session.policy(), bytes);
+        let (response, end) = C::Responses::read(response, reading, time).await;
+        match end {
+            Ok(Inspected::TimeIsUp) => {
+                *self.result_mut() = Some(Ok(response));
+                (self.cut_response().await, true)
+            }
+            Ok(_) => (self.judge_body(Ok(response), &Found::Nothing), false),
+            Err(broken) => (self.broke(response, *broken), true),
+        }
+    }
+
+    /// The error of a response that broke is judged as that of an attempt. The caller gets what came before it, if no
+    /// other attempt follows.
+    fn broke(&mut self, response: Kept<C>, broken: BrokenAnswer) -> Command {
+        let BrokenAnswer { outcome, words } = broken;
+        self.ended.get_or_insert_default().broken = Some(ErrorBody::of_words(&words));
+        let line = self.session.request();
+        let command = self.judge(outcome.about(line.as_deref()), true, |outcome| {
+            Event::Outcome(outcome)
+        });
+        *self.result_mut() = Some(Ok(response));
+        command
+    }
+
+    /// Decides what follows from an attempt whose time is up, and whose response has not come. Returns `None` if the
+    /// attempt goes on, since nothing could say that it was cut: what comes of it is judged when it comes.
+    pub(super) async fn cut(&mut self, mark: &AttemptMark) -> Option<Command> {
+        let asked = self.saved_head();
+        let trail = Trail {
+            may_follow: C::may_follow(),
+            path: asked.map(|head| head.path()),
+            urls: None,
+        };
+        let redirected = self.redirected(mark, trail);
+        self.time_is_up(Some(redirected)).await
+    }
+
+    /// Decides what follows from an attempt whose response was not whole in its time. The caller gets it as it is, if no
+    /// other attempt follows and no error can tell of a timeout.
+    async fn cut_response(&mut self) -> Command {
+        match self.time_is_up(None).await {
+            Some(command) => command,
+            None => self.fails(StopReason::DeadlineExceeded),
+        }
+    }
+
+    /// `redirected` tells of the redirects of an attempt that was not answered.
+    async fn time_is_up(&mut self, redirected: Option<Redirected>) -> Option<Command> {
+        let is_answered = redirected.is_none();
+        let most = self.limit.map_or(Duration::ZERO, |limit| limit.most);
+        let mut error = AttemptTimeout::new(most).on_attempt(self.recorder.number());
+        if self.time_left() == Some(Duration::ZERO) {
+            error = error.by_deadline();
+        }
+        if is_answered {
+            error = error.after_an_answer();
+        }
+        let text = ErrorBody::of_words(&format!("timeout: {error}"));
+        let line = self.session.request();
+        let outcome = Outcome::error(ErrorKind::Timeout).with_body(&text);
+        let outcome = match redirected {
+            Some(redirected) => outcome.redirected(redirected),
+            None => outcome.after_an_answer(),
+        };
+        let mut outcome = outcome.about(line.as_deref());
+        self.prepare_decision(is_answered);
+        // Nobody waits for the attempt any more but who lets it go on.
+        self.permit = None;
+        let at = self.engine.runtime.moment();
+        let mut command = self.session.step(Event::Elapsed(&mut outcome), at);
+        let ended = self.ended.get_or_insert_default();
+        (ended.outcome, ended.at) = (outcome.without_head(), at);
+        ended.error_type = None;
+        let own = C::own_error();
+        loop {
+            let plan = match command {
+                Command::Withdraw(plan) => *plan,
+                _ if own.is_none() && !is_answered => return None,
+                end => {
+                    self.tell(outcome, &end);
+                    *self.result_mut() = own
+                        .map(|own| Err(own(OwnError::Timeout(error))))
+                        .or(self.result_mut().take());
+                    return Some(end);
+                }
+            };
+            let paid = match self.grant(plan).await {
+                Ok(paid) => paid,
+                Err(other) => {
+                    command = other;
+                    continue;
+                }
+            };
+            if self.saved.is_none() && own.is_none() && !is_answered {
+                return None;
+            }
+            self.tell(outcome, &Command::Wait(at.now));
+            *self.result_mut() = own.map(|own| Err(own(OwnError::Timeout(error))));
+            return Some(self.schedule(paid));
+        }
+    }
+}
+
+impl<C: Client> Driver<C> {
+    /// Reads a body as far as the session wants.
+    pub(super) async fn read(&mut self, requirement: BodyRequirement) -> Command {
+        let Self { client, state, .. } = self;
+        let Some(result) = state.result_mut().take() else {
+            return state.fails(StopReason::NotRetryable);
+        };
+        match requirement {
+            BodyRequirement::Evidence => state.read_evidence(result).await,
+            BodyRequirement::Probe(probe) => state.probe(result, probe).await,
+            BodyRequirement::Whole(bytes) => {
+                let (command, has_failed) = state.read_whole(result, bytes).await;
+                if has_failed {
+                    client.leave_connection(state.session.policy(), None);
+                }
+                command
+            }
+        }
+    }
+}

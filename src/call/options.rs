@@ -1,0 +1,271 @@
+//! The part of a request that is the retry layer's: its own settings, and the facts of one that is not kept.
+
+use super::KeptHead;
+use crate::client::head::Head;
+use crate::engine::{Engine, Routes};
+use crate::gate::{GateKey, GatedCall};
+use crate::nested::is_inside;
+use crate::policy::{
+    Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
+};
+use crate::report::{ReportSlot, Subject, is_logged};
+use crate::route::{Budgets, Route};
+use http::{Extensions, Method};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request's own settings. Every call under way has these, so most of it is in a box that most calls lack.
+pub(crate) struct RequestOptions {
+    own: Option<Box<Own>>,
+    /// The request is sent once by its own setting, which takes no box.
+    off: bool,
+    pub(crate) nested: bool,
+    /// The facts of a request of which nothing is kept.
+    unkept: Option<RequestFacts>,
+}
+
+#[derive(Default)]
+struct Own {
+    settings: Option<RetryOverride>,
+    slot: Option<ReportSlot>,
+    /// Only of a request of which nothing is kept.
+    unkept: Option<Box<Unkept>>,
+}
+
+/// The rest of what must be known of a request of which nothing is kept.
+struct Unkept {
+    line: RequestLine,
+    gate_key: Option<GateKey>,
+}
+
+static OFF: RetryOverride = RetryOverride::off();
+
+impl RequestOptions {
+    #[inline]
+    pub(crate) fn of(extensions: Option<&Extensions>) -> Self {
+        let mut options = Self {
+            own: None,
+            off: false,
+            nested: is_inside(),
+            unkept: None,
+        };
+        if let Some(extensions) = extensions.filter(|extensions| !extensions.is_empty()) {
+            options.read(extensions);
+        }
+        options
+    }
+
+    fn read(&mut self, extensions: &Extensions) {
+        let own = extensions.get::<RetryOverride>();
+        self.nested |= extensions.get::<Attempt>().is_some();
+        self.nested &= !own.is_some_and(|own| own.even_if_nested);
+        self.set(own, extensions.get().cloned());
+    }
+
+    fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
+        self.off = settings == Some(&OFF);
+        let settings = settings.filter(|_| !self.off).cloned();
+        self.own = (settings.is_some() || slot.is_some()).then(|| {
+            Box::new(Own {
+                settings,
+                slot,
+                unkept: None,
+            })
+        });
+    }
+
+    #[inline]
+    pub(crate) fn own(&self) -> Option<&RetryOverride> {
+        if self.off {
+            return Some(&OFF);
+        }
+        self.own.as_ref()?.settings.as_ref()
+    }
+
+    pub(super) fn slot(&self) -> Option<&ReportSlot> {
+        self.own.as_ref()?.slot.as_ref()
+    }
+
+    /// Returns `true` if the layer only passes the request on.
+    pub(super) fn stands_aside(&self) -> bool {
+        self.nested || self.own().is_some_and(|own| own.off)
+    }
+
+    /// Finds the request's route. Settings that the route does not allow are left out from here on.
+    #[inline]
+    pub(crate) fn route(&mut self, engine: &Engine, head: Option<Head<'_>>) -> Arc<Route> {
+        match &engine.routes {
+            Routes::One(route) => Arc::clone(route),
+            Routes::PerRequest(_) => self.chosen_route(engine, head),
+        }
+    }
+
+    fn chosen_route(&mut self, engine: &Engine, head: Option<Head<'_>>) -> Arc<Route> {
+        let service = self.own().and_then(|own| own.service.as_deref());
+        let head = head.map(|head| head.route()).unwrap_or_default();
+        let route = engine.route(&head, service);
+        if let Some(own) = self.own() {
+            let allowed = route.overrides.allowed(own.clone());
+            self.set(Some(&allowed), self.slot().cloned());
+        }
+        route
+    }
+
+    /// Returns `true` if a retry can follow the first attempt at all; if not, nothing need be kept for one.
+    pub(crate) fn may_retry(&self, route: &Route) -> bool {
+        let own = self.own().and_then(|own| own.max_retries);
+        let ever = own.unwrap_or(route.policy.max_retries()) > 0
+            || route.policy.resends_beyond_its_limit();
+        ever && !self.stands_aside()
+    }
+
+    /// Returns `true` if a success needs no report, and nothing is read of it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.own.is_none()
+            || self.slot().is_none() && self.own().is_none_or(|own| own.whole_answers <= Some(0))
+    }
+
+    /// The session of a request that starts at `started`.
+    pub(crate) fn session(
+        &self,
+        policy: &RetryPolicy,
+        facts: RequestFacts,
+        started: Duration,
+    ) -> RetrySession {
+        let mut session = policy.session(facts, started);
+        if let Some(own) = self.own() {
+            session = session.with_override(own);
+        }
+        if self.nested {
+            session = session.standing_aside(StopReason::Nested);
+        }
+        session
+    }
+
+    pub(crate) fn subject(&self, route: &Route, head: Option<Head<'_>>) -> Subject {
+        let authority = self.authority(head);
+        let authority = authority.map_or_else(Arc::default, Arc::from);
+        let named = self.own().and_then(|own| own.service.clone());
+        let named = route.service.clone().or(named);
+        Subject {
+            service: named.unwrap_or_else(|| Arc::clone(&authority)),
+            authority,
+            method: self.method(head).cloned(),
+        }
+    }
+
+    fn method<'a>(&'a self, head: Option<Head<'a>>) -> Option<&'a Method> {
+        match head {
+            Some(head) => Some(head.method),
+            None => self.unkept().map(|unkept| unkept.line.method()),
+        }
+    }
+
+    /// The name that the request's budget goes by: its service's, or host and port.
+    pub(super) fn service<'a>(&'a self, route: &'a Route, head: Option<Head<'a>>) -> Cow<'a, str> {
+        let own = || self.own()?.service.as_deref();
+        match route.service.as_deref().or_else(own) {
+            Some(named) => Cow::Borrowed(named),
+            None => self.authority(head).unwrap_or_default(),
+        }
+    }
+
+    fn authority<'a>(&'a self, head: Option<Head<'a>>) -> Option<Cow<'a, str>> {
+        match head {
+            Some(head) => head.authority(),
+            None => Some(Cow::Borrowed(self.unkept()?.line.authority())),
+        }
+    }
+
+    /// The facts of a request.
+    pub(super) fn facts(&self, head: Option<Head<'_>>) -> RequestFacts {
+        let facts = head.map(|head| head.facts()).or(self.unkept);
+        facts.unwrap_or_else(RequestFacts::operation)
+    }
+
+    /// The request as classifiers see it, of one of which nothing else is kept.
+    pub(super) fn line(&self) -> Option<&RequestLine> {
+        self.unkept().map(|unkept| &unkept.line)
+    }
+
+    pub(super) fn gate_key(&self) -> Option<GateKey> {
+        self.unkept()?.gate_key
+    }
+
+    fn unkept(&self) -> Option<&Unkept> {
+        self.own.as_ref()?.unkept.as_deref()
+    }
+
+    /// Keeps the facts of a request that cannot be sent again; and its line if a budget is found by it, if a classifier
+    /// may ask for it, or if the log names it.
+    pub(super) fn keep_facts(&mut self, (engine, route): (&Engine, &Route), head: Head<'_>) {
+        self.unkept = Some(head.facts());
+        let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
+        let is_named = || is_logged() && !self.stands_aside() && !route.policy.is_off();
+        if !one_budget || route.policy.asks_for_the_request() || is_named() {
+            self.keep_line((engine, route), head);
+        }
+    }
+
+    #[cold]
+    fn keep_line(&mut self, way: (&Engine, &Route), head: Head<'_>) {
+        let keyed = has_own_key(&way.1.policy, head);
+        let line = head.line().keyed(keyed);
+        let gate_key = key_at_the_gate(way, line.authority(), head);
+        self.unkept = self.unkept.map(|facts| facts.keyed(keyed));
+        let unkept = Unkept { line, gate_key };
+        self.own.get_or_insert_default().unkept = Some(Box::new(unkept));
+    }
+}
+
+/// Returns `true` if a request carries a key of idempotency in the header that the service has for it.
+pub(super) fn has_own_key(policy: &RetryPolicy, head: Head<'_>) -> bool {
+    let own = policy.key_header();
+    let key = own.and_then(|name| head.value(name.as_str()));
+    key.is_some_and(|key| !key.trim_ascii().is_empty())
+}
+
+/// Finds the gate of a call that is looked at, if its policy has one. It joins its fleet, if it is shared.
+#[cold]
+pub(super) fn key_at_the_gate(
+    (engine, route): (&Engine, &Route),
+    authority: &str,
+    head: Head<'_>,
+) -> Option<GateKey> {
+    route.policy.max_gate_wait()?;
+    let key = gate_key(engine, authority, head);
+    let apart = || gated(authority, head, |call| engine.gate.apart(call));
+    Some(engine.comes_to_the_gate(route, (key, authority), apart))
+}
+
+#[inline(always)]
+pub(super) fn gate_key(engine: &Engine, authority: &str, head: Head<'_>) -> GateKey {
+    if engine.gate.is_per_host() {
+        return engine.gate.key_of(authority);
+    }
+    gated(authority, head, |call| engine.gate.key(call))
+}
+
+/// Looks at a call of which more than its host is asked.
+#[cold]
+fn gated<T>(authority: &str, head: Head<'_>, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
+    look(&GatedCall {
+        authority,
+        method: head.method,
+        path: head.path(),
+        headers: &head.header_map(),
+        extensions: head.extensions,
+    })
+}
+
+pub(super) fn kept_head(head: Head<'_>) -> Box<KeptHead> {
+    let uri = head.uri();
+    Box::new(KeptHead {
+        method: head.method.clone(),
+        at: uri.parse().ok(),
+        uri,
+        headers: head.header_map().into_owned(),
+        credentials: Vec::new(),
+    })
+}

@@ -1,0 +1,301 @@
+//! A request whose first attempt is about to go, or under way.
+
+use super::client::{Client, Outcomes, Saved};
+use super::options::{RequestOptions, gate_key, has_own_key};
+use crate::client::head::Head;
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
+use crate::engine::Engine;
+use crate::gate::{End, NotIdle, Place, Quota, RouteOf};
+use crate::nested::AttemptMark;
+use crate::policy::{Outcome, RequestLine, Verdict};
+use crate::route::{Budgets, Route};
+use crate::runtime::Sleep;
+use crate::server_hints::tells_of_a_quota;
+use http::{Extensions, HeaderMap, StatusCode};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A request whose first attempt is about to go, or under way.
+pub(crate) struct Call<C: Client> {
+    pub(super) permit: Permit,
+    pub(super) route: Arc<Route>,
+    pub(super) options: RequestOptions,
+    pub(crate) mark: AttemptMark,
+    pub(super) saved: Option<Saved<C>>,
+    pub(super) started: Duration,
+    /// Only of an attempt that has a limit, once it was polled.
+    timer: Option<Sleep>,
+}
+
+/// The place where the driver takes over.
+pub(crate) enum Begin<C: Client> {
+    /// Nothing was sent yet.
+    Request(C::Request),
+    /// The first attempt has ended. A classifier may have judged it.
+    Ended(Outcomes<C>, Option<Verdict>),
+    /// The first attempt had no time left.
+    Late,
+}
+
+/// The end of a first attempt.
+pub(crate) enum First<C: Client> {
+    /// It was a success, and is counted.
+    Succeeded(Outcomes<C>),
+    /// The driver goes on.
+    Drive(Begin<C>),
+}
+
+impl<C: Client> Call<C> {
+    #[inline(always)]
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        request: &mut C::Request,
+        extensions: Option<&Extensions>,
+    ) -> Self {
+        let options = RequestOptions::of(extensions);
+        Self::with_options(engine, request, options)
+    }
+
+    /// The same of a request whose extensions are public.
+    #[inline(always)]
+    pub(crate) fn of(engine: Arc<Engine>, request: &mut C::Request) -> Self {
+        let extensions = C::Requests::head(request).and_then(|head| head.extensions);
+        let options = RequestOptions::of(extensions);
+        Self::with_options(engine, request, options)
+    }
+
+    #[inline(always)]
+    fn with_options(
+        engine: Arc<Engine>,
+        request: &mut C::Request,
+        mut options: RequestOptions,
+    ) -> Self {
+        let route = options.route(&engine, C::Requests::head(request));
+        let started = engine.runtime.now();
+        if engine.idempotency_keys {
+            give_key::<C>(&engine, &route, request);
+        }
+        Self {
+            mark: AttemptMark::new(options.may_retry(&route)),
+            permit: Permit::new(engine, None),
+            route,
+            options,
+            saved: None,
+            started,
+            timer: None,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.permit.engine
+    }
+
+    /// Saves the request and lets it go at once, if nobody is told of its success and the gate has nothing to decide.
+    ///
+    /// # Errors
+    ///
+    /// The request, which the driver must send.
+    #[inline(always)]
+    pub(crate) fn enter(
+        &mut self,
+        requests: &C::Requests,
+        request: C::Request,
+    ) -> Result<C::Request, C::Request> {
+        let engine = &self.permit.engine;
+        // An attempt that cannot be cut with an error may have to go on while it is decided what follows.
+        let is_cut = self.limit().is_none() || C::own_error().is_some();
+        if !is_cut || !self.options.is_plain() || !engine.is_silent(&self.route) {
+            return Err(request);
+        }
+        let Some(head) = C::Requests::head(&request) else {
+            return Err(request);
+        };
+        let is_gated = !self.options.stands_aside() && self.route.policy.max_gate_wait().is_some();
+        if is_gated && !enter_gate(&mut self.permit, &self.route, head, self.started) {
+            return Err(request);
+        }
+        if !self.mark.repeats() {
+            let way = (&*self.permit.engine, &*self.route);
+            self.options.keep_facts(way, head);
+            return Ok(request);
+        }
+        let (request, saved) = requests.save(request, self.permit.engine.save);
+        self.saved = saved;
+        if let (None, Some(head)) = (&self.saved, C::Requests::head(&request)) {
+            let way = (&*self.permit.engine, &*self.route);
+            self.options.keep_facts(way, head);
+        }
+        Ok(request)
+    }
+
+    /// Returns how long the first attempt may take, if there is a limit.
+    #[inline]
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.route.policy.first_limit(self.options.own())
+    }
+
+    /// Polls the first attempt by a function, and counts its success.
+    #[inline(always)]
+    pub(crate) fn poll_first(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<Outcomes<C>>,
+    ) -> Poll<First<C>> {
+        let polled = {
+            let _within = self.mark.polled(self.permit.engine.id());
+            poll(cx)
+        };
+        let Poll::Ready(result) = polled else {
+            return match self.limit() {
+                Some(limit) if self.is_late(limit, cx) => Poll::Ready(First::Drive(Begin::Late)),
+                _ => Poll::Pending,
+            };
+        };
+        Poll::Ready(match self.succeeds(&result) {
+            Ok(()) => First::Succeeded(result),
+            Err(judged) => First::Drive(Begin::Ended(result, judged)),
+        })
+    }
+
+    /// Returns `true` if the attempt has no time left; else the task is woken when that is so.
+    fn is_late(&mut self, limit: Duration, cx: &mut Context<'_>) -> bool {
+        let runtime = &self.permit.engine.runtime;
+        let until = self.started.saturating_add(limit);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| runtime.sleep(until.saturating_sub(runtime.now())));
+        timer.as_mut().poll(cx).is_ready()
+    }
+
+    /// Counts the result if it is a success that needs nothing more; else returns what a classifier has said of it.
+    #[inline(always)]
+    fn succeeds(&mut self, result: &Outcomes<C>) -> Result<(), Option<Verdict>> {
+        let response = result.as_ref().map_err(|_| None)?;
+        let (status, headers) = C::Responses::head(response).ok_or(None)?;
+        self.route.succeeds(status, headers, || self.line())?;
+        if self.mark.repeats() {
+            self.deposit();
+            let asked = self.saved_head().and_then(|head| head.url());
+            let urls = asked.zip(C::Responses::url(response));
+            self.permit.engine.redirects.check(&self.mark, urls);
+        }
+        if self.permit.hears_quotas() && tells_of_a_quota(headers) {
+            tell_quota(&mut self.permit, &self.route, headers);
+        } else {
+            self.permit.succeeds();
+        }
+        Ok(())
+    }
+
+    fn saved_head(&self) -> Option<Head<'_>> {
+        self.saved.as_ref().and_then(C::Requests::saved_head)
+    }
+
+    fn line(&self) -> Option<RequestLine> {
+        match self.saved_head() {
+            Some(head) => Some(head.line()),
+            None => self.options.line().cloned(),
+        }
+    }
+
+    /// Counts a success in the budget of its service.
+    #[inline(always)]
+    fn deposit(&self) {
+        match self.permit.engine.budgets_of(&self.route) {
+            Budgets::One(budget) => budget.deposit(self.started),
+            each => {
+                let service = self.options.service(&self.route, self.saved_head());
+                each.deposit(&service, self.started);
+            }
+        }
+    }
+}
+
+/// The right to send one attempt; dropped, it tells the gate that the attempt is over.
+pub(crate) struct Permit {
+    pub(crate) engine: Arc<Engine>,
+    /// `None` if there is no gate, or none that has a place, and once the gate has heard of the attempt.
+    pub(super) place: Option<Place>,
+}
+
+impl Permit {
+    #[inline]
+    pub(crate) fn new(engine: Arc<Engine>, place: Option<Place>) -> Self {
+        Self { engine, place }
+    }
+
+    /// Returns `true` if the gate listens to what a success says of a quota.
+    #[inline]
+    pub(super) fn hears_quotas(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.hears_quotas)
+    }
+
+    /// The attempt has succeeded, and its response says nothing of a quota.
+    #[inline(always)]
+    pub(super) fn succeeds(&mut self) {
+        if let Some(place) = self.place.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.succeeds(&place, &**runtime);
+        }
+    }
+
+    /// The attempt has ended.
+    #[inline(always)]
+    pub(super) fn ends(&mut self, end: End, quota: Option<Quota>) {
+        if let Some(place) = self.place.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.end(&place, end, quota, &**runtime);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.ends(End::Other, None);
+    }
+}
+
+/// Gives a request that must be processed once a key that makes processing it twice as good as once.
+fn give_key<C: Client>(engine: &Engine, route: &Route, request: &mut C::Request) {
+    let needs_key = C::Requests::head(request)
+        .is_some_and(|head| !head.facts().is_idempotent() && !has_own_key(&route.policy, head));
+    if let Some(headers) = C::Requests::headers_mut(request).filter(|_| needs_key) {
+        engine.put_new_key(&route.policy, headers);
+    }
+}
+
+/// Returns `true` if the gate lets the first attempt go at once.
+#[inline(always)]
+fn enter_gate(permit: &mut Permit, route: &Route, head: Head<'_>, now: Duration) -> bool {
+    let engine = &permit.engine;
+    let authority = head.authority().unwrap_or(Cow::Borrowed(""));
+    let key = gate_key(engine, &authority, head);
+    if engine.gate.has_narrower() {
+        let call = RouteOf {
+            key,
+            method: head.method,
+            path: head.path(),
+        };
+        if !engine.gate.narrower(call, now).is_empty() {
+            return false;
+        }
+    }
+    match engine.gate.enter(key, now, route.policy.quotas_at_once()) {
+        Ok(place) => {
+            permit.place = place;
+            true
+        }
+        Err(NotIdle { .. }) => false,
+    }
+}
+
+/// Tells the gate of a success, and what its response says of a quota.
+#[cold]
+fn tell_quota(permit: &mut Permit, route: &Route, headers: &HeaderMap) {
+    let at = permit.engine.runtime.moment();
+    let quota = route.quota(&Outcome::response(StatusCode::OK, headers), at);
+    permit.ends(End::Succeeded, quota);
+}

@@ -1,0 +1,133 @@
+//! The head of a request, or of the copy that is kept of one.
+
+use super::saved_headers::SavedHeaders;
+use crate::policy::{RequestFacts, RequestLine};
+use crate::route::{self, public_authority};
+use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
+use std::borrow::Cow;
+
+/// The head of a request, or of the copy that is kept of one.
+#[derive(Clone, Copy)]
+pub struct Head<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) target: Target<'a>,
+    pub(crate) headers: Headers<'a>,
+    /// `None` if the client keeps them private.
+    pub(crate) extensions: Option<&'a Extensions>,
+}
+
+/// The place that a request goes to.
+#[derive(Clone, Copy)]
+pub(crate) enum Target<'a> {
+    Uri(&'a Uri),
+    #[cfg(feature = "reqwest")]
+    Url(&'a ::reqwest::Url),
+}
+
+/// The headers of a request, as they are or packed.
+#[derive(Clone, Copy)]
+pub(crate) enum Headers<'a> {
+    Map(&'a HeaderMap),
+    Packed(&'a SavedHeaders),
+}
+
+impl<'a> Head<'a> {
+    /// Host and port that the request goes to, without user info and without the scheme's default port.
+    #[inline]
+    pub(crate) fn authority(&self) -> Option<Cow<'a, str>> {
+        match self.target {
+            Target::Uri(uri) => {
+                let host = || std::str::from_utf8(self.value("host")?).ok();
+                public_authority(uri, || host().filter(|host| host.is_ascii()))
+            }
+            #[cfg(feature = "reqwest")]
+            Target::Url(url) => authority_of(url).map(Cow::Borrowed),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &'a str {
+        match self.target {
+            Target::Uri(uri) => uri.path(),
+            #[cfg(feature = "reqwest")]
+            Target::Url(url) => url.path(),
+        }
+    }
+
+    /// The whole URI.
+    pub(crate) fn uri(&self) -> String {
+        match self.target {
+            Target::Uri(uri) => uri.to_string(),
+            #[cfg(feature = "reqwest")]
+            Target::Url(url) => url.as_str().to_owned(),
+        }
+    }
+
+    /// The whole URL, if the client's responses have theirs.
+    pub(crate) fn url(&self) -> Option<&'a str> {
+        match self.target {
+            Target::Uri(_) => None,
+            #[cfg(feature = "reqwest")]
+            Target::Url(url) => Some(url.as_str()),
+        }
+    }
+
+    /// The first value of a header, by its name in lower case.
+    pub(crate) fn value(&self, name: &str) -> Option<&'a [u8]> {
+        match self.headers {
+            Headers::Map(map) => map.get(name).map(HeaderValue::as_bytes),
+            Headers::Packed(packed) => packed.value(name),
+        }
+    }
+
+    pub(crate) fn header_map(&self) -> Cow<'a, HeaderMap> {
+        match self.headers {
+            Headers::Map(map) => Cow::Borrowed(map),
+            Headers::Packed(packed) => Cow::Owned(packed.to_map()),
+        }
+    }
+
+    /// The body's length that the headers announce.
+    pub(crate) fn announced_length(&self) -> Option<u64> {
+        let length = self.value("content-length")?;
+        std::str::from_utf8(length).ok()?.parse().ok()
+    }
+
+    /// The facts of the request, without a key in a header of the service's own.
+    #[inline]
+    pub(crate) fn facts(&self) -> RequestFacts {
+        RequestFacts::by_first_values(self.method, |name| self.value(name))
+    }
+
+    /// The request as classifiers see it.
+    pub(crate) fn line(&self) -> RequestLine {
+        let authority = self.authority();
+        let authority = authority.map_or_else(Default::default, Into::into);
+        let by_key = RequestFacts::by_first_values(&Method::POST, |name| self.value(name));
+        RequestLine::of(self.method, authority, self.path(), by_key)
+    }
+
+    /// The part of it that a router sees.
+    pub(crate) fn route(&self) -> route::Head<'a> {
+        route::Head {
+            method: Some(self.method),
+            scheme: match self.target {
+                Target::Uri(uri) => uri.scheme_str(),
+                #[cfg(feature = "reqwest")]
+                Target::Url(url) => Some(url.scheme()),
+            },
+            authority: self.authority(),
+            path: self.path(),
+        }
+    }
+}
+
+/// Host and port as they stand in a URL, which leaves out the scheme's default port.
+#[cfg(feature = "reqwest")]
+fn authority_of(url: &::reqwest::Url) -> Option<&str> {
+    let authority = url.authority();
+    let has_user_info = !url.username().is_empty() || url.password().is_some();
+    // An `@` in user info is percent-encoded.
+    let user_info = authority.split_once('@').filter(|_| has_user_info);
+    let public = user_info.map_or(authority, |(_, public)| public);
+    (!public.is_empty()).then_some(public)
+}

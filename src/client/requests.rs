@@ -1,0 +1,377 @@
+//! Requests that can be sent a second time: what is kept of one, and the request that is made of it.
+
+use super::head::{Head, Headers, Target};
+use super::measure::{FirstMeasure, Measure};
+use super::replay::Replay;
+use super::saved_headers::SavedHeaders;
+use crate::policy::RewriteWith;
+use crate::route::Rebase;
+use http::{Extensions, HeaderMap, HeaderName, Method, Uri, Version};
+
+/// Keeps what later attempts of a request are made of, by a strategy: [`CloneBody`](crate::tower::CloneBody),
+/// [`CopyBody`](crate::tower::CopyBody) or [`RecordBody`](crate::tower::RecordBody). It cannot be implemented outside of
+/// this crate.
+#[diagnostic::on_unimplemented(
+    message = "the retry layer does not know how to send `{Q}` a second time",
+    label = "this request's body is not `Clone + http_body::Body`",
+    note = "tell it how, on the layer: `.copy_body(Body::try_clone)` where the body can copy itself (kube), \
+            `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab), \
+            `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
+)]
+pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
+    /// The part of a request that later attempts are made of.
+    #[doc(hidden)]
+    type Saved: Send + 'static;
+
+    /// The request's head; `None` for an operation that is not HTTP.
+    #[doc(hidden)]
+    fn head(request: &Q) -> Option<Head<'_>>;
+
+    /// The head of the saved request.
+    #[doc(hidden)]
+    fn saved_head(saved: &Self::Saved) -> Option<Head<'_>>;
+
+    /// The request's headers to write to; `None` for an operation that is not HTTP.
+    #[doc(hidden)]
+    fn headers_mut(request: &mut Q) -> Option<&mut HeaderMap>;
+
+    /// The request's extensions to write to, if they are public.
+    #[doc(hidden)]
+    fn extensions_mut(request: &mut Q) -> Option<&mut Extensions>;
+
+    /// Saves what later attempts are made of, if there can be any.
+    #[doc(hidden)]
+    fn save(&self, request: Q, options: SaveOptions) -> (Q, Option<Self::Saved>);
+
+    /// Returns the next attempt's request, and what attempts after that are made of, unless it is the last.
+    #[doc(hidden)]
+    fn restore(saved: Self::Saved, is_last: bool) -> (Q, Option<Self::Saved>);
+
+    /// Returns `true` if the request can still be sent whole, after an attempt that was answered, or any other.
+    #[doc(hidden)]
+    fn is_whole(saved: &Self::Saved, answered: bool) -> bool;
+
+    /// Makes this the next attempt: earlier ones are over, whatever their client still does with them.
+    #[doc(hidden)]
+    fn next_in_turn(saved: &mut Self::Saved);
+
+    /// Edits the request for the attempts to come. Returns `false` if that cannot be done.
+    #[doc(hidden)]
+    fn edit(saved: &mut Self::Saved, edit: RequestEdit<'_>) -> bool;
+}
+
+/// A change of a request before it is sent again.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct RequestEdit<'a> {
+    /// Headers that replace those of the same name.
+    pub(crate) set: Option<&'a HeaderMap>,
+    /// The way to another service.
+    pub(crate) way: Option<&'a Rebase>,
+    /// The URL where the start of a download came from, after redirects, and what its server calls a credential. Only
+    /// clients that follow redirects tell such a URL.
+    pub(crate) pinned: Option<(&'a str, &'a [HeaderName])>,
+    /// Another body, as a function of headers and body.
+    pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,
+}
+
+/// How a request is saved.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct SaveOptions {
+    /// The most bytes of a stream that are recorded, unless the body has its own limit.
+    pub(crate) recorded: usize,
+    /// Only what is sent is saved, without the extensions of reqwest's requests.
+    #[cfg_attr(
+        not(feature = "reqwest"),
+        expect(dead_code, reason = "a setting of reqwest")
+    )]
+    pub(crate) is_plain: bool,
+}
+
+/// Keeps a copy of bodies of one type.
+#[doc(hidden)]
+pub trait Bodies<B>: sealed::Sealed + Clone + Send + 'static {
+    type Kept: Replay + Send + 'static;
+
+    /// Returns the body to send first, a copy of it, and the measure of the body before that.
+    fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>);
+
+    fn body(kept: Self::Kept) -> B;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A request of `http`, kept for later attempts.
+pub struct SavedRequest<K> {
+    method: Method,
+    uri: Uri,
+    version: Version,
+    headers: SavedHeaders,
+    extensions: Extensions,
+    body: K,
+    /// The measure of the body before the first attempt.
+    first: FirstMeasure,
+}
+
+#[diagnostic::do_not_recommend]
+impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
+    /// In a box, since every call under way holds one.
+    type Saved = Box<SavedRequest<C::Kept>>;
+
+    #[inline]
+    fn head(request: &http::Request<B>) -> Option<Head<'_>> {
+        Some(Head {
+            method: request.method(),
+            target: Target::Uri(request.uri()),
+            headers: Headers::Map(request.headers()),
+            extensions: Some(request.extensions()),
+        })
+    }
+
+    fn saved_head(saved: &Self::Saved) -> Option<Head<'_>> {
+        Some(saved.head())
+    }
+
+    fn headers_mut(request: &mut http::Request<B>) -> Option<&mut HeaderMap> {
+        Some(request.headers_mut())
+    }
+
+    fn extensions_mut(request: &mut http::Request<B>) -> Option<&mut Extensions> {
+        Some(request.extensions_mut())
+    }
+
+    #[inline]
+    fn save(
+        &self,
+        request: http::Request<B>,
+        options: SaveOptions,
+    ) -> (http::Request<B>, Option<Self::Saved>) {
+        let (parts, body) = request.into_parts();
+        let (body, kept) = self.keep(body, options.recorded);
+        let saved = kept.map(|(kept, measure)| {
+            Box::new(SavedRequest {
+                method: parts.method.clone(),
+                uri: parts.uri.clone(),
+                version: parts.version,
+                headers: SavedHeaders::of(&parts.headers),
+                extensions: parts.extensions.clone(),
+                body: kept,
+                first: measure.into(),
+            })
+        });
+        (http::Request::from_parts(parts, body), saved)
+    }
+
+    fn restore(saved: Self::Saved, is_last: bool) -> (http::Request<B>, Option<Self::Saved>) {
+        let later = if is_last { None } else { saved.copy() };
+        (saved.into_request().map(C::body), later)
+    }
+
+    fn is_whole(saved: &Self::Saved, answered: bool) -> bool {
+        saved.is_whole(answered)
+    }
+
+    fn next_in_turn(saved: &mut Self::Saved) {
+        saved.body.next_in_turn();
+    }
+
+    fn edit(saved: &mut Self::Saved, edit: RequestEdit<'_>) -> bool {
+        saved.edit(edit)
+    }
+}
+
+impl<K: Replay> SavedRequest<K> {
+    fn head(&self) -> Head<'_> {
+        Head {
+            method: &self.method,
+            target: Target::Uri(&self.uri),
+            headers: Headers::Packed(&self.headers),
+            extensions: Some(&self.extensions),
+        }
+    }
+
+    fn copy(&self) -> Option<Box<Self>> {
+        Some(Box::new(Self {
+            body: self.body.replay()?,
+            method: self.method.clone(),
+            uri: self.uri.clone(),
+            version: self.version,
+            headers: self.headers.clone(),
+            extensions: self.extensions.clone(),
+            first: self.first,
+        }))
+    }
+
+    fn into_request(self) -> http::Request<K> {
+        let mut request = http::Request::new(self.body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.uri;
+        *request.version_mut() = self.version;
+        *request.headers_mut() = self.headers.to_map();
+        *request.extensions_mut() = self.extensions;
+        request
+    }
+
+    fn is_whole(&self, answered: bool) -> bool {
+        let (copy, announced) = (self.body.measure(), self.head().announced_length());
+        let is_shorter = match copy {
+            Measure::AtItsEnd => announced > Some(0),
+            Measure::Exactly(bytes) => announced > Some(bytes),
+            Measure::NotAsked | Measure::Unknown | Measure::AtLeast(_) => false,
+        };
+        self.first.is_still(copy)
+            && !is_shorter
+            && self
+                .body
+                .can_replay(answered && !is_all(announced, self.body.bytes_read()))
+    }
+
+    fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
+        let RequestEdit {
+            set, way, rewrite, ..
+        } = edit;
+        let way = way.and_then(|way| Some((way, way.of(&self.uri)?)));
+        if set.is_none() && way.is_none() && rewrite.is_none() {
+            return true;
+        }
+        let mut headers = self.headers.to_map();
+        if let Some((way, uri)) = way {
+            let before = std::mem::replace(&mut self.uri, uri);
+            way.leave_behind(&mut headers, &before);
+        }
+        replace_headers(&mut headers, set);
+        if let Some(rewrite) = rewrite {
+            if !self.body.rewrite(&mut |body| rewrite(&mut headers, body)) {
+                return false;
+            }
+            self.first = self.body.measure().into();
+        }
+        self.headers = SavedHeaders::of(&headers);
+        true
+    }
+}
+
+/// Returns `true` if these bytes are all of a body of the announced length: a client sends no more, and so never sees its
+/// end.
+pub(super) fn is_all(announced: Option<u64>, read: Option<u64>) -> bool {
+    read.is_some() && announced == read
+}
+
+/// Replaces headers of the same name. No retry is sent that has no room for them.
+pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
+    for name in new.into_iter().flat_map(HeaderMap::keys) {
+        headers.remove(name);
+    }
+    for (name, value) in new.into_iter().flatten() {
+        let _ = headers.try_append(name, value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::strategies::CloneBody;
+    use std::borrow::Cow;
+
+    const OPTIONS: SaveOptions = SaveOptions {
+        recorded: 0,
+        is_plain: false,
+    };
+
+    type Request = http::Request<String>;
+
+    fn save(request: Request) -> (Request, Box<SavedRequest<String>>) {
+        let (request, saved) = CloneBody.save(request, OPTIONS);
+        (request, saved.unwrap())
+    }
+
+    fn restore(
+        saved: Box<SavedRequest<String>>,
+        is_last: bool,
+    ) -> (Request, Option<Box<SavedRequest<String>>>) {
+        <CloneBody as Requests<Request>>::restore(saved, is_last)
+    }
+
+    fn authority(uri: &str, host: Option<&str>) -> Option<String> {
+        let mut request = http::Request::builder().uri(uri);
+        if let Some(host) = host {
+            request = request.header("host", host);
+        }
+        let request: Request = request.body(String::new()).unwrap();
+        let head = <CloneBody as Requests<Request>>::head(&request).unwrap();
+        head.authority().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn an_authority_is_public_and_in_lower_case() {
+        assert_eq!(
+            authority("http://me:secret@API.example:8080/a?b", None).as_deref(),
+            Some("api.example:8080")
+        );
+        assert_eq!(
+            authority("/a", Some("api.example")).as_deref(),
+            Some("api.example")
+        );
+        assert_eq!(authority("/a", None), None);
+        assert_eq!(
+            authority("https://a.example:443/", None).as_deref(),
+            Some("a.example")
+        );
+        assert_eq!(
+            authority("http://a.example:443/", None).as_deref(),
+            Some("a.example:443")
+        );
+    }
+
+    #[test]
+    fn a_copy_has_the_whole_head_and_the_body() {
+        let mut request = http::Request::put("http://h/a")
+            .header("x", "1")
+            .body("b".to_owned())
+            .unwrap();
+        request.extensions_mut().insert(7_u8);
+        let (request, copy) = save(request);
+        let (copy, _) = restore(copy, true);
+        assert_eq!(
+            (copy.method(), copy.uri()),
+            (request.method(), request.uri())
+        );
+        assert_eq!(
+            (copy.headers(), copy.body()),
+            (request.headers(), request.body())
+        );
+        assert_eq!(copy.extensions().get::<u8>(), Some(&7));
+    }
+
+    #[test]
+    fn the_last_copy_is_the_spare_itself() {
+        let (_, saved) = save(http::Request::new("b".to_owned()));
+        let (_, saved) = restore(saved, false);
+        let (request, saved) = restore(saved.unwrap(), true);
+        assert_eq!(request.body(), "b");
+        assert!(saved.is_none());
+    }
+
+    #[test]
+    fn a_copy_that_is_shorter_than_its_content_length_is_not_sent() {
+        for (length, body, resendable) in [
+            (None, "abc", true),
+            (Some("3"), "abc", true),
+            (Some("2"), "abc", true),
+            (Some("4"), "abc", false),
+            (Some("4"), "", false),
+            (Some("0"), "", true),
+            (Some("four"), "abc", true),
+        ] {
+            let mut request = http::Request::put("http://h/a");
+            if let Some(length) = length {
+                request = request.header("content-length", length);
+            }
+            let (_, saved) = save(request.body(body.to_owned()).unwrap());
+            assert_eq!(saved.is_whole(true), resendable, "{length:?} {body}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Requests of reqwest, whose streaming bodies cannot be cloned.
+
+use super::head::{Head, Headers, Target};
+use super::replay_body::ReplayBody;
+use super::requests::{RequestEdit, Requests, SaveOptions, is_all, replace_headers};
+use super::saved_headers::SavedHeaders;
+use super::strategies::CloneBody;
+use crate::route::Rebase;
+use ::reqwest::{Body, Request, Url};
+use bytes::Bytes;
+use http::{Extensions, HeaderMap, HeaderName, Uri};
+use http_body::Body as _;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// A `reqwest::Request`, kept for later attempts.
+pub struct SavedRequest {
+    /// The request without its headers, with its body if that can be cloned.
+    request: Request,
+    headers: SavedHeaders,
+    stream: Option<ReplayBody<Body>>,
+}
+
+/// Shows nothing that may be secret.
+impl fmt::Debug for SavedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SavedRequest")
+            .field("method", self.request.method())
+            .finish_non_exhaustive()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Requests<Request> for CloneBody {
+    type Saved = SavedRequest;
+
+    fn head(request: &Request) -> Option<Head<'_>> {
+        Some(Head {
+            method: request.method(),
+            target: Target::Url(request.url()),
+            headers: Headers::Map(request.headers()),
+            extensions: None,
+        })
+    }
+
+    fn saved_head(saved: &SavedRequest) -> Option<Head<'_>> {
+        Some(saved.head())
+    }
+
+    fn headers_mut(request: &mut Request) -> Option<&mut HeaderMap> {
+        Some(request.headers_mut())
+    }
+
+    fn extensions_mut(_: &mut Request) -> Option<&mut Extensions> {
+        None
+    }
+
+    fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedRequest>) {
+        let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
+        if options.is_plain && !is_stream {
+            return save_what_is_sent(request);
+        }
+        let headers = SavedHeaders::of(request.headers());
+        if let Some(clone) = clone_without_headers(&mut request) {
+            let saved = SavedRequest {
+                headers,
+                request: clone,
+                stream: None,
+            };
+            return (request, Some(saved));
+        }
+        let Some(body) = request.body_mut().take() else {
+            return (request, None);
+        };
+        let head = clone_without_headers(&mut request);
+        let stream = ReplayBody::with_limit(body, options.recorded);
+        let later = stream.later();
+        *request.body_mut() = Some(Body::wrap(stream));
+        let saved = head.zip(later).map(|(request, later)| SavedRequest {
+            headers,
+            request,
+            stream: Some(later),
+        });
+        (request, saved)
+    }
+
+    fn restore(saved: SavedRequest, is_last: bool) -> (Request, Option<SavedRequest>) {
+        let later = if is_last { None } else { saved.copy() };
+        let mut request = saved.request;
+        *request.headers_mut() = saved.headers.to_map();
+        if let Some(stream) = saved.stream {
+            *request.body_mut() = Some(Body::wrap(stream));
+        }
+        (request, later)
+    }
+
+    fn is_whole(saved: &SavedRequest, answered: bool) -> bool {
+        saved.stream.as_ref().is_none_or(|stream| {
+            let is_all = || is_all(saved.head().announced_length(), stream.read());
+            stream.is_whole(answered && !is_all())
+        })
+    }
+
+    fn next_in_turn(saved: &mut SavedRequest) {
+        saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
+    }
+
+    fn edit(saved: &mut SavedRequest, edit: RequestEdit<'_>) -> bool {
+        saved.edit(edit)
+    }
+}
+
+impl SavedRequest {
+    fn head(&self) -> Head<'_> {
+        Head {
+            method: self.request.method(),
+            target: Target::Url(self.request.url()),
+            headers: Headers::Packed(&self.headers),
+            extensions: None,
+        }
+    }
+
+    fn copy(&self) -> Option<Self> {
+        let stream = match &self.stream {
+            None => None,
+            Some(stream) => Some(stream.later()?),
+        };
+        Some(Self {
+            request: self.request.try_clone()?,
+            headers: self.headers.clone(),
+            stream,
+        })
+    }
+
+    fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
+        let RequestEdit {
+            set,
+            way,
+            pinned,
+            rewrite,
+        } = edit;
+        let way = way.and_then(|way| moved(self.request.url(), way));
+        if set.is_none() && way.is_none() && pinned.is_none() && rewrite.is_none() {
+            return true;
+        }
+        let mut headers = self.headers.to_map();
+        if let Some((url, credentials)) = pinned {
+            pin(self.request.url_mut(), &mut headers, url, credentials);
+        }
+        if let Some((way, at, url)) = way {
+            *self.request.url_mut() = url;
+            way.leave_behind(&mut headers, &at);
+        }
+        replace_headers(&mut headers, set);
+        if let Some(rewrite) = rewrite {
+            let mut rewrite = |body: &[u8]| rewrite(&mut headers, body);
+            let is_changed = match &mut self.stream {
+                Some(stream) => stream.rewrite(&mut rewrite),
+                None => {
+                    let body = self.request.body().and_then(Body::as_bytes);
+                    let other = body.and_then(rewrite).map(Body::from);
+                    let is_changed = other.is_some();
+                    if is_changed {
+                        *self.request.body_mut() = other;
+                    }
+                    is_changed
+                }
+            };
+            if !is_changed {
+                return false;
+            }
+        }
+        self.headers = SavedHeaders::of(&headers);
+        true
+    }
+}
+
+/// Keeps of a request only what is sent of it, without the extensions that a middleware further in could read.
+fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedRequest>) {
+    let body = match request.body_mut() {
+        Some(body) => match copy_of_bytes(body) {
+            Some(copy) => Some(copy),
+            None => return (request, None),
+        },
+        None => None,
+    };
+    let mut copy = Request::new(request.method().clone(), request.url().clone());
+    *copy.version_mut() = request.version();
+    *copy.body_mut() = body;
+    // To write none would make room for one.
+    if let Some(timeout) = request.timeout() {
+        *copy.timeout_mut() = Some(*timeout);
+    }
+    let saved = SavedRequest {
+        headers: SavedHeaders::of(request.headers()),
+        request: copy,
+        stream: None,
+    };
+    (request, Some(saved))
+}
+
+/// Changes the URL of a request to another one, without what is for its first server alone.
+pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentials: &[HeaderName]) {
+    let (Ok(url), Ok(at)) = (Url::parse(url), place.as_str().parse::<Uri>()) else {
+        return;
+    };
+    if let Ok(to) = url.as_str().parse() {
+        let way = Rebase {
+            from: None,
+            to,
+            credentials: credentials.to_vec(),
+        };
+        way.leave_behind(headers, &at);
+    }
+    *place = url;
+}
+
+/// A copy of a body that is bytes, which share their memory.
+fn copy_of_bytes(body: &mut Body) -> Option<Body> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let bytes = match Pin::new(&mut *body).poll_frame(&mut cx) {
+        // Nothing is left of the body, whose only frame this is.
+        Poll::Ready(Some(frame)) => frame.ok()?.into_data().ok()?,
+        Poll::Ready(None) => Bytes::new(),
+        Poll::Pending => return None,
+    };
+    *body = Body::from(bytes.clone());
+    Some(Body::from(bytes))
+}
+
+/// A clone of all but the headers, where the body can be cloned.
+fn clone_without_headers(request: &mut Request) -> Option<Request> {
+    let headers = std::mem::take(request.headers_mut());
+    let clone = request.try_clone();
+    *request.headers_mut() = headers;
+    clone
+}
+
+/// The way that a request goes, where it is and where it comes to.
+fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
+    let at: Uri = url.as_str().parse().ok()?;
+    let to = Url::parse(&way.of(&at)?.to_string()).ok()?;
+    Some((way, at, to))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Responses of reqwest, which are taken apart and put together again where their body is read.
+
+use super::RetryBody;
+use super::responses::{Reading, Responses, SameType, Wrapped, read_body};
+use crate::policy::{CannedResponse, Filled, Inspected};
+use crate::runtime::Sleep;
+use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
+use bytes::Bytes;
+use http::response::Parts;
+use http::{Extensions, HeaderMap, StatusCode};
+use http_body::{Frame, SizeHint};
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+#[diagnostic::do_not_recommend]
+impl Responses<Response> for Wrapped {
+    type Kept = Response;
+
+    #[inline]
+    fn keep(response: Response) -> Response {
+        response
+    }
+
+    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((kept.status(), kept.headers()))
+    }
+
+    fn url(kept: &Response) -> Option<&str> {
+        Some(kept.url().as_str())
+    }
+
+    fn extensions_mut(kept: &mut Response) -> Option<&mut Extensions> {
+        Some(kept.extensions_mut())
+    }
+
+    async fn read(kept: Response, reading: Reading<'_>, time: Sleep) -> (Response, Filled) {
+        if matches!(reading, Reading::Whole(..)) && kept.content_length() == Some(0) {
+            return (kept, Ok(Inspected::AtTheEnd));
+        }
+        let (url, parts, body) = apart(kept);
+        let mut body = RetryBody::untouched(BoxedErrors(body));
+        let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
+        (with_body(url, parts, body), end)
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
+        let (mut parts, ()) = http::Response::new(()).into_parts();
+        parts.status = canned.status;
+        parts.headers = HeaderMap::clone(&canned.headers);
+        let url = Url::parse(url).ok()?;
+        Some(with_body(url, parts, RetryBody::of_text(&canned.body)))
+    }
+}
+
+/// They keep their type anyway, and lose nothing.
+#[diagnostic::do_not_recommend]
+impl Responses<Response> for SameType {
+    type Kept = Response;
+
+    fn keep(response: Response) -> Response {
+        response
+    }
+
+    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((kept.status(), kept.headers()))
+    }
+
+    fn url(kept: &Response) -> Option<&str> {
+        Some(kept.url().as_str())
+    }
+
+    fn extensions_mut(kept: &mut Response) -> Option<&mut Extensions> {
+        Some(kept.extensions_mut())
+    }
+
+    fn read(
+        kept: Response,
+        reading: Reading<'_>,
+        time: Sleep,
+    ) -> impl Future<Output = (Response, Filled)> + Send {
+        <Wrapped as Responses<Response>>::read(kept, reading, time)
+    }
+
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
+        <Wrapped as Responses<Response>>::canned(canned, url)
+    }
+}
+
+/// A body of reqwest whose error is a box, which can hold an error of this crate too.
+struct BoxedErrors(Body);
+
+impl http_body::Body for BoxedErrors {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.0).poll_frame(cx);
+        frame.map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// With a body that can give back what is read of it.
+fn with_body(url: Url, parts: Parts, body: RetryBody<BoxedErrors>) -> Response {
+    let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
+    whole(url, parts, body)
+}
+
+/// Takes a response apart.
+pub(crate) fn apart(response: Response) -> (Url, Parts, Body) {
+    let url = response.url().clone();
+    let (parts, body) = http::Response::<Body>::from(response).into_parts();
+    (url, parts, body)
+}
+
+/// Puts a response together again, perhaps with another body.
+pub(crate) fn whole(url: Url, parts: Parts, body: Body) -> Response {
+    // A builder that was given nothing but a URL does not fail.
+    let with_url = http::Response::builder().url(url).body(());
+    let mut whole = with_url.unwrap_or_default().map(|()| body);
+    *whole.status_mut() = parts.status;
+    *whole.version_mut() = parts.version;
+    *whole.headers_mut() = parts.headers;
+    // Beside them, not in their place: the URL lives there as well.
+    whole.extensions_mut().extend(parts.extensions);
+    whole.into()
+}

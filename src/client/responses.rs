@@ -1,0 +1,364 @@
+//! Responses that the layer can read, let go, and hand over whole.
+
+use super::RetryBody;
+use super::error_chain::{outcome_of_body, words};
+use super::retry_body::Read;
+use crate::policy::{
+    BrokenAnswer, CannedResponse, Filled, Inspect, Inspected, RetryPolicy, is_longer,
+};
+use crate::report::warn_of_setting;
+use crate::runtime::{Sleep, within};
+use bytes::{Buf, Bytes};
+use http::{Extensions, HeaderMap, StatusCode, Version};
+use http_body::Body;
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+/// Hands responses over: [`Wrapped`](crate::tower::Wrapped) or [`SameType`](crate::tower::SameType). It cannot be
+/// implemented outside of this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{R}` is not a response that the retry layer can read",
+    note = "the inner service must answer `http::Response<B>` where `B: http_body::Body<Data = Bytes> + Send + Unpin`, or \
+            `reqwest::Response` with the feature `reqwest`; `BodyExt::boxed_unsync` makes any body `Unpin`"
+)]
+pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
+    /// The response as the caller gets it.
+    #[doc(hidden)]
+    type Kept: Send;
+
+    #[doc(hidden)]
+    fn keep(response: R) -> Self::Kept;
+
+    /// The response's head; `None` for the result of an operation that is not HTTP.
+    #[doc(hidden)]
+    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)>;
+
+    /// The final URL of the response, if it is known.
+    #[doc(hidden)]
+    fn url(kept: &Self::Kept) -> Option<&str> {
+        let _ = kept;
+        None
+    }
+
+    #[doc(hidden)]
+    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions>;
+
+    /// Reads of the body, for at most this time, and returns the response with all of its body.
+    #[doc(hidden)]
+    fn read(
+        kept: Self::Kept,
+        reading: Reading<'_>,
+        time: Sleep,
+    ) -> impl Future<Output = (Self::Kept, Filled)> + Send;
+
+    /// A response that no server has sent, as if from this URL.
+    #[doc(hidden)]
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept> {
+        let _ = (canned, url);
+        None
+    }
+
+    /// Checks the layer's only policy, if it has but one, when a call begins.
+    #[doc(hidden)]
+    fn begin(&self, policy: Option<&RetryPolicy>) {
+        let _ = policy;
+    }
+}
+
+/// The purpose for which a body is read.
+#[doc(hidden)]
+pub enum Reading<'a> {
+    /// Its connection can serve again if the body ends within this many bytes; if not, the response must be let go.
+    Drain(usize),
+    /// The start of the body is shown to a probe.
+    Probe(&'a mut Inspect<'a>),
+    /// The body is read whole if it has at most this many bytes. One that ends before the length that it told gives an
+    /// error at its end, if its type can hold it; with 0 bytes too, where nothing is read.
+    Whole(&'a RetryPolicy, u64),
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Wrapped {}
+    impl Sealed for super::SameType {}
+    impl Sealed for super::Opaque {}
+}
+
+/// Responses have a [`RetryBody`](crate::RetryBody), which can give back what the layer has read: the third type parameter of
+/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. Those of reqwest keep their type.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Wrapped;
+
+/// Responses have the inner service's type; set by
+/// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which says what the layer then cannot do.
+#[derive(Debug, Clone, Default)]
+pub struct SameType {
+    /// The log has been told what the policy cannot do.
+    warned: Arc<AtomicBool>,
+}
+
+/// Results of operations, of which nothing is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Opaque;
+
+impl<T: Send> Responses<T> for Opaque {
+    type Kept = T;
+
+    fn keep(result: T) -> T {
+        result
+    }
+
+    fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {
+        None
+    }
+
+    fn extensions_mut(_: &mut T) -> Option<&mut Extensions> {
+        None
+    }
+
+    async fn read(kept: T, _: Reading<'_>, _: Sleep) -> (T, Filled) {
+        (kept, Ok(Inspected::AtTheEnd))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<B> Responses<http::Response<B>> for Wrapped
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Send,
+{
+    type Kept = http::Response<RetryBody<B>>;
+
+    #[inline]
+    fn keep(response: http::Response<B>) -> Self::Kept {
+        response.map(RetryBody::untouched)
+    }
+
+    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)> {
+        Some((kept.status(), kept.headers()))
+    }
+
+    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions> {
+        Some(kept.extensions_mut())
+    }
+
+    async fn read(kept: Self::Kept, reading: Reading<'_>, time: Sleep) -> (Self::Kept, Filled) {
+        let (parts, mut body) = kept.into_parts();
+        let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
+        (http::Response::from_parts(parts, body), end)
+    }
+
+    fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
+        let mut response = http::Response::new(RetryBody::of_text(&canned.body));
+        *response.status_mut() = canned.status;
+        *response.headers_mut() = HeaderMap::clone(&canned.headers);
+        Some(response)
+    }
+}
+
+/// Reads a body for a purpose.
+pub(super) async fn read_body<B>(
+    (headers, version): (&HeaderMap, Version),
+    body: &mut RetryBody<B>,
+    reading: Reading<'_>,
+    time: Sleep,
+) -> Filled
+where
+    B: Body<Data = Bytes> + Unpin + 'static,
+{
+    match reading {
+        Reading::Drain(bytes) => {
+            let drained = within(time, body.drain(version, bytes)).await;
+            Ok(match drained {
+                Some(true) => Inspected::AtTheEnd,
+                Some(false) => Inspected::Enough,
+                None => Inspected::TimeIsUp,
+            })
+        }
+        Reading::Probe(probe) => Ok(body.look(probe, time).await),
+        Reading::Whole(_, bytes) if bytes == 0 || is_longer(headers, bytes) => {
+            body.expect_length();
+            Ok(Inspected::Enough)
+        }
+        Reading::Whole(policy, bytes) => match body.fill(bytes, time).await {
+            Read::ToTheEnd => Ok(Inspected::AtTheEnd),
+            Read::ToTheLimit => Ok(Inspected::Enough),
+            Read::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
+            Read::ToAnError(error) => Err(broken(policy, error)),
+            Read::ToAnEarlyEnd(error) => Err(broken(policy, &error)),
+        },
+    }
+}
+
+fn broken(policy: &RetryPolicy, error: &dyn Any) -> Box<BrokenAnswer> {
+    let outcome = outcome_of_body(policy, error);
+    let words = words(policy, error, outcome.error_kind());
+    Box::new(BrokenAnswer { outcome, words })
+}
+
+/// The body is either untouched or dropped: what is read of it could not be given back.
+#[diagnostic::do_not_recommend]
+impl<B> Responses<http::Response<B>> for SameType
+where
+    B: Body<Data: Send, Error: Send> + Send + Unpin,
+{
+    type Kept = http::Response<B>;
+
+    fn keep(response: http::Response<B>) -> Self::Kept {
+        response
+    }
+
+    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)> {
+        Some((kept.status(), kept.headers()))
+    }
+
+    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions> {
+        Some(kept.extensions_mut())
+    }
+
+    async fn read(mut kept: Self::Kept, reading: Reading<'_>, time: Sleep) -> (Self::Kept, Filled) {
+        static PROBED: Once = Once::new();
+        static WHOLE: Once = Once::new();
+        let warn = |what| warn_of_setting("keep_response_type", what);
+        match reading {
+            Reading::Drain(_) if kept.body().is_end_stream() => {
+                return (kept, Ok(Inspected::AtTheEnd));
+            }
+            Reading::Drain(bytes) if kept.version() < Version::HTTP_2 => {
+                // For the connection's sake, which serves again after a body that was read to its end.
+                let (mut left, body) = (bytes, kept.body_mut());
+                let skip = async { while poll_fn(|cx| poll_skip(body, &mut left, cx)).await {} };
+                within(time, skip).await;
+            }
+            Reading::Drain(_) => {}
+            Reading::Probe(_) => {
+                PROBED.call_once(|| warn("bodies are not read to judge a response"));
+            }
+            Reading::Whole(..) => WHOLE.call_once(|| warn("answers are not read whole")),
+        }
+        // Not at its end: nobody may take it for an empty body.
+        (kept, Ok(Inspected::Enough))
+    }
+
+    fn begin(&self, policy: Option<&RetryPolicy>) {
+        if self.warned.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(policy) = policy else { return };
+        let lost = [
+            (policy.may_respond(), "`respond` gives no response"),
+            (policy.streams().is_some(), "streams are not held back"),
+        ];
+        for (_, what) in lost.into_iter().filter(|(asked, _)| *asked) {
+            if !self.warned.swap(true, Ordering::Relaxed) {
+                warn_of_setting("keep_response_type", what);
+            }
+        }
+    }
+}
+
+/// Reads one frame and drops it; tells whether there may be another one within so many bytes.
+fn poll_skip<B: Body + Unpin>(body: &mut B, left: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
+    let Some(Ok(frame)) = ready!(Pin::new(body).poll_frame(cx)) else {
+        return Poll::Ready(false);
+    };
+    let read = frame.data_ref().map_or(1, |data| data.remaining().max(1));
+    let rest = left.checked_sub(read);
+    *left = rest.unwrap_or_default();
+    Poll::Ready(rest.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt, StreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::{BodyExt, Full, StreamBody};
+    use std::cell::Cell;
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    /// The response as it is kept, if it is.
+    async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Kept> {
+        let time = Box::pin(pending());
+        let (kept, end) = A::read(A::keep(response), Reading::Drain(bytes), time).await;
+        matches!(end, Ok(Inspected::AtTheEnd)).then_some(kept)
+    }
+
+    fn response(version: Version, text: &'static str) -> http::Response<Full<Bytes>> {
+        let mut response = http::Response::new(Full::new(Bytes::from(text)));
+        *response.version_mut() = version;
+        response
+            .headers_mut()
+            .insert("x", http::HeaderValue::from_static("1"));
+        response
+    }
+
+    #[tokio::test]
+    async fn a_short_body_is_kept_whole() {
+        let kept = drain::<Wrapped, _>(response(Version::HTTP_11, "sorry"), 5).await;
+        let kept = kept.unwrap();
+        assert_eq!(kept.headers()["x"], "1");
+        assert_eq!(
+            kept.into_body().collect().await.unwrap().to_bytes(),
+            "sorry"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_body_over_the_limit_is_let_go() {
+        let kept = drain::<Wrapped, _>(response(Version::HTTP_11, "sorry!"), 5).await;
+        assert!(kept.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_http2_body_is_not_read_but_an_empty_one_is_kept() {
+        let drain = |text| drain::<Wrapped, _>(response(Version::HTTP_2, text), 5);
+        assert!(drain("sorry").await.is_none());
+        assert!(drain("").await.is_some());
+    }
+
+    /// How many of these pieces a drain reads of a response that keeps its type, and whether it keeps the response.
+    fn drained(version: Version, pieces: usize) -> (usize, bool) {
+        thread_local!(static READ: Cell<usize> = const { Cell::new(0) });
+        READ.set(0);
+        let pieces = stream::repeat(Bytes::from("piece")).take(pieces);
+        let pieces = pieces.inspect(|_| READ.set(READ.get() + 1));
+        let pieces = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
+        let mut response = http::Response::new(StreamBody::new(pieces));
+        *response.version_mut() = version;
+        let kept = drain::<SameType, _>(response, 10).now_or_never();
+        (READ.get(), kept.expect("no wait").is_some())
+    }
+
+    #[test]
+    fn a_body_that_was_read_is_not_kept() {
+        assert_eq!(drained(Version::HTTP_11, 2), (2, false));
+    }
+
+    #[test]
+    fn a_body_over_the_limit_is_read_no_further() {
+        assert_eq!(drained(Version::HTTP_11, 9), (3, false));
+    }
+
+    #[test]
+    fn an_http2_body_is_not_read() {
+        assert_eq!(drained(Version::HTTP_2, 2), (0, false));
+    }
+
+    #[test]
+    fn a_response_without_a_body_is_kept() {
+        for version in [Version::HTTP_11, Version::HTTP_2] {
+            let response = http::Response::builder().version(version);
+            let response = response.body(String::new()).unwrap();
+            let kept = drain::<SameType, _>(response, 10).now_or_never();
+            assert!(kept.unwrap().is_some());
+        }
+    }
+}
