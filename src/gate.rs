@@ -26,6 +26,7 @@ mod counters;
 mod key;
 mod map;
 mod peer;
+mod shared_key;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -33,7 +34,8 @@ mod sync;
 mod tests;
 mod wait_queue;
 
-pub use peer::{KeyGate, NewKey, Peer};
+pub use peer::Peer;
+pub use shared_key::{KeyGate, NewKey};
 
 #[cfg(test)]
 #[cfg(feature = "testing")]
@@ -49,7 +51,7 @@ use controller::quotient;
 use http::{Extensions, HeaderMap, Method};
 use key::{By, Hashers, Narrow};
 use map::GateMap;
-use peer::MakePeer;
+use shared_key::MakePeer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
