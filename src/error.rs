@@ -29,7 +29,17 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(
+    /// An error about a setting: its name, the value that was given, and what is allowed instead, such as `must be above 0`.
+    /// It is for a classifier or a table of your own ([`Classify::check`](crate::policy::Classify::check)). Give no secret:
+    /// the value is shown.
+    ///
+    /// ```
+    /// use http_retry::ConfigError;
+    ///
+    /// let error = ConfigError::new("shop.codes", 0, "must be at least 1");
+    /// assert_eq!(error.to_string(), "shop.codes: 0 is not allowed: must be at least 1");
+    /// ```
+    pub fn new(
         field: impl Into<Cow<'static, str>>,
         given: impl fmt::Display,
         allowed: impl Into<Cow<'static, str>>,

@@ -13,15 +13,15 @@ mod visitor;
 pub(crate) mod work;
 mod xml;
 
-pub(crate) use pointer::Pointer;
+pub use pointer::Pointer;
 
-#[cfg(feature = "llm")]
-use crate::server_hints::delay_in_prose;
+use crate::server_hints::{RetryTime, date_in_prose, delay_in_prose};
 #[cfg(feature = "dialects")]
 use find::Hits;
 use json_text::{closed, is_json, is_one_document, json_in, without_cut_number};
+use std::any::Any;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 #[cfg(feature = "dialects")]
 use visitor::Value;
@@ -63,18 +63,17 @@ pub struct ErrorBody {
     /// The longest delay that a field asks for.
     pub(crate) retry_delay: Option<Duration>,
     /// A quota that was broken is said to be zero.
-    #[cfg(feature = "dialects")]
     pub(crate) has_zero_quota: bool,
     /// A message is JSON that is cut off or ambiguous.
-    #[cfg(feature = "dialects")]
     has_doubtful_text: bool,
     /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
     pub(crate) is_error: bool,
     /// Whether it can be read in one way only, once somebody has asked.
     certain: OnceLock<bool>,
-    /// The kinds of its labels, a bit for each, once somebody has asked.
-    #[cfg(feature = "llm")]
-    kinds: OnceLock<u32>,
+    /// Whether it is JSON or XML to its end, once somebody has asked.
+    understood: OnceLock<bool>,
+    /// What a classifier has made of it, once it has.
+    memo: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ErrorBody {
@@ -123,6 +122,7 @@ impl ErrorBody {
         Self {
             is_cut,
             certain: OnceLock::new(),
+            understood: OnceLock::new(),
             ..self
         }
     }
@@ -157,9 +157,16 @@ impl ErrorBody {
         all.into_iter().flatten()
     }
 
-    /// The same, with nothing in the place of a list or an object.
+    /// Returns what stands at a place, as [`json`](Self::json) does, with `None` for a list, an object and a text that is
+    /// too long. Empty without the feature `dialects`. A place that
+    /// [`Classify::pointers`](crate::policy::Classify::pointers) names has been found already.
+    #[must_use]
+    pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
+        self.scalars(pointer)
+    }
+
     #[cfg(feature = "dialects")]
-    pub(crate) fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
+    fn scalars(&self, pointer: &Pointer) -> Vec<Option<String>> {
         let (known, hits) = &self.found;
         let place = known.iter().position(|known| known == pointer);
         match place {
@@ -174,9 +181,8 @@ impl ErrorBody {
         }
     }
 
-    /// The same without a feature that reads JSON.
     #[cfg(not(feature = "dialects"))]
-    pub(crate) fn at(&self, _: &Pointer) -> Vec<Option<String>> {
+    fn scalars(&self, _: &Pointer) -> Vec<Option<String>> {
         Vec::new()
     }
 
@@ -220,12 +226,9 @@ impl ErrorBody {
     }
 
     /// Returns `true` if all of the body was read, and its tokens and messages can be read in one way only.
-    pub(crate) fn has_certain_tokens(&self) -> bool {
-        #[cfg(feature = "dialects")]
-        let is_doubtful = self.has_doubtful_text;
-        #[cfg(not(feature = "dialects"))]
-        let is_doubtful = false;
-        self.is_certain() && !is_doubtful
+    #[must_use]
+    pub fn has_certain_tokens(&self) -> bool {
+        self.is_certain() && !self.has_doubtful_text
     }
 
     /// Returns `true` if all of the body was read, and the elements of this name can be read in one way only.
@@ -244,34 +247,78 @@ impl ErrorBody {
         })
     }
 
-    /// Whether this is all of the body, and JSON or XML to its end: what says of a success that it is none must be.
-    pub(crate) fn is_understood(&self) -> bool {
-        work::add(self.text.len());
-        let closed = || match self.text.starts_with('<') {
-            true => xml::is_closed(&self.text),
-            false => is_json(json_in(&self.text)),
-        };
-        self.is_whole() && closed()
+    /// Returns `true` if this is all of the body, and JSON or XML to its end: only such a body may show that a success is
+    /// none.
+    #[must_use]
+    pub fn is_understood(&self) -> bool {
+        *self.understood.get_or_init(|| {
+            work::add(self.text.len());
+            let is_closed = || match self.text.starts_with('<') {
+                true => xml::is_closed(&self.text),
+                false => is_json(json_in(&self.text)),
+            };
+            self.is_whole() && is_closed()
+        })
     }
 
-    /// The longest delay that a field or the prose asks for. Nothing at all, as in `reset after 0s`, is no wish: it must not
-    /// hide what the headers say.
-    #[cfg(feature = "llm")]
-    pub(crate) fn delay(&self) -> Option<Duration> {
+    /// The tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at any depth;
+    /// none has a blank. At most 256.
+    #[must_use]
+    pub fn codes(&self) -> &[String] {
+        &self.codes
+    }
+
+    /// The tokens that name what failed: the codes that do not repeat the request, those that are a phrase, and keys
+    /// that name an exception. At most 256.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The messages, one to a line; of a body that is no JSON its text.
+    #[must_use]
+    pub fn prose(&self) -> &str {
+        &self.prose
+    }
+
+    /// Returns `true` if the JSON is an error by its shape: `{"error": ..}`, `{"type": "error"}`, `{"..Exception": ..}`.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// Returns `true` if it names a broken quota whose limit is zero, as Google APIs do.
+    #[must_use]
+    pub fn has_zero_quota(&self) -> bool {
+        self.has_zero_quota
+    }
+
+    /// The longest delay that a field or the prose asks for. A delay of zero, as in `reset after 0s`, does not count: it
+    /// must not hide what the headers say.
+    #[must_use]
+    pub fn delay(&self) -> Option<Duration> {
         let asked = self.retry_delay.max(delay_in_prose(&self.prose));
         asked.filter(|delay| !delay.is_zero())
     }
 
-    /// The kinds of its labels, a bit for each, by one who knows them; asked once.
-    #[cfg(feature = "llm")]
-    pub(crate) fn kinds(&self, of: impl FnOnce(&[String]) -> u32) -> u32 {
-        *self.kinds.get_or_init(|| of(&self.labels))
+    /// The times to come back that the prose names: a delay, as in `try again in 20 s`, and a date of ISO 8601 behind
+    /// `after`.
+    #[must_use]
+    pub fn prose_times(&self) -> Vec<RetryTime> {
+        let delay = delay_in_prose(&self.prose).map(RetryTime::In);
+        let date = date_in_prose(&self.prose).map(RetryTime::At);
+        delay.into_iter().chain(date).collect()
     }
 
-    /// Whether the prose itself says when to come back.
-    #[cfg(feature = "llm")]
-    pub(crate) fn names_a_time(&self) -> bool {
-        delay_in_prose(&self.prose).is_some_and(|delay| !delay.is_zero())
+    /// Returns what a function makes of it, and keeps that for the next call: for a look that several rows of a table need.
+    /// It keeps the value of one type; that of another is made anew each time.
+    pub fn memo<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
+        let kept = self.memo.get().and_then(|kept| kept.downcast_ref());
+        kept.copied().unwrap_or_else(|| {
+            let made = make(self);
+            self.memo.get_or_init(|| Arc::new(made));
+            made
+        })
     }
 }
 

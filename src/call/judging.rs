@@ -7,7 +7,7 @@ use crate::client::responses::{Reading, Responses};
 use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
 use crate::policy::{
-    BodyRequirement, BrokenAnswer, Class, Command, ErrorBody, ErrorKind, Event, InspectStream,
+    BodyProbe, BodyRequirement, BrokenAnswer, Class, Command, ErrorBody, ErrorKind, Event,
     Inspected, Outcome, Redirected, StopReason, StreamHolder, Verdict,
 };
 use crate::redirects::{Trail, Watch};
@@ -198,7 +198,7 @@ impl<C: Client> State<C> {
 
     /// Holds a streamed response back until its first output, or until it turns out to be a failure: one that has shown no
     /// output in its time, or by the end of its attempt, has timed out.
-    async fn probe(&mut self, result: Outcomes<C>, mut probe: Box<dyn InspectStream>) -> Command {
+    async fn probe(&mut self, result: Outcomes<C>, mut probe: Box<dyn BodyProbe>) -> Command {
         let runtime = &self.engine.runtime;
         let left = self
             .limit

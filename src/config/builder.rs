@@ -5,7 +5,7 @@ use super::shown;
 use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig};
 use crate::budget::RetryBudget;
-use crate::policy::{ByFunction, Classify, IntoVerdict, Outcome, OwnError, Verdict};
+use crate::policy::{Classify, IntoVerdict, Outcome, OwnError, Verdict};
 use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
 use std::error::Error;
@@ -82,9 +82,9 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// A function that overrides the standard tables at every place of the document, as
+    /// Adds a function that goes before the standard tables at every place of the document, as
     /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
-    /// outcome to the classifier of the preset, if it has one, and to the tables. It must not panic.
+    /// outcome to the next, to the classifier of the preset, if it has one, and to the tables. It must not panic.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -104,14 +104,12 @@ impl RetryConfigBuilder {
         self,
         rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
     ) -> Self {
-        self.classifier(ByFunction(move |outcome: &Outcome<'_>| {
-            rule(outcome).map(Into::into)
-        }))
+        self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
     }
 
-    /// A classifier for every place of the document; it replaces an earlier [`classify`](Self::classify).
+    /// Adds a classifier for every place of the document, after those that were added before.
     pub fn classifier(mut self, classifier: impl Classify) -> Self {
-        self.names.classifier = Some(Arc::new(classifier));
+        self.names.classifiers.push(Arc::new(classifier));
         self
     }
 

@@ -90,7 +90,7 @@ macro_rules! meaning_keys {
                 use crate::config::dialect::ScopeFrom;
                 use crate::dialect::Meaning;
                 use crate::policy::Reach;
-                let meaning = Meaning::new(self.class?);
+                let meaning = Meaning::of(self.class?);
                 let meaning = match self.reach {
                     Some(Reach::Refused) => meaning.refused(),
                     Some(_) => meaning.answered(),
@@ -166,7 +166,7 @@ fn rows() -> Type<Vec<Row>> {
 fn row(node: &Node<'_>) -> Option<Row> {
     let read = (block::<RowMap>().read)(node)?;
     let row = Row::on(read.when.clone()?).is(read.meaning()?);
-    if let Some(refused) = row.refused() {
+    if let Err(refused) = row.check() {
         let path = node.path.key("when");
         node.problems.add(&path, &"", refused.allowed().to_owned());
     }

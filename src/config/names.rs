@@ -2,7 +2,7 @@
 
 use super::value::Value;
 use crate::budget::RetryBudget;
-use crate::policy::{Classify, Outcome, OwnError, Verdict};
+use crate::policy::{Classify, OwnError};
 use crate::report::DeadLetters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,18 +23,5 @@ pub(super) struct Names {
     pub(super) error_types: BTreeMap<Arc<str>, OwnError>,
     /// What holds at every place.
     pub(super) errors: Vec<OwnError>,
-    pub(super) classifier: Option<Arc<dyn Classify>>,
-}
-
-/// Several classifiers, of which the first with a verdict decides.
-pub(super) struct InTurn(pub(super) Vec<Arc<dyn Classify>>);
-
-impl Classify for InTurn {
-    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        self.0.iter().find_map(|one| one.classify(outcome))
-    }
-
-    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
-        self.0.iter().any(|one| one.reads_body(outcome))
-    }
+    pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }

@@ -12,7 +12,7 @@ use super::names::Names;
 use super::problems::{Problems, Unknown};
 use super::retry::{Limit, NEEDS_LLM, Retry};
 use crate::budget::RetryBudget;
-use crate::dialect::Row;
+use crate::dialect::Dialect;
 use crate::policy::{Methods, Preset, RetryPolicy, Rule, Rules};
 use crate::report::DeadLetters;
 use crate::route::Destination;
@@ -96,9 +96,10 @@ impl Resolver<'_> {
             .filter(|rule| rule.judges().is_none())
             .map(|rule| self.rule(rule, &retry, &mut inside))
             .collect();
-        let judged: Vec<(Arc<str>, Row)> = rules()
-            .filter_map(|rule| Some((Arc::clone(&rule.name), rule.judges()?.clone())))
-            .collect();
+        let judging = rules().filter_map(|rule| Some((Arc::clone(&rule.name), rule.judges()?)));
+        let judged = judging.fold(Dialect::named("rules"), |judged, (name, row)| {
+            judged.rule(name, row.clone())
+        });
         let otherwise = layers
             .iter()
             .rev()
@@ -166,7 +167,7 @@ impl Resolver<'_> {
         &self,
         name: impl Into<Cow<'static, str>>,
         retry: &Retry,
-        (rules, judged): (Rules, Vec<(Arc<str>, Row)>),
+        (rules, judged): (Rules, Dialect),
     ) -> RetryPolicy {
         let limit = value(&retry.max_retries);
         let retries = match (limit, &retry.max_retries) {
@@ -194,7 +195,7 @@ impl Resolver<'_> {
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true));
         let builder = match judged.is_empty() {
             true => builder,
-            false => builder.judged_by(judged),
+            false => builder.classifier(judged),
         };
         let builder = self.with_dialect(builder, retry);
         self.taught(builder, retry).build().unwrap_or_else(|error| {

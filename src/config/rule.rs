@@ -173,7 +173,7 @@ fn rule(node: &Node<'_>) -> Option<RuleSpec> {
         }
     }
     if let Some((ActionSpec::Judge(row), _)) = &action {
-        if let Some(refused) = row.refused() {
+        if let Err(refused) = row.check() {
             let cause = refused.allowed().to_owned();
             block.wrong_at("when", &"", cause);
         }

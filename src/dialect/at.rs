@@ -1,11 +1,7 @@
 //! Where in an answer something stands.
 
 use crate::error::ConfigError;
-#[cfg(feature = "llm")]
-use crate::policy::ErrorBody;
-use crate::policy::rules::{lines, parts};
-use crate::policy::{Outcome, Pointer, Scope, Unit};
-use crate::server_hints::{When, date_in_prose, delay_in_prose};
+use crate::policy::{ErrorBody, Outcome, Pointer, RetryTime, Scope, Unit};
 use http::HeaderName;
 
 /// Where in an answer a delay stands, or the name of a limit: a header, a part of one, or a place of a JSON body.
@@ -90,21 +86,19 @@ impl Place {
     }
 
     /// Every time that stands here and can be read.
-    pub(super) fn times(&self, unit: Unit, outcome: &Outcome<'_>) -> Vec<When> {
-        if *self == Self::Prose {
-            let prose = outcome.body().map(|body| body.prose.as_str());
-            let prose = prose.unwrap_or_default();
-            let delay = delay_in_prose(prose).map(When::In);
-            let date = date_in_prose(prose).map(When::At);
-            return delay.into_iter().chain(date).collect();
+    pub(super) fn times(&self, unit: Unit, outcome: &Outcome<'_>) -> Vec<RetryTime> {
+        match self {
+            Self::Prose => outcome.body().map_or_else(Vec::new, ErrorBody::prose_times),
+            #[cfg(feature = "llm")]
+            Self::Anywhere => {
+                let delay = outcome.body().and_then(ErrorBody::delay);
+                delay.into_iter().map(RetryTime::In).collect()
+            }
+            _ => {
+                let texts = self.texts(outcome);
+                texts.iter().filter_map(|text| unit.read(text)).collect()
+            }
         }
-        #[cfg(feature = "llm")]
-        if *self == Self::Anywhere {
-            let delay = outcome.body().and_then(ErrorBody::delay);
-            return delay.into_iter().map(When::In).collect();
-        }
-        let texts = self.texts(outcome);
-        texts.iter().filter_map(|text| unit.read(text)).collect()
     }
 
     /// The limit of the first name that stands here.
@@ -114,21 +108,18 @@ impl Place {
     }
 
     fn texts(&self, outcome: &Outcome<'_>) -> Vec<String> {
-        let headers = || outcome.headers().into_iter();
         match self {
             Self::Head(name) => {
-                let lines = headers().flat_map(|headers| lines(headers, name));
-                lines.map(str::to_owned).collect()
+                let values = outcome.header_values(name, None);
+                values.map(str::to_owned).collect()
             }
             Self::Part(name, part) => {
-                let lines = headers().flat_map(|headers| lines(headers, name));
-                let parts = lines.flat_map(|line| parts(line, part));
-                parts.map(str::to_owned).collect()
+                let values = outcome.header_values(name, Some(part));
+                values.map(str::to_owned).collect()
             }
             Self::Json(pointer) => {
                 let found = outcome.body().map(|body| body.at(pointer));
-                let found = found.into_iter().flatten().flatten();
-                found.map(|scalar| scalar.as_str().to_owned()).collect()
+                found.into_iter().flatten().flatten().collect()
             }
             _ => Vec::new(),
         }

@@ -3,9 +3,8 @@
 use super::at::{At, Place};
 use crate::error::ConfigError;
 #[cfg(feature = "llm")]
-use crate::policy::rules::Condition;
-use crate::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
-use crate::server_hints::When;
+use crate::policy::rules::{Condition, Evidence};
+use crate::policy::{Class, Outcome, Pointer, Reach, Reason, RetryTime, Scope, Unit, Verdict};
 use std::time::Duration;
 
 /// What an answer means: its class, how far the request got, when to come back, and whom a limit stops.
@@ -50,8 +49,8 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// Of this class, and nothing more.
-    pub(crate) fn new(class: Class) -> Self {
+    /// Of this class, and nothing more. A throttled response is refused, any other one answered.
+    pub fn of(class: Class) -> Self {
         Self {
             class,
             reach: match class {
@@ -74,23 +73,23 @@ impl Meaning {
     /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Meaning::answered`] says
     /// that it may have.
     pub fn throttled() -> Self {
-        Self::new(Class::Throttled)
+        Self::of(Class::Throttled)
     }
 
     /// It failed, and the same request may succeed a moment later; the server may have done it, unless
     /// [`Meaning::refused`] says that it has not.
     pub fn transient() -> Self {
-        Self::new(Class::Transient)
+        Self::of(Class::Transient)
     }
 
     /// Repeating the same request cannot help: the caller gets the answer at once. The server may have done what was asked.
     pub fn permanent() -> Self {
-        Self::new(Class::Permanent)
+        Self::of(Class::Permanent)
     }
 
     /// The caller has what it asked for, whatever the status says: it is handed over.
     pub fn success() -> Self {
-        Self::new(Class::Success)
+        Self::of(Class::Success)
     }
 
     /// The server did not do what was asked. Say so only if the service says so, or turns requests away at its door: a
@@ -210,7 +209,8 @@ impl Meaning {
     #[cfg(feature = "llm")]
     fn scope_of(&self, outcome: &Outcome<'_>) -> Option<Scope> {
         let told = self.scope_where.as_ref();
-        let told = told.filter(|(condition, _)| condition.holds_for_all_of(outcome));
+        let holds = |condition: &Condition| condition.matches(outcome, Evidence::Body);
+        let told = told.filter(|(condition, _)| holds(condition) == Some(true));
         told.map(|(_, scope)| *scope).or(self.scope)
     }
 
@@ -220,22 +220,28 @@ impl Meaning {
     }
 
     /// What it means for this answer.
-    pub(super) fn of(&self, outcome: &Outcome<'_>) -> Verdict {
+    pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Verdict {
         let times = |(place, unit): &(Place, Unit)| place.times(*unit, outcome);
         let named = self.at_least_from.iter().flat_map(times);
-        let least = named.filter_map(|when| when.parts().0).max();
+        let least = named.filter_map(|time| match time {
+            RetryTime::In(delay) => Some(delay),
+            _ => None,
+        });
+        let least = least.max();
         let scope = self.scope_from.as_ref();
-        let verdict = Verdict {
-            reason: self.reason,
-            at_least: self.at_least.max(least),
-            scope: scope
-                .and_then(|place| place.scope(outcome))
-                .or_else(|| self.scope_of(outcome)),
-            firm: self.firm,
-            ignores_resets: self.delay.iter().any(|(place, _)| !place.is_in_the_body()),
-            ..Verdict::new(self.class, self.reach)
-        };
-        let delays: Vec<When> = self.delay.iter().flat_map(times).collect();
+        let mut verdict = Verdict::new(self.class, self.reach);
+        verdict.reason = self.reason;
+        verdict.at_least = self.at_least.max(least);
+        verdict.scope = scope
+            .and_then(|place| place.scope(outcome))
+            .or_else(|| self.scope_of(outcome));
+        if self.firm {
+            verdict = verdict.firm();
+        }
+        if self.delay.iter().any(|(place, _)| !place.is_in_the_body()) {
+            verdict = verdict.ignoring_resets();
+        }
+        let delays: Vec<RetryTime> = self.delay.iter().flat_map(times).collect();
         delays.into_iter().fold(verdict, Verdict::asking)
     }
 }

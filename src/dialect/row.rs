@@ -3,8 +3,8 @@
 use super::at::header;
 use super::meaning::Meaning;
 use crate::error::ConfigError;
-use crate::policy::rules::{Condition, Test, Value};
-use crate::policy::{Pointer, is_standard_success};
+use crate::policy::Pointer;
+use crate::policy::rules::{Condition, Value};
 use http::Method;
 
 /// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
@@ -60,23 +60,23 @@ impl Row {
         }
     }
 
-    /// What is wrong with it, if anything.
-    #[cfg(feature = "serde")]
-    pub(crate) fn refused(&self) -> Option<&ConfigError> {
-        self.refused.as_ref()
+    /// Checks that it can work, as the policy's `build` does.
+    ///
+    /// # Errors
+    ///
+    /// A status, a header, a pointer or a condition that no response can have.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// Every place of a JSON body that it looks at.
-    pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
-        let own = tests(&self.when).into_iter().filter_map(|test| match test {
-            Test::Json(test) => Some(&test.pointer),
-            _ => None,
-        });
-        own.chain(self.meaning.pointers())
+    pub(super) fn pointers(&self) -> impl Iterator<Item = Pointer> {
+        let own = self.when.pointers().into_iter();
+        own.chain(self.meaning.pointers().cloned())
     }
 
     pub(super) fn reads_the_body(&self) -> bool {
-        self.meaning.needs_the_body() || tests(&self.when).into_iter().any(is_of_the_body)
+        self.meaning.needs_the_body() || self.when.reads_body()
     }
 }
 
@@ -145,12 +145,12 @@ impl RowBuilder {
 
     /// What such an answer means.
     pub fn is(self, meaning: Meaning) -> Row {
-        let unfit = tests(&self.when).into_iter().any(is_of_the_call).then(|| {
+        let unfit = self.when.is_about_calls().then(|| {
             let allowed = "a row looks at answers: attempt, retryable, idempotent, outcome and error are for rules";
             ConfigError::new("row", "this condition", allowed)
         });
         Row {
-            of_successes: names_a_success(&self.when),
+            of_successes: self.when.asks_for_success(),
             refused: self.refused.or(meaning.refused.clone()).or(unfit),
             when: self.when,
             meaning,
@@ -169,49 +169,4 @@ impl RowBuilder {
             },
         }
     }
-}
-
-fn names_a_success(when: &Condition) -> bool {
-    let mut tests = when.0.iter();
-    tests.any(|test| match test {
-        Test::Status(ranges) => ranges
-            .iter()
-            .any(|range| range.clone().any(is_standard_success)),
-        _ => false,
-    })
-}
-
-fn is_of_the_body(test: &Test) -> bool {
-    match test {
-        Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_) => true,
-        #[cfg(feature = "llm")]
-        Test::Hook(_) => true,
-        _ => false,
-    }
-}
-
-fn is_of_the_call(test: &Test) -> bool {
-    matches!(
-        test,
-        Test::Attempt(_)
-            | Test::Retryable(_)
-            | Test::Idempotent(_)
-            | Test::Outcome(_)
-            | Test::Error(_)
-    )
-}
-
-/// The tests of a condition, however deep, without those that join others.
-fn tests(when: &Condition) -> Vec<&Test> {
-    let (mut found, mut left) = (Vec::new(), vec![when]);
-    while let Some(when) = left.pop() {
-        for test in when.0.iter() {
-            match test {
-                Test::Any(several) | Test::All(several) => left.extend(several),
-                Test::Not(when) => left.push(when),
-                test => found.push(test),
-            }
-        }
-    }
-    found
 }

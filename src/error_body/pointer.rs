@@ -6,14 +6,27 @@ use std::fmt;
 /// As many tokens of a pointer as there may be: what lies deeper is not looked for.
 const DEEPEST: usize = 32;
 
-/// A place in a JSON text by RFC 6901, in which the token `*` stands for any member or item.
+/// A place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
+/// `/errors/*/retry_after`. The empty pointer is the whole body.
 ///
-/// The empty pointer is the whole text.
+/// ```
+/// use http_retry::policy::Pointer;
+///
+/// let code = Pointer::parse("/error/code")?;
+/// assert_eq!(code.to_string(), "/error/code");
+/// assert!(Pointer::parse("error.code").is_err());
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pointer(Box<[Box<str>]>);
+pub struct Pointer(Box<[Box<str>]>);
 
 impl Pointer {
-    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not empty and does not start with a slash, or one of more than 32 parts.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = |allowed| Err(ConfigError::new("json", text, allowed));
         if text.is_empty() {
             return Ok(Self(Box::default()));

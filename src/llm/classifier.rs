@@ -1,7 +1,7 @@
 //! The classifier of LLM APIs.
 
 use crate::dialect::judge;
-use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict, last_word, media_type};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 
 /// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
 /// money", and 200 and 400 can hide a throttle.
@@ -77,8 +77,8 @@ impl Classify for LlmClassifier {
         if outcome.class() == Class::Success && makes_no_sense() {
             return None;
         }
-        let said = judge(status, headers, outcome.body().unwrap_or(&nothing))?;
-        last_word(outcome, Some(said))
+        let verdict = judge(status, headers, outcome.body().unwrap_or(&nothing))?;
+        Some(verdict.overruled_by_headers(outcome))
     }
 
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
@@ -87,11 +87,15 @@ impl Classify for LlmClassifier {
             _ => outcome.status().is_some(),
         }
     }
+
+    fn judges_successes(&self) -> bool {
+        self.inspect_success
+    }
 }
 
 fn is_json(outcome: &Outcome<'_>) -> bool {
-    let kind = outcome.headers().and_then(media_type);
-    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"application/json"))
+    let kind = outcome.media_type();
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use super::stream::{Peek, Seen};
 use crate::dialect::judge_event;
-use crate::policy::{
-    Class, InspectStream, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict, media_type,
-};
+use crate::policy::{BodyProbe, Class, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict};
 use http::header::CONTENT_ENCODING;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -85,13 +83,13 @@ impl HoldStreams {
 }
 
 impl StreamHolder for HoldStreams {
-    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn InspectStream>> {
+    fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn BodyProbe>> {
         let headers = outcome.headers()?;
-        let stream =
-            media_type(headers).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"));
+        let kind = outcome.media_type();
+        let stream = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
         (held && !headers.contains_key(CONTENT_ENCODING))
-            .then(|| Box::new(Held(Peek::new())) as Box<dyn InspectStream>)
+            .then(|| Box::new(Held(Peek::new())) as Box<dyn BodyProbe>)
     }
 
     fn first_event_timeout(&self) -> Option<Duration> {
@@ -101,7 +99,7 @@ impl StreamHolder for HoldStreams {
 
 struct Held(Peek);
 
-impl InspectStream for Held {
+impl BodyProbe for Held {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         match self.0.feed(data) {
             Seen::Hold => ControlFlow::Continue(()),

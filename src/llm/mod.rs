@@ -47,7 +47,7 @@ impl RetryPolicy {
     #[must_use]
     pub fn llm() -> Self {
         let builder = Preset::LLM.policy().to_builder();
-        builder.classifier(LlmClassifier::new()).unchanged()
+        builder.dialect(LlmClassifier::new()).unchanged()
     }
 }
 
@@ -60,14 +60,5 @@ impl RetryPolicyBuilder {
     /// [`ReplayBody`](crate::ReplayBody).
     pub fn truncate(self, truncation: Truncation) -> Self {
         self.rewrite(truncation)
-    }
-
-    /// Holds back the start of streamed answers until their first output, to retry a stream that begins with an error.
-    /// Default off: the caller gets the answer at its head.
-    ///
-    /// It holds a stream for at most 10 min, or as [`HoldStreams::first_event_timeout`] says; a time of 0 is an error
-    /// at `build`.
-    pub fn hold_streams(self, hold: HoldStreams) -> Self {
-        self.streams(hold)
     }
 }

@@ -114,11 +114,7 @@ impl Rewrite for Truncation {
             }
             let cut = cut(body, keep, share)?;
             fix_headers(headers, cut.body.len());
-            Some(Rewritten {
-                body: cut.body,
-                before: cut.chars_before,
-                after: cut.chars_after,
-            })
+            Some(Rewritten::new(cut.body, cut.chars_before, cut.chars_after))
         }))
     }
 }
@@ -134,13 +130,13 @@ fn stated_share(body: &ErrorBody) -> Option<Share> {
         input,
         output,
         limit,
-    } = context_counts(&body.prose);
+    } = context_counts(body.prose());
     let of_context = || {
         let actual = input?.saturating_add(output.unwrap_or_default());
         Some(Share::fitting(limit?, actual))
     };
     let of_rate = || {
-        let (limit, requested) = limit_and_requested(&body.prose)?;
+        let (limit, requested) = limit_and_requested(body.prose())?;
         Some(Share::fitting(limit, requested))
     };
     of_context().or_else(of_rate)

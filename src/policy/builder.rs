@@ -4,9 +4,11 @@ mod inside;
 mod limits;
 mod rules;
 
-use super::classifier::{ByFunction, Classify};
+use super::classifier::Classify;
 use super::verdict::Verdict;
-use super::{Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Settings};
+use super::{
+    Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
+};
 use crate::error::ConfigError;
 use std::error::Error;
 use std::sync::Arc;
@@ -113,11 +115,12 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.methods = methods)
     }
 
-    /// A function that overrides the standard tables: `None` leaves an outcome to them, and so does `Success` for an
-    /// error. It sees the verdict of `classify_error` on an error, and overrides it. A second call replaces the
-    /// function. It must not panic.
+    /// Adds a function that goes before the standard tables: `None` leaves an outcome to the next classifier and to them,
+    /// and so does `Success` for an error. It sees the verdict of `classify_error` on an error, and overrides it. It must
+    /// not panic.
     ///
-    /// It runs once for each attempt, and a second time only with new evidence ([`Classify`] says which).
+    /// It runs once for each attempt, and a second time only with new evidence ([`Classify`] says which). Of several
+    /// calls of `classify` and [`classifier`](Self::classifier), the first that returns a verdict decides.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
@@ -135,16 +138,58 @@ impl RetryPolicyBuilder {
         self,
         rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
     ) -> Self {
-        self.classifier(ByFunction(move |outcome: &Outcome<'_>| {
-            rule(outcome).map(Into::into)
-        }))
+        self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
     }
 
-    /// A classifier of your own type that overrides the standard tables, such as one that reads bodies ([`Classify`] shows
-    /// one). It replaces an earlier [`classify`](Self::classify). Default none; `llm::LlmClassifier` in
-    /// [`RetryPolicy::llm`].
+    /// Adds a classifier of your own type, such as one that reads bodies ([`Classify`] shows one). It goes after those that
+    /// were added before, and before every [`dialect`](Self::dialect) and the standard tables; no header of the server
+    /// overrules it. Default none.
+    ///
+    /// `build` refuses one that fails its own [`check`](Classify::check).
     pub fn classifier(self, classifier: impl Classify) -> Self {
-        self.with(|settings| settings.classify = Some(Arc::new(classifier)))
+        match classifier.check() {
+            Ok(()) => self.with(|settings| settings.classifiers.add(Arc::new(classifier))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Adds what the service means by its responses: a [`Dialect`](crate::dialect::Dialect),
+    /// [`Dialects`](crate::dialect::Dialects) by host, or a classifier of your own type. It goes after every
+    /// [`classifier`](Self::classifier) and the dialects that were added before, and before the standard tables; the
+    /// server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)). Default none; in
+    /// `RetryPolicy::llm` the table of LLM APIs.
+    ///
+    /// `build` refuses one that fails its own [`check`](Classify::check): a dialect with a row that cannot work, with more
+    /// than 64 rows of its own, or with more than 16 places of a JSON body.
+    pub fn dialect(self, dialect: impl Classify) -> Self {
+        match dialect.check() {
+            Ok(()) => self.with(|settings| settings.classifiers.add_dialect(Arc::new(dialect))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Adds a dialect for each host: the same as [`dialect`](Self::dialect).
+    pub fn dialects(self, dialects: impl Classify) -> Self {
+        self.dialect(dialects)
+    }
+
+    /// Holds back the start of the responses that `holder` chooses, to retry one that turns out to be a failure
+    /// ([`StreamHolder`] shows one; `llm::HoldStreams` chooses the streams of LLM APIs until their first output). Default
+    /// none: the caller gets each response at its head.
+    ///
+    /// A hold lasts at most as long as [`StreamHolder::first_event_timeout`], the attempt and the deadline allow; a timeout
+    /// of 0 is an error at `build`.
+    pub fn hold_streams(self, holder: impl StreamHolder + 'static) -> Self {
+        self.with(|settings| settings.streams = Some(Arc::new(holder)))
+    }
+
+    /// Changes the body of a request that the server refused for good, and sends it again ([`Rewrite`] shows how;
+    /// `llm::Truncation` cuts the longest text of a prompt). Default none: what is sent again is what the caller sent.
+    ///
+    /// Each change is a retry without a wait, an event, and a line of the report. A body without a copy in memory is not
+    /// changed: with tower a body must be a `String` or a [`ReplayBody`](crate::ReplayBody).
+    pub fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
+        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
     }
 
     /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
@@ -181,7 +226,7 @@ impl RetryPolicyBuilder {
     /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes an answer that
     ///   would not be repeated worth another attempt, as one that may have been processed.
     pub fn header_rules(self, header_rules: bool) -> Self {
-        self.with(|settings| settings.header_rules = header_rules)
+        self.with(|settings| settings.classifiers.header_rules = header_rules)
     }
 
     /// Builds the policy. Its name, which [`RetryPolicy::explain`] tells, is that of the policy that the builder started
@@ -210,7 +255,6 @@ impl RetryPolicyBuilder {
             never: self.settings.never && max_retries == 0,
             // A document says where each field came from.
             changed: self.settings.rules.origins.is_empty(),
-            judges_successes: self.settings.judge_successes(),
             ..self.settings
         };
         settings.check()?;
@@ -224,11 +268,7 @@ impl RetryPolicyBuilder {
     /// The policy unchecked, under its own name: for presets.
     #[cfg(feature = "llm")]
     pub(crate) fn unchanged(self) -> RetryPolicy {
-        let judges_successes = self.settings.judge_successes();
-        RetryPolicy(Arc::new(Settings {
-            judges_successes,
-            ..self.settings
-        }))
+        RetryPolicy(Arc::new(self.settings))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -258,14 +298,6 @@ impl RetryPolicyBuilder {
                 .ok_or_else(|| ConfigError::new("max_attempts", 0, "must be at least 1")),
             (retries, None) => Ok(retries.unwrap_or(self.settings.max_retries)),
         }
-    }
-}
-
-impl Settings {
-    /// Whether anything but the standard tables judges an answer that is a success by its status.
-    fn judge_successes(&self) -> bool {
-        let mut tables = [&self.judged, &self.meanings].into_iter().flatten();
-        self.classify.is_some() || tables.any(|table| table.judge_successes())
     }
 }
 

@@ -42,8 +42,15 @@ impl Decimal {
         Self(Repr::Micros(micros))
     }
 
-    /// Millionths; 0 for a value that is not a decimal.
-    pub(crate) fn micros(self) -> u64 {
+    /// Returns it in millionths; 0 for a value that is not a decimal, such as a `NaN`.
+    ///
+    /// ```
+    /// use http_retry::policy::Decimal;
+    ///
+    /// assert_eq!(Decimal::from(0.25).micros(), 250_000);
+    /// ```
+    #[must_use]
+    pub fn micros(self) -> u64 {
         match self.0 {
             Repr::Micros(micros) => micros,
             Repr::Refused(_) => 0,

@@ -88,10 +88,10 @@ impl Settings {
     }
 
     fn explain_rules(&self, text: &mut String) -> fmt::Result {
-        for line in self.meanings.iter().flat_map(|table| table.lines()) {
+        for line in self.classifiers.lines() {
             writeln!(text, "  {line}")?;
         }
-        if !self.header_rules {
+        if !self.classifiers.header_rules {
             writeln!(
                 text,
                 "  no header rules: the status alone says what an answer means"

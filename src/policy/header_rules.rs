@@ -8,12 +8,13 @@ use super::verdict::Verdict;
 use http::HeaderMap;
 use std::time::Duration;
 
-/// The throttles of AWS.
+/// The names of errors by which the APIs of AWS say that they throttle, in headers and in bodies. The header rules know
+/// them too.
 ///
 /// # Source
 ///
 /// botocore, `retries/standard.py`, `ThrottledRetryableChecker`.
-pub(crate) const AWS_THROTTLES: [&str; 14] = [
+pub const AWS_THROTTLES: [&str; 14] = [
     "Throttling",
     "ThrottlingException",
     "ThrottledException",
@@ -30,42 +31,58 @@ pub(crate) const AWS_THROTTLES: [&str; 14] = [
     "EC2ThrottledException",
 ];
 
-/// What the headers of a failure say beyond the status table.
+/// Returns what the headers of a response say beyond the status table.
 pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<Verdict> {
-    let (status, headers) = (outcome.status()?.as_u16(), outcome.headers()?);
-    let throttled = match status {
+    let by_status = Verdict::new(outcome.class(), Reach::Answered);
+    let verdict = if is_throttled(outcome) {
+        Verdict::new(Class::Throttled, Reach::Refused)
+    } else {
+        by_status
+    };
+    let verdict = verdict.overruled_by_headers(outcome);
+    (verdict != by_status).then_some(verdict)
+}
+
+/// Returns `true` if the headers of a failure name a throttle that its status does not.
+fn is_throttled(outcome: &Outcome<'_>) -> bool {
+    let (Some(status), Some(headers)) = (outcome.status(), outcome.headers()) else {
+        return false;
+    };
+    match status.as_u16() {
         // A 403 refuses by definition; a permission error with the last call of a quota costs one try in vain.
         403 => names_a_time(outcome) || names_a_throttle(headers),
         400..=499 => names_a_throttle(headers),
         _ => false,
-    };
-    throttled.then(|| Verdict::new(Class::Throttled, Reach::Refused))
+    }
 }
 
-/// The server's own word on a retry goes over what its status, or a table, says of the answer. A retry that it wants is
-/// no proof that it has done nothing.
-pub(crate) fn last_word(outcome: &Outcome<'_>, said: Option<Verdict>) -> Option<Verdict> {
-    let class = said.map_or(outcome.class(), |said| said.class);
-    let Some(wanted) = outcome.headers().and_then(should_retry) else {
-        return said;
-    };
-    let said_or_none = said.unwrap_or_else(|| Verdict::new(class, Reach::Answered));
-    let (class, reach, reason) = match (class, wanted) {
-        (Class::Transient | Class::Throttled, false) => {
-            (Class::Permanent, said_or_none.reach, Reason::ServerSaidNo)
+impl Verdict {
+    /// The same verdict, unless the response has `x-should-retry` or `stripe-should-retry`: `false` makes it permanent, and
+    /// `true` makes a permanent one transient. A retry that the server wants is no proof that it has done nothing.
+    ///
+    /// The header rules do this to the verdict of a dialect.
+    #[must_use]
+    pub fn overruled_by_headers(self, outcome: &Outcome<'_>) -> Self {
+        let Some(wanted) = outcome.headers().and_then(should_retry) else {
+            return self;
+        };
+        let (class, reach, reason) = match (self.class, wanted) {
+            (Class::Transient | Class::Throttled, false) => {
+                (Class::Permanent, self.reach, Reason::ServerSaidNo)
+            }
+            (Class::Permanent, true) if !self.firm => {
+                (Class::Transient, Reach::Answered, Reason::ServerSaidRetry)
+            }
+            _ => return self,
+        };
+        Self {
+            class,
+            reach,
+            // A verdict without a reason gets none.
+            reason: self.reason.map(|_| reason),
+            ..self
         }
-        (Class::Permanent, true) if !said_or_none.firm => {
-            (Class::Transient, Reach::Answered, Reason::ServerSaidRetry)
-        }
-        _ => return said,
-    };
-    Some(Verdict {
-        class,
-        reach,
-        // Only who gives reasons is told another.
-        reason: said_or_none.reason.map(|_| reason),
-        ..said_or_none
-    })
+    }
 }
 
 /// Whether the head names a time to come back: a delay that can be read, or the reset of a spent quota.

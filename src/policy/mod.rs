@@ -6,7 +6,7 @@
 //! | question | answered by |
 //! |---|---|
 //! | how often, how long, how far apart | [`RetryPolicy`] and [`RetryPolicyBuilder`], [`Backoff`] |
-//! | what an answer or an error means | a [`Classify`] of your own, else a [`Dialect`](crate::dialect::Dialect) and the header rules, else the standard tables ([`Class`], [`Reach`]) |
+//! | what a response or an error means | the first [`Classify`] with a verdict: your own, then a [`Dialect`](crate::dialect::Dialect); else the header rules, else the standard tables ([`Class`], [`Reach`]) |
 //! | what follows from it | [`rules`], else the class |
 //! | what the server asks for | [`ServerHints`], read once per answer |
 //! | the most that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
@@ -33,6 +33,7 @@
 
 mod attempt;
 mod backoff;
+mod body_probe;
 mod builder;
 mod canned_response;
 mod classifier;
@@ -43,8 +44,6 @@ mod explain;
 mod header_rules;
 mod jitter;
 mod judging;
-mod look;
-mod meanings;
 mod moment;
 mod outcome;
 mod presets;
@@ -63,20 +62,19 @@ mod verdict;
 mod whole_answers;
 mod worst_case;
 
-pub use crate::error_body::ErrorBody;
-pub(crate) use crate::error_body::Pointer;
+pub use crate::error_body::{ErrorBody, Pointer};
 pub(crate) use crate::server_hints::HeaderSet;
-pub use crate::server_hints::{Quota, ServerHints, Unit};
+pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
 pub use attempt::Attempt;
 pub use backoff::Backoff;
+pub use body_probe::{BodyProbe, Inspected, StreamHolder};
 pub use builder::RetryPolicyBuilder;
-#[cfg(feature = "serde")]
-pub(crate) use classifier::ByFunction;
 pub use classifier::Classify;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
+pub use header_rules::AWS_THROTTLES;
 #[cfg(feature = "serde")]
 pub(crate) use jitter::Cap;
 pub use jitter::Jitter;
@@ -86,8 +84,10 @@ pub use outcome::Outcome;
 pub use reason::Reason;
 pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
+pub(crate) use request_line::{is_host_like, without_port};
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
+pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
 pub use session::RetrySession;
 pub(crate) use session::{BodyRequirement, Command, Event, Server};
@@ -95,33 +95,25 @@ pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
 
+pub(crate) use body_probe::Inspect;
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::Cost;
-pub(crate) use header_rules::AWS_THROTTLES;
-#[cfg(feature = "llm")]
-pub(crate) use header_rules::last_word;
-pub(crate) use look::{Inspect, InspectStream, Inspected, StreamHolder};
-pub(crate) use meanings::{Meanings, Said};
 pub(crate) use moment::splitmix64;
 pub(crate) use outcome::Redirected;
 #[cfg(any(feature = "serde", feature = "llm"))]
 pub(crate) use presets::Preset;
-#[cfg(feature = "llm")]
-pub(crate) use rewrite::Rewritten;
-pub(crate) use rewrite::{Rewrite, RewriteBody, RewriteWith};
+pub(crate) use rewrite::RewriteWith;
 pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
 #[cfg(feature = "serde")]
 pub(crate) use rules::{
     Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
 };
-pub(crate) use verdict::RowId;
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
-#[cfg(feature = "llm")]
-pub(crate) use whole_answers::media_type;
 pub(crate) use whole_answers::{BrokenAnswer, Filled};
 pub(crate) use worst_case::most_refusals;
 
+use classifier::Classifiers;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,15 +176,7 @@ struct Settings {
     /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
     quotas_at_once: bool,
     methods: Methods,
-    classify: Option<Arc<dyn Classify>>,
-    /// What rules say that answers mean.
-    judged: Option<Arc<dyn Meanings>>,
-    /// What the service means by its answers.
-    meanings: Option<Arc<dyn Meanings>>,
-    /// Whether the headers that every server may send say more than its status.
-    header_rules: bool,
-    /// Whether anything but the standard tables judges an answer that is a success by its status.
-    judges_successes: bool,
+    classifiers: Classifiers,
     own_errors: Vec<OwnError>,
     rewrite: Option<Arc<dyn Rewrite>>,
     streams: Option<Arc<dyn StreamHolder>>,

@@ -1,6 +1,6 @@
 //! The presets, with the reason for each number. All bound the attempts and use jitter.
 
-use super::{Backoff, Methods, RetryPolicy, Rules, Settings};
+use super::{Backoff, Classifiers, Methods, RetryPolicy, Rules, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,11 +103,7 @@ impl Preset {
             max_gate_wait: self.max_gate_wait,
             quotas_at_once: self.quotas_at_once,
             methods: self.methods,
-            classify: None,
-            judged: None,
-            meanings: None,
-            header_rules: true,
-            judges_successes: false,
+            classifiers: Classifiers::default(),
             own_errors: Vec::new(),
             rewrite: None,
             streams: None,

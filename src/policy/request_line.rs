@@ -66,6 +66,22 @@ impl RequestLine {
         &self.authority
     }
 
+    /// Returns `true` if it goes to this host: `api.example.com`, or `*.example.com` for the hosts below it. Neither the
+    /// case nor the port counts.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Method};
+    /// use http_retry::policy::RequestLine;
+    ///
+    /// let request = RequestLine::new(&Method::GET, "eu.shop.example:8443", "/", &HeaderMap::new());
+    /// assert!(request.is_to("*.shop.example"));
+    /// assert!(!request.is_to("shop.example"));
+    /// ```
+    #[must_use]
+    pub fn is_to(&self, host: &str) -> bool {
+        is_host_like(host, without_port(&self.authority))
+    }
+
     /// Its path, without the query.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -78,6 +94,24 @@ impl RequestLine {
     pub fn is_keyed(&self) -> bool {
         self.keyed
     }
+}
+
+/// Returns an authority without its port, if it has one.
+pub(crate) fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+/// Returns `true` if a host is like a pattern, which may have a `*` for the first labels; case does not matter.
+pub(crate) fn is_host_like(pattern: &str, host: &str) -> bool {
+    let Some(end) = pattern.strip_prefix('*') else {
+        return host.eq_ignore_ascii_case(pattern);
+    };
+    let start = host.len().checked_sub(end.len()).filter(|start| *start > 0);
+    let own = start.and_then(|start| host.get(start..));
+    own.is_some_and(|own| own.eq_ignore_ascii_case(end))
 }
 
 /// A path may hold a secret.

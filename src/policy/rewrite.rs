@@ -1,25 +1,72 @@
-//! A request that must change before it is sent again.
+//! Requests whose body must change before they are sent again.
 
 use super::outcome::Outcome;
 use http::HeaderMap;
 
-/// Makes another body for the next attempt, where the outcome asks for one.
-pub(crate) trait Rewrite: Send + Sync {
-    /// How to change the body after this outcome; nothing where the same one may do.
+/// Changes the body of a request that the server refused for good, so that the next attempt may succeed.
+///
+/// `llm::Truncation` cuts a prompt that is too long; a type of your own can halve a batch.
+/// [`RetryPolicyBuilder::rewrite`](crate::RetryPolicyBuilder::rewrite) sets it.
+///
+/// ```
+/// use http::StatusCode;
+/// use http_retry::policy::{Rewrite, RewriteBody, Rewritten};
+/// use http_retry::{Outcome, RetryPolicy};
+///
+/// /// Sends half of the lines after a 413.
+/// struct Halve;
+///
+/// impl Rewrite for Halve {
+///     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
+///         if outcome.status() != Some(StatusCode::PAYLOAD_TOO_LARGE) {
+///             return None;
+///         }
+///         Some(Box::new(|_, body| {
+///             let lines: Vec<&str> = std::str::from_utf8(body).ok()?.lines().collect();
+///             let half = lines.get(..lines.len() / 2).filter(|half| !half.is_empty())?.join("\n");
+///             let (before, after) = (body.len(), half.len());
+///             Some(Rewritten::new(half.into_bytes(), before, after))
+///         }))
+///     }
+/// }
+///
+/// let policy = RetryPolicy::background().to_builder().rewrite(Halve).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+pub trait Rewrite: Send + Sync {
+    /// Returns how to change the request after this outcome, or `None` if another body does not help. It is asked only
+    /// about outcomes that are [`Class::Permanent`](super::Class::Permanent).
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody>;
 }
 
-/// Takes headers and body of the request that was refused; none if there is no better body.
-pub(crate) type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
+/// A change of a request: gets its headers and its body, may change the headers, and returns the next body, or `None` if
+/// there is no better one. The request is then not sent again.
+///
+/// A changed body needs a changed `content-length` and digest; a signed or encoded body must stay as it is.
+pub type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
 
 /// Gets headers and body of a request, changes the ones and gives another for the other.
 pub(crate) type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
 
-/// Another body, in which one text has changed.
-pub(crate) struct Rewritten {
+/// The next body of a request, in which one text has changed.
+///
+/// It has no `Debug`: a body must not get into a log by accident.
+#[derive(Clone)]
+pub struct Rewritten {
     pub(crate) body: Vec<u8>,
-    /// The characters of that text before.
     pub(crate) before: usize,
-    /// The characters of that text now.
     pub(crate) after: usize,
+}
+
+impl Rewritten {
+    /// A body, with the length of the changed text before and after, in characters: what the report and the event of the
+    /// change say.
+    #[must_use]
+    pub fn new(body: Vec<u8>, before: usize, after: usize) -> Self {
+        Self {
+            body,
+            before,
+            after,
+        }
+    }
 }

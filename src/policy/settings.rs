@@ -11,13 +11,12 @@ use std::time::Duration;
 impl RetryPolicy {
     /// The header in which the service takes a key of idempotency, besides the usual ones.
     pub(crate) fn key_header(&self) -> Option<&HeaderName> {
-        self.0.meanings.as_ref()?.key_header()
+        self.0.classifiers.key_header()
     }
 
     /// Whether keys of idempotency that a layer makes go out in quotes.
     pub(crate) fn quotes_keys(&self) -> bool {
-        let meanings = self.0.meanings.as_ref();
-        meanings.is_some_and(|meanings| meanings.quotes_keys())
+        self.0.classifiers.quotes_keys()
     }
 
     /// The same rules under another name.

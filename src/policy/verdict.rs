@@ -3,7 +3,7 @@
 use super::classify::{Class, Reach};
 use super::reason::Reason;
 use super::scope::Scope;
-use crate::server_hints::When;
+use crate::server_hints::RetryTime;
 use std::time::Duration;
 
 /// A classifier's verdict on an outcome: what it means for a retry, and what else the classifier found.
@@ -38,14 +38,14 @@ pub struct Verdict {
     pub at_least: Option<Duration>,
     /// Whom a rate limit stops; calls that it stops wait together at the gate. Default as [`Scope::Account`].
     pub scope: Option<Scope>,
-    /// The same wait as a point in time, since 1970.
-    pub(crate) until: Option<Duration>,
-    /// The resets of quotas in the headers are none of this wait's business.
-    pub(crate) ignores_resets: bool,
-    /// No header of the server takes it back.
-    pub(crate) firm: bool,
+    /// The latest point in time that the server asks to wait for, since 1970.
+    pub(super) until: Option<Duration>,
+    /// The resets of quotas in the headers do not count.
+    pub(super) ignores_resets: bool,
+    /// No header of the server makes it transient.
+    pub(super) firm: bool,
     /// The row of a table that gave it.
-    pub(crate) row: Option<RowId>,
+    pub(super) row: Option<RowId>,
 }
 
 impl Verdict {
@@ -103,14 +103,61 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with one more time to come back; of several the latest counts.
-    pub(crate) fn asking(self, when: When) -> Self {
-        let (asked, until) = when.parts();
+    /// The same verdict, which no header makes transient: `x-should-retry: true` does not overrule it.
+    #[must_use]
+    pub fn firm(self) -> Self {
+        Self { firm: true, ..self }
+    }
+
+    /// The same verdict, whose delay replaces the resets of quotas in the headers: for a row that reads such a header in a
+    /// unit of its own.
+    #[must_use]
+    pub fn ignoring_resets(self) -> Self {
         Self {
-            asked: self.asked.max(asked),
-            until: self.until.max(until),
+            ignores_resets: true,
             ..self
         }
+    }
+
+    /// The same verdict, given by this row of a table: what
+    /// [`Classify::row_name`](super::Classify::row_name) gets.
+    #[must_use]
+    pub fn by_row(self, row: u32) -> Self {
+        self.by(row, false)
+    }
+
+    /// The same verdict, given by a row that has a name of its own: reports call its table `rules`.
+    #[must_use]
+    pub fn by_rule(self, row: u32) -> Self {
+        self.by(row, true)
+    }
+
+    fn by(self, row: u32, is_rule: bool) -> Self {
+        let row = RowId {
+            classifier: 0,
+            row,
+            is_rule,
+        };
+        Self {
+            row: Some(row),
+            ..self
+        }
+    }
+
+    /// The same verdict, given by the classifier at this place of a policy's list.
+    pub(super) fn of_classifier(self, classifier: u16) -> Self {
+        let row = self.row.map(|row| RowId { classifier, ..row });
+        Self { row, ..self }
+    }
+
+    /// The same verdict with one more time at which the response lets the client come back; of several the latest counts.
+    #[must_use]
+    pub fn asking(mut self, time: RetryTime) -> Self {
+        match time {
+            RetryTime::In(delay) => self.asked = self.asked.max(Some(delay)),
+            RetryTime::At(time) => self.until = self.until.max(Some(time)),
+        }
+        self
     }
 }
 
@@ -169,11 +216,12 @@ impl IntoVerdict for () {
     }
 }
 
-/// One of the rows that a policy asks.
+/// A row of one of a policy's classifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowId {
-    /// It is a rule of the user's, which goes before a classifier.
-    pub(crate) judges: bool,
-    pub(crate) table: u16,
-    pub(crate) row: u16,
+    /// The place of the classifier in the policy's list.
+    pub(super) classifier: u16,
+    pub(super) row: u32,
+    /// The row has a name of its own.
+    pub(crate) is_rule: bool,
 }

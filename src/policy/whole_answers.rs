@@ -1,6 +1,6 @@
 //! Which answers are read to their end before the caller gets them, so that one that breaks is a failed attempt.
 
-use super::look::Inspected;
+use super::body_probe::Inspected;
 use super::outcome::Outcome;
 use crate::error::ConfigError;
 use http::header::CONTENT_LENGTH;

@@ -1,8 +1,8 @@
 //! Which requests belong to a service or a route.
 
 use super::Head;
-use crate::dialect::{self, without_port};
 use crate::policy::rules::is_like;
+use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
 
 /// What a request must be like; a list means "one of", and what is not given is open.
@@ -140,8 +140,8 @@ fn is_at(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
         _ => "",
     };
     let host = pattern.strip_suffix(default_port);
-    hosts.iter().any(|host| dialect::is_at(pattern, host))
-        || host.is_some_and(|host| dialect::is_at(host, &authority))
+    hosts.iter().any(|host| is_host_like(pattern, host))
+        || host.is_some_and(|host| is_host_like(host, &authority))
 }
 
 #[cfg(test)]

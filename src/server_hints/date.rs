@@ -5,11 +5,14 @@ use super::line::text;
 use http::HeaderMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// When to come back.
+/// A time at which a server lets the client come back, as it wrote it. [`Verdict::asking`](crate::policy::Verdict::asking)
+/// takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+#[non_exhaustive]
+pub enum RetryTime {
+    /// After this delay.
     In(Duration),
-    /// At so long after 1970.
+    /// At this time since 1970-01-01T00:00:00Z.
     At(Duration),
 }
 
@@ -18,8 +21,8 @@ const UNIX_SECONDS: u64 = 1_000_000_000;
 /// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
 const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
 
-impl When {
-    /// When a quota is whole again: in seconds, or at a Unix time by its size; in a duration with units, with or without
+impl RetryTime {
+    /// Reads when a quota is whole again: in seconds, or at a Unix time by its size; in a duration with units, with or without
     /// blanks (`1m2.5s`, `1h 2m`); or at a date.
     pub(super) fn reset(text: &str) -> Option<Self> {
         if let Some(delay) = bare_seconds(text) {

@@ -23,7 +23,7 @@ pub(crate) use names::HeaderSet;
 pub use quota::Quota;
 pub use unit::Unit;
 
-pub(crate) use date::When;
+pub use date::RetryTime;
 #[cfg(feature = "dialects")]
 pub(crate) use duration::header_duration;
 pub(crate) use head::tells_of_a_quota;

@@ -1,12 +1,12 @@
 //! The headers that say when to come back.
 
-use super::date::{Clock, When, http_date};
+use super::date::{Clock, RetryTime, http_date};
 use super::duration::{millis, seconds};
 use super::line::{MOST_LINES, text};
 use super::names::{Asked, Header, HeaderSet};
 use http::{HeaderMap, HeaderValue};
 
-type Reader = fn(&str) -> Option<When>;
+type Reader = fn(&str) -> Option<RetryTime>;
 
 /// What the headers that name a delay say, line by line.
 #[derive(Default)]
@@ -84,11 +84,11 @@ pub(super) fn place(name: &str) -> Option<usize> {
     }
 }
 
-fn milliseconds(text: &str) -> Option<When> {
-    millis(text).map(When::In)
+fn milliseconds(text: &str) -> Option<RetryTime> {
+    millis(text).map(RetryTime::In)
 }
 
-fn seconds_or_date(text: &str) -> Option<When> {
-    let delay = seconds(text).map(When::In);
-    delay.or_else(|| http_date(text).map(When::At))
+fn seconds_or_date(text: &str) -> Option<RetryTime> {
+    let delay = seconds(text).map(RetryTime::In);
+    delay.or_else(|| http_date(text).map(RetryTime::At))
 }

@@ -1,8 +1,7 @@
 //! What a number or a date of a service's own counts in.
 
-use super::date::{When, http_date, rfc3339};
+use super::date::{RetryTime, http_date, rfc3339};
 use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
-use std::time::Duration;
 
 /// What a number or a date counts in that says when to come back.
 ///
@@ -58,29 +57,29 @@ impl Unit {
         ("auto", Self::Auto),
     ];
 
-    /// When a text says to come back, if it can be read in this unit.
-    pub(crate) fn read(self, text: &str) -> Option<When> {
+    /// Reads the time at which a text says to come back; `None` if it cannot be read in this unit.
+    ///
+    /// ```
+    /// use http_retry::policy::{RetryTime, Unit};
+    /// use std::time::Duration;
+    ///
+    /// let delay = Duration::from_millis(1500);
+    /// assert_eq!(Unit::Ms.read("1500"), Some(RetryTime::In(delay)));
+    /// assert_eq!(Unit::S.read("soon"), None);
+    /// ```
+    #[must_use]
+    pub fn read(self, text: &str) -> Option<RetryTime> {
         let text = text.trim_ascii();
         let within = |unit| bare(text, unit).or_else(|| header_duration(text));
         match self {
-            Self::S => within(SECOND).map(When::In),
-            Self::Ms => within(MILLISECOND).map(When::In),
-            Self::Min => within(MINUTE).map(When::In),
-            Self::Unix => bare(text, SECOND).map(When::At),
-            Self::UnixMs => bare(text, MILLISECOND).map(When::At),
-            Self::Iso => rfc3339(text).map(When::At),
-            Self::HttpDate => http_date(text).map(When::At),
-            Self::Auto => When::reset(text),
-        }
-    }
-}
-
-impl When {
-    /// The time from now and the time since 1970, of which it is one.
-    pub(crate) fn parts(self) -> (Option<Duration>, Option<Duration>) {
-        match self {
-            Self::In(delay) => (Some(delay), None),
-            Self::At(time) => (None, Some(time)),
+            Self::S => within(SECOND).map(RetryTime::In),
+            Self::Ms => within(MILLISECOND).map(RetryTime::In),
+            Self::Min => within(MINUTE).map(RetryTime::In),
+            Self::Unix => bare(text, SECOND).map(RetryTime::At),
+            Self::UnixMs => bare(text, MILLISECOND).map(RetryTime::At),
+            Self::Iso => rfc3339(text).map(RetryTime::At),
+            Self::HttpDate => http_date(text).map(RetryTime::At),
+            Self::Auto => RetryTime::reset(text),
         }
     }
 }
@@ -88,36 +87,45 @@ impl When {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_number_counts_in_its_unit_and_is_rounded_up() {
         let ms = Duration::from_millis;
         for (unit, text, wanted) in [
-            (Unit::S, "64.57", When::In(ms(64_570))),
-            (Unit::S, "34s", When::In(ms(34_000))),
-            (Unit::S, " 2 ", When::In(ms(2_000))),
-            (Unit::Ms, "600000", When::In(ms(600_000))),
-            (Unit::Ms, "0.1", When::In(ms(1))),
-            (Unit::Ms, "1.5s", When::In(ms(1_500))),
-            (Unit::Min, "2", When::In(ms(120_000))),
-            (Unit::Unix, "1787313700", When::At(ms(1_787_313_700_000))),
+            (Unit::S, "64.57", RetryTime::In(ms(64_570))),
+            (Unit::S, "34s", RetryTime::In(ms(34_000))),
+            (Unit::S, " 2 ", RetryTime::In(ms(2_000))),
+            (Unit::Ms, "600000", RetryTime::In(ms(600_000))),
+            (Unit::Ms, "0.1", RetryTime::In(ms(1))),
+            (Unit::Ms, "1.5s", RetryTime::In(ms(1_500))),
+            (Unit::Min, "2", RetryTime::In(ms(120_000))),
+            (
+                Unit::Unix,
+                "1787313700",
+                RetryTime::At(ms(1_787_313_700_000)),
+            ),
             (
                 Unit::UnixMs,
                 "1787313700250",
-                When::At(ms(1_787_313_700_250)),
+                RetryTime::At(ms(1_787_313_700_250)),
             ),
             (
                 Unit::Iso,
                 "2026-08-21T12:00Z",
-                When::At(ms(1_787_313_600_000)),
+                RetryTime::At(ms(1_787_313_600_000)),
             ),
             (
                 Unit::HttpDate,
                 "Fri, 21 Aug 2026 12:00:12 GMT",
-                When::At(ms(1_787_313_612_000)),
+                RetryTime::At(ms(1_787_313_612_000)),
             ),
-            (Unit::Auto, "1787313700250", When::At(ms(1_787_313_700_250))),
-            (Unit::Auto, "90", When::In(ms(90_000))),
+            (
+                Unit::Auto,
+                "1787313700250",
+                RetryTime::At(ms(1_787_313_700_250)),
+            ),
+            (Unit::Auto, "90", RetryTime::In(ms(90_000))),
         ] {
             assert_eq!(unit.read(text), Some(wanted), "{unit:?} {text}");
         }

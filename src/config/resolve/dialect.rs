@@ -6,7 +6,7 @@ use crate::config::dialect::{DialectMap, Speaks};
 use crate::config::given::Given;
 use crate::config::retry::Retry;
 use crate::dialect::{Dialect, Dialects};
-use crate::policy::RetryPolicyBuilder;
+use crate::policy::{Classify, RetryPolicyBuilder};
 use std::sync::Arc;
 
 impl Resolver<'_> {

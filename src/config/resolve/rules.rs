@@ -5,6 +5,7 @@ use crate::config::block::Path;
 use crate::config::given::Given;
 use crate::config::retry::{Exhausted, Growth, Retry};
 use crate::config::rule::{ActionSpec, RuleSpec};
+use crate::dialect::Dialect;
 use crate::policy::{
     Action, CannedResponse, OnExhausted, RetryPolicy, Rule, Rules, ServerDelays, Wait,
 };
@@ -79,7 +80,7 @@ impl Resolver<'_> {
             None => outer,
         };
         let rules = self.rules(&retry, inside);
-        self.policy("rule", &retry, (rules, Vec::new()))
+        self.policy("rule", &retry, (rules, Dialect::named("rules")))
     }
 
     /// An outcome is judged before a rule is asked.

@@ -1,7 +1,6 @@
 //! What a policy judges and changes by: what code taught, and what only calls to language models need.
 
 use super::{Resolver, value};
-use crate::config::names::InTurn;
 use crate::config::retry::Retry;
 use crate::policy::{Classify, RetryPolicyBuilder};
 use std::sync::Arc;
@@ -15,12 +14,9 @@ impl Resolver<'_> {
             .filter_map(|name| self.names.error_types.get(name));
         let errors = named.chain(&self.names.errors);
         let builder = errors.fold(builder, |builder, own| builder.own_error(own.clone()));
-        let own = self.names.classifier.clone();
-        let all: Vec<_> = own.into_iter().chain(of_preset(retry)).collect();
-        let builder = match all.is_empty() {
-            true => builder,
-            false => builder.classifier(InTurn(all)),
-        };
+        let own = self.names.classifiers.iter().cloned();
+        let own = own.chain(of_preset(retry));
+        let builder = own.fold(builder, RetryPolicyBuilder::classifier);
         for_models(builder, retry)
     }
 

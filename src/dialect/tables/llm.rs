@@ -12,13 +12,14 @@ mod window;
 pub(crate) use counts::{Counts, context_counts, limit_and_requested};
 
 use super::on;
-use crate::dialect::say::Tables;
 use crate::dialect::{At, Dialect, Meaning, Row};
 use crate::policy::rules::Condition;
-use crate::policy::{ErrorBody, Meanings, Outcome, Reach, Reason, Said, Scope, Unit, Verdict};
-use crate::server_hints::is_invitation;
+use crate::policy::{
+    Class, Classify, ErrorBody, Outcome, Reach, Reason, RetryTime, Scope, Unit, Verdict,
+};
 use http::{HeaderMap, StatusCode};
 use std::sync::LazyLock;
+use std::time::Duration;
 use tokens::Kind;
 
 #[rustfmt::skip]
@@ -32,12 +33,12 @@ pub(super) fn llm() -> Vec<Row> {
     vec![
         // What no status and no word of the server makes worth a retry.
         any().and(says([Kind::Quota])).is(firm(Reason::QuotaExhausted)),
-        any().and(throttle()).and(hook("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
-        on([429]).and(hook("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
+        any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
+        on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
         any().and(says([Kind::Context])).is(firm(Reason::ContextLength)),
         on([400, 413, 422, 424, 500]).and(!throttle()).and(overflows()).is(firm(Reason::ContextLength)),
         any().and(says([Kind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
-        any().and(hook("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
+        any().and(function("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
         on([402]).and(!says([Kind::InFlight])).is(firm(Reason::QuotaExhausted)),
         on([401]).is(firm(Reason::Auth)),
         on([403]).is(firm(Reason::Permission)),
@@ -48,9 +49,9 @@ pub(super) fn llm() -> Vec<Row> {
         on([425]).is(failed(Reason::ServerError).refused()),
         on([409]).is(failed(Reason::Conflict)),
         on([499]).is(failed(Reason::Timeout)),
-        on([429]).and(hook("no capacity", is_overload)).is(slow(Reason::Overloaded)),
+        on([429]).and(function("no capacity", is_overload)).is(slow(Reason::Overloaded)),
         on([429]).is(slow(Reason::RateLimited)),
-        on([413]).and(!says([Kind::TooLarge])).and(hook("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
+        on([413]).and(!says([Kind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
         on([498]).and(says([Kind::Overloaded])).is(slow(Reason::Overloaded)),
         on([400]).and(throttle()).is(slow(Reason::RateLimited)),
         on([501, 505]).is(wrong(Reason::ServerError)),
@@ -71,7 +72,7 @@ pub(super) fn llm() -> Vec<Row> {
         any().and(says([Kind::Auth])).is(wrong(Reason::Auth)),
         any().and(says([Kind::Permission])).is(wrong(Reason::Permission)),
         any().and(says([Kind::NotFound])).is(wrong(Reason::NotFound)),
-        on([400]).and(hook("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
+        on([400]).and(function("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
         any().is(wrong(Reason::InvalidRequest)),
     ]
 }
@@ -80,7 +81,7 @@ pub(super) fn llm() -> Vec<Row> {
 /// by its shape: then as of the status that its tokens stand for.
 pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
     match status.as_u16() {
-        ..400 if !body.is_error => None,
+        ..400 if !body.is_error() => None,
         ..400 => say_of_own_status(headers, body, 400),
         status => say(status, headers, body),
     }
@@ -96,51 +97,41 @@ pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
 /// ways never makes an answer refused.
 fn say_of_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
     let status = tokens::own_status(headers, body).unwrap_or(or);
-    let said = say(status, headers, body)?;
-    let is_refused = said.reach == Reach::Refused && body.has_certain_tokens();
-    let reach = if is_refused {
-        Reach::Refused
-    } else {
-        Reach::Answered
-    };
-    Some(Verdict { reach, ..said })
+    let mut verdict = say(status, headers, body)?;
+    if !body.has_certain_tokens() {
+        verdict.reach = Reach::Answered;
+    }
+    Some(verdict)
 }
 
 fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
-    static TABLE: LazyLock<Option<Tables>> = LazyLock::new(|| Tables::one(&Dialect::llm()).ok());
+    static TABLE: LazyLock<Dialect> = LazyLock::new(Dialect::llm);
     let outcome = Outcome::response(StatusCode::from_u16(status).ok()?, headers).with_body(body);
-    match TABLE.as_ref()?.say(&outcome, true) {
-        // It is no row of the policy's own dialect.
-        Said::This(verdict) => Some(Verdict {
-            row: None,
-            ..verdict
-        }),
-        Said::Nothing | Said::Unread => None,
-    }
+    TABLE.classify(&outcome)
 }
 
 /// What it means, with the delay that the body asks for and whom the limit stops.
 fn told(meaning: Meaning, reason: Reason) -> Meaning {
     let meaning = meaning.delay(At::anywhere(), Unit::Auto).because(reason);
     meaning.scope_where(
-        hook("a limit of others", |outcome, body| {
+        function("a limit of others", |outcome, body| {
             tokens::says(outcome, &[Kind::SharedPool])
-                || body.prose.contains("rate-limited upstream")
+                || body.prose().contains("rate-limited upstream")
         }),
         Scope::Request,
     )
 }
 
-fn hook(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> Condition {
-    Condition::hook(name, holds)
+fn function(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> Condition {
+    Condition::function(name, holds)
 }
 
 fn says<const N: usize>(kinds: [Kind; N]) -> Condition {
-    Condition::hook("a token", move |outcome, _| tokens::says(outcome, &kinds))
+    Condition::function("a token", move |outcome, _| tokens::says(outcome, &kinds))
 }
 
 fn throttle() -> Condition {
-    hook("a throttle", |outcome, _| {
+    function("a throttle", |outcome, _| {
         let throttles = [Kind::RateLimit, Kind::Throttle];
         outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS) || tokens::says(outcome, &throttles)
     })
@@ -148,8 +139,8 @@ fn throttle() -> Condition {
 
 /// Prose counts only where no token speaks of something else: "too many tokens" is also a throttle's.
 fn overflows() -> Condition {
-    let prose = hook("a prompt that does not fit", |_, body| {
-        context::overflows(&body.prose)
+    let prose = function("a prompt that does not fit", |_, body| {
+        context::overflows(body.prose())
     });
     (!says([Kind::Field])).and(prose)
 }
@@ -157,20 +148,30 @@ fn overflows() -> Condition {
 /// A limit of zero, one that counts over a day or longer, or one of money. Where the same prose says when to come back,
 /// that counts: a quota of a day that is counted over the last 24 hours opens again bit by bit.
 fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
-    let prose = &body.prose;
-    let zero = body.has_zero_quota || counts::has_zero_limit(prose);
-    let in_a_label = || body.labels.iter().any(|label| window::is_long(label));
+    let prose = body.prose();
+    let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
+    let in_a_label = || body.labels().iter().any(|label| window::is_long(label));
     let unpaid = || is_unpaid(outcome, body) && !window::is_short(prose);
-    zero || in_a_label() || (!body.names_a_time() && (window::is_long(prose) || unpaid()))
+    zero || in_a_label() || (!names_a_time(body) && (window::is_long(prose) || unpaid()))
+}
+
+/// Whether the prose itself says when to come back.
+fn names_a_time(body: &ErrorBody) -> bool {
+    let times = body.prose_times().into_iter();
+    let mut delays = times.filter(|time| matches!(time, RetryTime::In(_)));
+    delays.any(|time| time != RetryTime::In(Duration::ZERO))
 }
 
 /// A rate limit that is smaller than this one request.
 fn is_more_than_the_limit(_: &Outcome<'_>, body: &ErrorBody) -> bool {
-    limit_and_requested(&body.prose).is_some_and(|(limit, requested)| requested > limit)
+    limit_and_requested(body.prose()).is_some_and(|(limit, requested)| requested > limit)
 }
 
 fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
-    outcome.headers().is_some_and(is_invitation)
+    let response = |headers| Outcome::response(StatusCode::PAYLOAD_TOO_LARGE, headers);
+    // By the standard table a 413 is a throttle only with a time to come back.
+    let class = outcome.headers().map(|headers| response(headers).class());
+    class == Some(Class::Throttled)
 }
 
 /// A 429 for want of capacity and not for the caller's own rate. Only here prose may tell: the retry is the same, and some
@@ -189,7 +190,7 @@ fn is_unpaid(_: &Outcome<'_>, body: &ErrorBody) -> bool {
 }
 
 fn has_words(body: &ErrorBody, words: &str) -> bool {
-    let prose = body.prose.to_lowercase();
+    let prose = body.prose().to_lowercase();
     words.split('|').any(|words| prose.contains(words))
 }
 

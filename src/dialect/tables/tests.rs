@@ -1,8 +1,9 @@
-use crate::dialect::{Dialect, Row, say};
+use crate::dialect::{Dialect, Row};
 use crate::error_body::work;
-use crate::policy::rules::Test;
-use crate::policy::{Class, ErrorBody, Meanings, Outcome, RequestLine};
+use crate::policy::rules::{Condition, Evidence};
+use crate::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
 use http::{HeaderMap, Method, StatusCode};
+use std::collections::BTreeSet;
 
 /// Rows that stop and stand behind one that retries, of whose answers some are theirs too; and why.
 const AFTER: [(&str, &str); 6] = [
@@ -22,7 +23,7 @@ const FALLBACK: &str = "a token says more than a status only where the status sa
 fn a_row_that_stops_stands_before_those_that_retry() {
     let mut after = Vec::new();
     for dialect in Dialect::all() {
-        let rows: Vec<Row> = dialect.all_rows().map(|named| named.row).collect();
+        let rows: Vec<Row> = dialect.all_rows().cloned().collect();
         for (place, stop) in rows.iter().enumerate() {
             let mut before = rows.iter().take(place);
             let stops = stop.meaning.class() == Class::Permanent;
@@ -42,34 +43,42 @@ fn retries(row: &Row) -> bool {
 /// Whether a row that retries may have an answer that is meant for one behind it: both may hold, and that one is not
 /// merely for what the first leaves.
 fn takes_from(retry: &Row, stop: &Row) -> bool {
-    let (retry, stop) = (&retry.when.0, &stop.when.0);
+    let parts = |row: &Row| row.when.parts().collect::<Vec<Condition>>();
+    let (retry, stop) = (parts(retry), parts(stop));
     let apart = stop
         .iter()
-        .any(|test| retry.iter().any(|other| exclude(test, other)));
+        .any(|part| retry.iter().any(|other| exclude(part, other)));
     let rest = stop
         .iter()
-        .all(|test| retry.iter().any(|other| covers(test, other)));
+        .all(|part| retry.iter().any(|other| covers(part, other)));
     !apart && !rest
 }
 
-/// Whether no answer meets both tests.
-fn exclude(one: &Test, other: &Test) -> bool {
-    let (Test::Status(one), Test::Status(other)) = (one, other) else {
-        return false;
-    };
-    let has = |status: &u16| other.iter().any(|range| range.contains(status));
-    !one.iter().flat_map(Clone::clone).any(|status| has(&status))
+/// Whether no answer meets both conditions.
+fn exclude(one: &Condition, other: &Condition) -> bool {
+    match (statuses(one), statuses(other)) {
+        (Some(one), Some(other)) => one.is_disjoint(&other),
+        _ => false,
+    }
 }
 
-/// Whether each answer that meets the second test meets the first.
-fn covers(one: &Test, other: &Test) -> bool {
-    match (one, other) {
-        (Test::Status(one), Test::Status(other)) => {
-            let has = |status: u16| one.iter().any(|range| range.contains(&status));
-            other.iter().flat_map(Clone::clone).all(has)
-        }
+/// Whether each answer that meets the second condition meets the first.
+fn covers(one: &Condition, other: &Condition) -> bool {
+    match (statuses(one), statuses(other)) {
+        (Some(one), Some(other)) => one.is_superset(&other),
         _ => one == other,
     }
+}
+
+/// The statuses that a condition asks for, if it asks for some.
+fn statuses(condition: &Condition) -> Option<BTreeSet<u16>> {
+    let headers = HeaderMap::new();
+    let holds = |status: &u16| {
+        let response = Outcome::response(StatusCode::from_u16(*status).unwrap(), &headers);
+        condition.matches(&response, Evidence::Body) == Some(true)
+    };
+    let all: BTreeSet<u16> = (100..=999).filter(holds).collect();
+    (1..900).contains(&all.len()).then_some(all)
 }
 
 /// What a service could send to make its readers work, of about this many bytes.
@@ -108,17 +117,16 @@ fn bodies(size: usize) -> Vec<String> {
 }
 
 /// All tables, joined as far as the places that they look at allow.
-fn joined() -> Vec<say::Tables> {
+fn joined() -> Vec<Dialect> {
     let mut joined: Vec<Dialect> = Vec::new();
     for dialect in Dialect::all() {
         let with = joined.last().map(|last| last.clone().and(dialect.clone()));
-        match with.filter(|with| say::Tables::one(with).is_ok()) {
+        match with.filter(|with| with.check().is_ok()) {
             Some(with) => *joined.last_mut().unwrap() = with,
             None => joined.push(dialect),
         }
     }
-    let tables = joined.iter().map(say::Tables::one);
-    tables.map(Result::unwrap).collect()
+    joined
 }
 
 /// The work of all tables on one body of a failure that none of them knows.
@@ -129,8 +137,8 @@ fn work_of(body: &str) -> usize {
     let tables = joined();
     work::of(|| {
         for table in &tables {
-            let read = ErrorBody::read(body.as_bytes()).looked_at(table.pointers(&outcome));
-            table.say(&outcome.with_body(&read), true);
+            let read = ErrorBody::read(body.as_bytes()).looked_at(&table.pointers(&outcome));
+            table.classify(&outcome.with_body(&read));
         }
     })
 }

@@ -37,7 +37,7 @@ fn answers_of_every_provider() {
 fn errors_inside_streams() {
     check(EVENTS, |case| {
         let json = bytes(&case["body"]);
-        assert!(ErrorBody::read(&json).is_error, "{}", case["id"]);
+        assert!(ErrorBody::read(&json).is_error(), "{}", case["id"]);
         let judged = judge_event(&json).unwrap();
         let delay = judged.asked.filter(|_| is_retryable(judged));
         as_value(judged, delay)

@@ -3,7 +3,9 @@
 use super::{Outcome, What};
 use crate::policy::classify::ErrorKind;
 use crate::policy::reason::Reason;
-use http::{HeaderMap, StatusCode};
+use crate::policy::rules::{lines as lines_of, parts as parts_of};
+use crate::policy::whole_answers::media_type;
+use http::{HeaderMap, HeaderName, StatusCode};
 
 impl<'a> Outcome<'a> {
     /// The response's status, if there was a response or the error was made from one; `None` for other errors and for
@@ -23,6 +25,47 @@ impl<'a> Outcome<'a> {
             What::Response(_, headers) => Some(headers),
             What::Done | What::Error(_) | What::Status(_) => None,
         }
+    }
+
+    /// The values of a response header, or of one part of it by its name: `left` of `used=3, left=2`, divided at `,`, `;`
+    /// and `&`. Of the header the first 8 lines count, each of at most 1,024 bytes.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    /// use http_retry::Outcome;
+    ///
+    /// let limit = HeaderName::from_static("x-limit");
+    /// let headers = HeaderMap::from_iter([(limit.clone(), HeaderValue::from_static("used=3, left=2"))]);
+    /// let response = Outcome::response(StatusCode::OK, &headers);
+    /// assert!(response.header_values(&limit, Some("left")).eq(["2"]));
+    /// ```
+    pub fn header_values(
+        &self,
+        name: &HeaderName,
+        part: Option<&str>,
+    ) -> impl Iterator<Item = &'a str> {
+        let lines = self.headers().into_iter();
+        let lines = lines.flat_map(move |headers| lines_of(headers, name));
+        lines.flat_map(move |line| match part {
+            Some(part) => parts_of(line, part).collect::<Vec<_>>(),
+            None => vec![line],
+        })
+    }
+
+    /// The media type of a response, in the case that it has and without its parameters.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode, header};
+    /// use http_retry::Outcome;
+    ///
+    /// let json = HeaderValue::from_static("application/json; charset=utf-8");
+    /// let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, json)]);
+    /// let response = Outcome::response(StatusCode::OK, &headers);
+    /// assert_eq!(response.media_type(), Some("application/json"));
+    /// ```
+    #[must_use]
+    pub fn media_type(&self) -> Option<&'a str> {
+        std::str::from_utf8(media_type(self.headers()?)?).ok()
     }
 
     /// The kind of the error, if there was one without a status.

@@ -2,9 +2,8 @@
 
 mod answer;
 mod holds;
-#[cfg(feature = "llm")]
-mod hook;
 mod request;
+mod table;
 mod value;
 
 pub(crate) use answer::{HeadTest, JsonTest, XmlTest};
@@ -12,6 +11,7 @@ pub(crate) use answer::{lines, parts};
 pub(crate) use holds::{OfSuccess, Seen};
 pub(super) use holds::{all, any};
 pub(crate) use request::is_like;
+pub use table::Evidence;
 pub use value::Value;
 pub(crate) use value::Wanted;
 #[cfg(feature = "serde")]
@@ -73,8 +73,7 @@ pub(crate) enum Test {
     )]
     All(Vec<Condition>),
     Not(Condition),
-    #[cfg(feature = "llm")]
-    Hook(hook::Hook),
+    Function(table::Function),
 }
 
 /// How an attempt ended, as far as its class goes.

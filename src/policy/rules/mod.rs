@@ -50,12 +50,9 @@ mod rule;
 
 pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
-pub(crate) use condition::Test;
+pub use condition::{Condition, ErrorGroup, Evidence, Value};
 #[cfg(feature = "serde")]
-pub(crate) use condition::plain;
-pub use condition::{Condition, ErrorGroup, Value};
-#[cfg(feature = "serde")]
-pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Wanted, XmlTest};
+pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Test, Wanted, XmlTest, plain};
 pub(crate) use condition::{OfSuccess, Seen};
 pub(crate) use condition::{is_like, lines, parts};
 pub use exhausted::OnExhausted;

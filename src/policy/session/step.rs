@@ -9,8 +9,8 @@
 
 use super::RetrySession;
 use crate::budget::PaidRetry;
+use crate::policy::body_probe::BodyProbe;
 use crate::policy::decision::{RetryPlan, Stop};
-use crate::policy::look::InspectStream;
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::OnExhausted;
@@ -69,7 +69,7 @@ pub(crate) enum BodyRequirement {
     /// The start of a response's body, or the text of an error.
     Evidence,
     /// The start of a stream, as far as the probe wants to see it.
-    Probe(Box<dyn InspectStream>),
+    Probe(Box<dyn BodyProbe>),
     /// All of a body of at most this many bytes; a longer one is left unread.
     Whole(u64),
 }

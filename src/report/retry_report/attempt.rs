@@ -69,7 +69,7 @@ impl AttemptReport {
             reason: outcome.reason(),
             rule: None,
             row: None,
-            of_a_rule: outcome.row().is_some_and(|row| row.judges),
+            of_a_rule: outcome.row().is_some_and(|row| row.is_rule),
             scope: outcome.scope(),
             cut: None,
         }

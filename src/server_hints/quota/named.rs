@@ -2,7 +2,7 @@
 //! `anthropic-ratelimit-requests-limit` and the like.
 
 use super::{Counted, Level, Stated, count, window};
-use crate::server_hints::date::{Clock, When};
+use crate::server_hints::date::{Clock, RetryTime};
 use crate::server_hints::head::{Head, QUOTA_PREFIXES, after_prefix};
 use crate::server_hints::names::{Header, HeaderSet};
 use std::collections::BTreeMap;
@@ -183,11 +183,11 @@ impl<T> Default for Field<T> {
 /// The time until a reset, the later of several; one that is past is none.
 fn latest(text: &str, clock: &Clock<'_>) -> Option<Option<Duration>> {
     // A date has a comma of its own.
-    let whole = When::reset(text).map(|when| when.until(|| clock.now()));
+    let whole = RetryTime::reset(text).map(|when| when.until(|| clock.now()));
     whole.or_else(|| {
         let parts = text.split(',').map(before_parameters);
         parts
-            .filter_map(When::reset)
+            .filter_map(RetryTime::reset)
             .map(|when| when.until(|| clock.now()))
             .max()
     })

@@ -101,7 +101,7 @@ pub(super) fn says(outcome: &Outcome<'_>, kinds: &[Kind]) -> bool {
 
 /// The status that an error without one would have had: a number among its tokens, else what its tokens mean.
 pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
-    let numbers = body.labels.iter().filter_map(|token| token.parse().ok());
+    let numbers = body.labels().iter().filter_map(|token| token.parse().ok());
     let mut statuses = numbers.filter(|status| (400..=599).contains(status));
     let all = all(Some(headers), Some(body));
     let first = KNOWN.iter().find(|known| all & bit(known.kind) != 0);
@@ -111,7 +111,9 @@ pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
 /// Whether a token is one of the numbers by which Zhipu says that nothing is left; they mean it beside a 429 alone.
 pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
     let numbers = ["1113", "1304", "1308", "1309", "1310"];
-    body.labels.iter().any(|token| numbers.contains(&&**token))
+    body.labels()
+        .iter()
+        .any(|token| numbers.contains(&&**token))
 }
 
 /// The kinds of all tokens, a bit for each: those of the body, and the one in the header of AWS.
@@ -119,12 +121,16 @@ fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
     let head = headers.and_then(|headers| headers.get("x-amzn-errortype"));
     let head = head.and_then(|token| token.to_str().ok());
     let head = head.filter(|token| token.len() <= LONGEST).and_then(kind);
-    let of_body = |tokens: &[String]| {
-        let kinds = tokens.iter().filter_map(|token| kind(token));
-        kinds.fold(0, |bits, kind| bits | bit(kind))
+    let of_body = |body: &ErrorBody| {
+        let kinds = body.labels().iter().filter_map(|token| kind(token));
+        Kinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
     };
-    body.map_or(0, |body| body.kinds(of_body)) | head.map_or(0, bit)
+    body.map_or(0, |body| body.memo(of_body).0) | head.map_or(0, bit)
 }
+
+/// Kinds of tokens, a bit for each.
+#[derive(Clone, Copy)]
+struct Kinds(u32);
 
 /// The longest token in a header that is looked at, in bytes.
 const LONGEST: usize = 512;

@@ -87,9 +87,8 @@ impl Test {
             Self::Any(several) => return any(several.iter().map(|when| when.holds(seen))),
             Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
             Self::Not(when) => !when.holds(seen)?,
-            #[cfg(feature = "llm")]
-            Self::Hook(hook) => {
-                let holds = |read: &ErrorBody| (hook.holds)(outcome, read);
+            Self::Function(function) => {
+                let holds = |read: &ErrorBody| (function.holds)(outcome, read);
                 return seen.read(ErrorBody::has_certain_tokens, holds);
             }
         })

@@ -23,27 +23,28 @@
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
 //!
-//! Of an answer, the first of these that has a word decides: the policy's own classifier, the first row that holds, the
-//! header rules for everybody, the status table. Of a delay: `retry-after-ms` and its kin, `Retry-After`, what the row
+//! The first of these that has a verdict on a response decides: the policy's own classifiers, the first row that holds,
+//! the header rules for everybody, the status table. Of a delay: `retry-after-ms` and its kin, `Retry-After`, what the row
 //! names, the resets of spent quotas.
+//!
+//! A [`Dialect`] is a [`Classify`](crate::policy::Classify) that uses public items alone: a table of your own may be
+//! another type.
 //!
 //! A body is read only if a row could still match: of a failure 64 KiB at most, for 2 s at most; of a success only where
 //! a row names its status and a test of the body, and only JSON or XML of at most 64 KiB or of unknown length.
 
 mod at;
-mod hosts;
+mod by_host;
+mod judge;
 mod meaning;
-mod of_policy;
 mod row;
-mod say;
 mod tables;
 
 pub use at::At;
+pub use by_host::Dialects;
 pub use meaning::Meaning;
-pub use of_policy::Dialects;
 pub use row::{Row, RowBuilder};
 
-pub(crate) use hosts::{is_at, without_port};
 #[cfg(feature = "llm")]
 pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};
 
@@ -80,23 +81,20 @@ use std::sync::Arc;
 pub struct Dialect {
     name: Arc<str>,
     source: &'static str,
-    key: KeyForm,
-    own: Vec<Row>,
-    /// The rows of the dialects that it is made from, after its own.
-    more: Vec<NamedRow>,
-}
-
-/// How a service takes a key of idempotency, as far as that is said.
-#[derive(Debug, Clone, Default)]
-struct KeyForm {
-    header: Option<HeaderName>,
-    quoted: Option<bool>,
+    key_header: Option<HeaderName>,
+    quoted_keys: Option<bool>,
+    /// Its rows, in the order in which they are asked: its own, then those of the dialects joined to it.
+    rows: Vec<NamedRow>,
+    /// The number of its own rows.
+    own: usize,
 }
 
 /// A row and its name: its table and its place there.
 #[derive(Clone)]
 struct NamedRow {
     name: Arc<str>,
+    /// The name is that of a rule.
+    is_rule: bool,
     row: Row,
 }
 
@@ -107,9 +105,10 @@ impl Dialect {
         Self {
             name: name.into(),
             source: "",
-            key: KeyForm::default(),
-            own: Vec::new(),
-            more: Vec::new(),
+            key_header: None,
+            quoted_keys: None,
+            rows: Vec::new(),
+            own: 0,
         }
     }
 
@@ -152,7 +151,25 @@ impl Dialect {
     /// One more row, after its own so far and before those of every dialect that [`Dialect::and`] has joined to it,
     /// whichever came first. A row that stops belongs before rows that retry.
     pub fn row(mut self, row: Row) -> Self {
-        self.own.push(row);
+        let name = self.row_name_at(self.own);
+        let row = NamedRow {
+            name,
+            is_rule: false,
+            row,
+        };
+        self.rows.insert(self.own, row);
+        self.own = self.own.saturating_add(1);
+        self
+    }
+
+    /// One more row under a name of its own, after all others. Reports and events call it by this name, and its dialect
+    /// `rules`.
+    pub fn rule(mut self, name: impl Into<Arc<str>>, row: Row) -> Self {
+        self.rows.push(NamedRow {
+            name: name.into(),
+            is_rule: true,
+            row,
+        });
         self
     }
 
@@ -168,18 +185,16 @@ impl Dialect {
     /// assert_eq!(amazon.len(), Dialect::s3().len() + Dialect::aws().len());
     /// ```
     pub fn and(mut self, other: Self) -> Self {
-        self.more.extend(other.all_rows());
-        self.key = KeyForm {
-            header: self.key.header.or(other.key.header),
-            quoted: self.key.quoted.or(other.key.quoted),
-        };
+        self.rows.extend(other.rows);
+        self.key_header = self.key_header.or(other.key_header);
+        self.quoted_keys = self.quoted_keys.or(other.quoted_keys);
         self
     }
 
     /// The header in which the service takes a key of idempotency, besides the usual ones: a request that has it counts as
     /// idempotent, and a layer that makes keys writes it. Default `idempotency-key`.
     pub fn key_header(mut self, name: HeaderName) -> Self {
-        self.key.header = Some(name);
+        self.key_header = Some(name);
         self
     }
 
@@ -190,7 +205,7 @@ impl Dialect {
     ///
     /// draft-ietf-httpapi-idempotency-key-header, section 2.1; RFC 9651 section 3.3.3.
     pub fn quoted_keys(mut self, quoted: bool) -> Self {
-        self.key.quoted = Some(quoted);
+        self.quoted_keys = Some(quoted);
         self
     }
 
@@ -210,7 +225,7 @@ impl Dialect {
     /// How many rows it has, with those of the dialects that it is made from.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.own.len().saturating_add(self.more.len())
+        self.rows.len()
     }
 
     /// Whether it has no rows.
@@ -223,54 +238,54 @@ impl Dialect {
     /// could still hold.
     #[must_use]
     pub fn reads_bodies(&self) -> bool {
-        self.all_rows().any(|named| named.row.reads_the_body())
+        self.all_rows().any(Row::reads_the_body)
     }
 
     /// Whether some row looks at the body of an answer that is a success by its status (100 to 399). The layer then reads such
     /// an answer before the caller has it, if it is JSON or XML of at most 64 KiB or of unknown length.
     #[must_use]
     pub fn reads_successes(&self) -> bool {
-        let of_success = |named: NamedRow| named.row.of_successes && named.row.reads_the_body();
-        self.all_rows().any(of_success)
+        let mut of_successes = self.all_rows().filter(|row| row.of_successes);
+        of_successes.any(Row::reads_the_body)
     }
 
     /// Whether some row says that the server did not do what was asked, though its status says less.
     #[must_use]
     pub fn says_refused(&self) -> bool {
-        self.all_rows()
-            .any(|named| named.row.meaning.says_refused())
+        self.all_rows().any(|row| row.meaning.says_refused())
     }
 
     /// The same dialect without one of its own rows, the first being 0: for a test that each is needed. Without such a row it
     /// stays as it is.
     pub fn without(mut self, place: usize) -> Self {
-        if place < self.own.len() {
-            self.own.remove(place);
+        if place < self.own {
+            self.rows.remove(place);
+            self.own = self.own.saturating_sub(1);
+            for later in place..self.own {
+                let name = self.row_name_at(later);
+                if let Some(row) = self.rows.get_mut(later) {
+                    row.name = name;
+                }
+            }
         }
         self
     }
 
-    /// What is wrong with its rows, if anything.
-    #[cfg(feature = "serde")]
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        say::Tables::one(self).map(drop)
-    }
-
     fn built_in(name: &'static str, source: &'static str, own: Vec<Row>) -> Self {
-        Self {
+        let empty = Self {
             source,
-            own,
             ..Self::named(name)
-        }
+        };
+        own.into_iter().fold(empty, Self::row)
     }
 
-    /// All rows with their names, in the order in which they are asked.
-    fn all_rows(&self) -> impl Iterator<Item = NamedRow> {
-        let own = self.own.iter().enumerate().map(|(place, row)| NamedRow {
-            name: format!("{}[{place}]", self.name).into(),
-            row: row.clone(),
-        });
-        own.chain(self.more.iter().cloned())
+    /// The name of its own row at this place.
+    fn row_name_at(&self, place: usize) -> Arc<str> {
+        format!("{}[{place}]", self.name).into()
+    }
+
+    fn all_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().map(|named| &named.row)
     }
 }
 

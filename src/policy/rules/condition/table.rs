@@ -1,0 +1,172 @@
+//! Conditions as tables of a service use them: on one response, without a policy and its rules.
+
+use super::holds::{OfSuccess, Seen};
+use super::{Condition, Test};
+use crate::error_body::{ErrorBody, Pointer};
+use crate::policy::classify::{Class, is_standard_success};
+use crate::policy::outcome::Outcome;
+use crate::policy::request_line::RequestLine;
+use std::fmt;
+use std::sync::Arc;
+
+/// What [`Condition::matches`] decides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The head, and the body of a failure if it has been read: it may still be, so that a test of a body that was not
+    /// read is undecided. A test of the body of a success is always undecided.
+    Head,
+    /// The head and the body; nothing more will be read. A test of a body that was not read does not hold. Of a success
+    /// only a whole body of JSON or XML counts; without one a test of it is undecided, behind a `!` too.
+    Body,
+    /// The same, but a test of a body that was not read, is not whole or can be read in two ways is undecided, behind a `!`
+    /// too: for what must not be wrong, such as that the server has not processed the request.
+    Certain,
+}
+
+impl Condition {
+    /// Returns whether a response meets the condition; `None` if that is undecided ([`Evidence`] says when).
+    ///
+    /// Conditions on an attempt's number and on what the policy makes of an outcome never hold here
+    /// ([`is_about_calls`](Self::is_about_calls)).
+    ///
+    /// ```
+    /// use http::{HeaderMap, StatusCode};
+    /// use http_retry::Outcome;
+    /// use http_retry::policy::ErrorBody;
+    /// use http_retry::rules::{Condition, Evidence};
+    ///
+    /// let locked = Condition::status([409])?.and(Condition::message("locked")?);
+    /// let headers = HeaderMap::new();
+    /// let response = Outcome::response(StatusCode::CONFLICT, &headers);
+    /// assert_eq!(locked.matches(&response, Evidence::Head), None);
+    /// let body = ErrorBody::read(b"the record is locked");
+    /// assert_eq!(locked.matches(&response.with_body(&body), Evidence::Body), Some(true));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn matches(&self, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
+        let is_read_success = outcome.class() == Class::Success && evidence != Evidence::Head;
+        let body = outcome.body().filter(|_| is_read_success);
+        self.holds(&Seen {
+            outcome,
+            attempt: 0,
+            method: outcome.request().map(RequestLine::method),
+            idempotent: false,
+            of_success: if body.is_some_and(ErrorBody::is_understood) {
+                OfSuccess::All
+            } else {
+                OfSuccess::Unknown
+            },
+            final_word: evidence != Evidence::Head,
+            certain: evidence == Evidence::Certain,
+        })
+    }
+
+    /// Holds if this function says so of a response whose body has been read; `name` is for `Debug`. It must not panic.
+    ///
+    /// ```
+    /// use http_retry::rules::Condition;
+    ///
+    /// let shouts = Condition::function("shouts", |_, body| body.text().ends_with('!'));
+    /// ```
+    pub fn function(
+        name: &'static str,
+        holds: impl Fn(&Outcome<'_>, &ErrorBody) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let holds = Arc::new(holds);
+        Self::of(Test::Function(Function { name, holds }))
+    }
+
+    /// Returns the conditions that [`and`](Self::and) has joined, each alone.
+    pub fn parts(&self) -> impl Iterator<Item = Self> {
+        self.0.iter().cloned().map(Self::of)
+    }
+
+    /// Returns the places of a JSON body that it looks at.
+    #[must_use]
+    pub fn pointers(&self) -> Vec<Pointer> {
+        let tests = self.tests().into_iter();
+        let places = tests.filter_map(|test| match test {
+            Test::Json(test) => Some(test.pointer.clone()),
+            _ => None,
+        });
+        places.collect()
+    }
+
+    /// Returns `true` if it looks at the body.
+    #[must_use]
+    pub fn reads_body(&self) -> bool {
+        self.tests().into_iter().any(|test| {
+            matches!(
+                test,
+                Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_) | Test::Function(_)
+            )
+        })
+    }
+
+    /// Returns `true` if it asks for a status that is a success, 100 to 399.
+    #[must_use]
+    pub fn asks_for_success(&self) -> bool {
+        self.0.iter().any(|test| match test {
+            Test::Status(ranges) => ranges
+                .iter()
+                .any(|range| range.clone().any(is_standard_success)),
+            _ => false,
+        })
+    }
+
+    /// Returns `true` if it looks at more than a response: at the number of the attempt, at an error without a response,
+    /// or at what the policy makes of the outcome.
+    #[must_use]
+    pub fn is_about_calls(&self) -> bool {
+        self.tests().into_iter().any(|test| {
+            matches!(
+                test,
+                Test::Attempt(_)
+                    | Test::Retryable(_)
+                    | Test::Idempotent(_)
+                    | Test::Outcome(_)
+                    | Test::Error(_)
+            )
+        })
+    }
+
+    /// Its tests, however deep, without those that join others.
+    fn tests(&self) -> Vec<&Test> {
+        let (mut found, mut left) = (Vec::new(), vec![self]);
+        while let Some(condition) = left.pop() {
+            for test in condition.0.iter() {
+                match test {
+                    Test::Any(several) | Test::All(several) => left.extend(several),
+                    Test::Not(condition) => left.push(condition),
+                    test => found.push(test),
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A function as a test, by its name.
+#[derive(Clone)]
+pub(crate) struct Function {
+    name: &'static str,
+    pub(super) holds: Arc<Holds>,
+}
+
+type Holds = dyn Fn(&Outcome<'_>, &ErrorBody) -> bool + Send + Sync;
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.holds, &other.holds)
+    }
+}
+
+impl Eq for Function {}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
