@@ -28,6 +28,7 @@ mod names;
 mod observers;
 mod random;
 mod redis;
+mod resubscription;
 mod shared;
 mod status;
 mod store;

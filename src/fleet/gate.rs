@@ -23,7 +23,6 @@ mod subscription;
 mod tests;
 
 pub(super) use message::{GateNotice, GateReply, GateReport};
-pub(super) use subscription::Resubscription;
 
 use super::names::GateKeys;
 use super::observers::Step;

@@ -1,7 +1,7 @@
 //! What the tasks of a fleet share, which keeps no budget of it alive.
 
-use super::gate::Resubscription;
 use super::observers::{EndedCommand, FleetObservers, Step};
+use super::resubscription::Resubscription;
 use super::status::{FleetChange, FleetStatus, PeerStatus, Presence};
 use super::store::{Reply, Store};
 use super::sync::lock;
