@@ -15,16 +15,16 @@
 
 mod bucket;
 mod builder;
-mod paid_retry;
+mod payment;
 mod services;
 mod shared_account;
 mod sync;
 
 pub use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
-pub use paid_retry::PaidRetry;
+pub use payment::{Ask, Asking, PaidRetry};
 pub use services::ServiceBudgets;
-pub use shared_account::{Ask, Asked, Asking, Payment, SharedAccount};
+pub use shared_account::{Asked, Payment, SharedAccount};
 
 use crate::policy::{Decimal, RetryPlan, StopReason};
 use bucket::Bucket;
@@ -113,6 +113,9 @@ struct CountedBucket {
 #[repr(align(128))]
 struct Successes(AtomicU64);
 
+/// What a log says of a budget without a refill.
+pub(crate) const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
+
 /// The number of successes after which one of them updates the average.
 const BATCH: u64 = 64;
 
@@ -178,6 +181,25 @@ impl RetryBudget {
         }
     }
 
+    /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared_account().is_some()
+    }
+
+    /// Asks for a planned retry. Without a [`SharedAccount`] it answers at once, as [`withdraw`](Self::withdraw) does.
+    pub fn ask(&self, plan: RetryPlan, now: Duration) -> Ask {
+        let price = self.price(&plan);
+        let Some(account) = self.shared_account().filter(|_| price > 0) else {
+            return self.withdraw(plan, now).map_or(Ask::Refused, Ask::Paid);
+        };
+        match account.ask(price, now) {
+            Asked::Paid => Ask::Paid(PaidRetry::new(self.clone(), price, plan)),
+            Asked::Refused => Ask::Refused,
+            Asked::Pending(payment) => Ask::Asking(Asking::new(self.clone(), payment, plan)),
+        }
+    }
+
     /// The tokens in the budget at `now`, from 0 on; `None` for an unlimited one.
     ///
     /// Of a budget that is shared with a fleet: what all processes had when this one heard of it last; while the store
@@ -203,6 +225,12 @@ impl RetryBudget {
     pub(crate) fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
         let (tokens, capacity) = self.0.as_ref()?.balance(None);
         Some((Decimal::from_micros(tokens), Decimal::from_micros(capacity)))
+    }
+
+    /// Returns `true` if neither time nor successes bring tokens back.
+    pub(crate) fn never_refills(&self) -> bool {
+        let terms = self.0.as_ref().map(|inner| &inner.terms);
+        terms.is_some_and(BudgetTerms::never_refill)
     }
 
     /// How many retries at `retry_cost` the budget would grant at `now`, rounded down; `u64::MAX` for an unlimited one.
@@ -234,17 +262,6 @@ impl RetryBudget {
             Account::Local(_) => None,
             Account::Shared(account) => Some(&**account),
         }
-    }
-}
-
-/// What a log says of a budget without a refill.
-pub(crate) const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
-
-impl RetryBudget {
-    /// Returns `true` if neither time nor successes bring tokens back.
-    pub(crate) fn never_refills(&self) -> bool {
-        let terms = self.0.as_ref().map(|inner| &inner.terms);
-        terms.is_some_and(BudgetTerms::never_refill)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What an adapter is set up with, shared by all of its requests.
 
-#[cfg(feature = "redis")]
-mod fleets;
 mod limits;
 mod paying;
 mod settings;
@@ -12,15 +10,13 @@ pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
 
 use crate::client::requests::SaveOptions;
-#[cfg(feature = "redis")]
-use crate::fleet::Fleet;
 use crate::gate::Gate;
 use crate::nested::LayerId;
 use crate::policy::rules::NamesUsed;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
 use crate::report::{Observer, warn_of_misuse};
-use crate::route::{Budgets, Head, Route, Router};
+use crate::route::{Budgets, Head, Route, Router, SharedServices};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
@@ -50,8 +46,7 @@ pub(crate) struct Engine {
     /// What pays where the document names no budget, in the place of budgets of its own.
     budget: Option<Budgets>,
     /// What is shared with other processes.
-    #[cfg(feature = "redis")]
-    fleet: Option<Fleet>,
+    fleet: Option<Arc<dyn SharedServices>>,
     /// The budget was chosen by hand.
     has_budget: bool,
     /// The gate was.
@@ -125,7 +120,6 @@ impl Engine {
             idempotency_keys: false,
             attempt_header: None,
             budget: None,
-            #[cfg(feature = "redis")]
             fleet: None,
             has_budget: false,
             has_gate: false,
@@ -174,15 +168,14 @@ impl Engine {
     }
 
     /// Joins a fleet, with whatever was not chosen by hand.
-    #[cfg(feature = "redis")]
-    pub(crate) fn join(&mut self, fleet: &Fleet) {
-        self.fleet = Some(fleet.clone());
+    pub(crate) fn join(&mut self, fleet: Arc<dyn SharedServices>) {
         if !self.has_budget {
-            self.pay_from(Budgets::InFleet(fleet.clone()));
+            self.pay_from(Budgets::PerService(fleet.budgets()));
         }
         if !self.has_gate {
             self.gate = fleet.gate();
         }
+        self.fleet = Some(fleet);
     }
 
     /// Sets where requests wait, whatever fleet the layer is in.
@@ -201,13 +194,25 @@ impl Engine {
         silent && !crate::report::is_traced()
     }
 
+    /// Waits at the gate of the document's fleet, if neither a gate nor another fleet was given by hand, and gives its clock
+    /// and its observers to every fleet that it is in.
+    fn join_fleets(&mut self) {
+        let of_routes = match &self.routes {
+            Routes::One(_) => None,
+            Routes::PerRequest(choose) => choose.fleet(),
+        };
+        let by_hand = self.has_gate || self.fleet.is_some();
+        if let Some(fleet) = of_routes.as_ref().filter(|_| !by_hand) {
+            self.gate = fleet.gate();
+        }
+        for fleet in self.fleet.iter().chain(&of_routes) {
+            fleet.joined_by(&self.runtime, &self.observers);
+        }
+    }
+
     /// To be called after every change.
     pub(crate) fn refresh(&mut self) {
-        #[cfg(feature = "redis")]
-        {
-            self.wait_together();
-            self.tell_fleets();
-        }
+        self.join_fleets();
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
             Routes::PerRequest(_) => true,

@@ -41,15 +41,15 @@ pub use builder::FleetBuilder;
 pub use status::FleetStatus;
 
 use self::redis::RedisStore;
-use crate::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
+use crate::budget::{BudgetTerms, RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::gate::Gate;
 use crate::report::Observer;
 use crate::runtime::Runtime;
+use crate::services::SharedServices;
 use shared::Shared;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// One budget and one gate for each service, shared by all processes whose fleets have the same store and prefix; clones
 /// are the same fleet.
@@ -78,9 +78,9 @@ pub struct Fleet(Arc<Inner>);
 /// What all clones of a fleet share.
 struct Inner {
     shared: Arc<Shared>,
-    /// Those of the services that have none by hand.
+    /// The budgets of the services that have none by hand.
     budgets: ServiceBudgets,
-    /// That of the adapters that have none by hand.
+    /// The gate of the adapters that have none by hand.
     gate: OnceLock<Gate>,
     /// The address of the store.
     store: String,
@@ -141,9 +141,7 @@ impl Fleet {
         service: &str,
         budget: RetryBudgetBuilder,
     ) -> Result<RetryBudget, ConfigError> {
-        let shared = &self.0.shared;
-        let id = process_id(&*shared.runtime());
-        Ok(budget::join(shared, service, budget.terms()?, id))
+        Ok(join(&self.0.shared, service, budget.terms()?))
     }
 
     /// Whether this process shares its budgets and gates, for a health page. It asks nobody: it says what was heard last.
@@ -168,66 +166,50 @@ impl Fleet {
     }
 
     fn new(shared: Shared, store: String) -> Self {
+        let shared = Arc::new(shared);
+        let of_budgets = Arc::clone(&shared);
+        let budgets = ServiceBudgets::made_by(move |service| {
+            // The default numbers are within their own bounds.
+            let terms = RetryBudget::builder().terms();
+            terms.map_or_else(
+                |_| RetryBudget::default(),
+                |terms| join(&of_budgets, service, terms),
+            )
+        });
         Self(Arc::new(Inner {
-            shared: Arc::new(shared),
-            budgets: ServiceBudgets::default(),
+            shared,
+            budgets,
             gate: OnceLock::new(),
             store,
         }))
     }
+}
 
-    /// The budget of a service that has none by hand.
-    pub(crate) fn budget_of(&self, service: &str) -> RetryBudget {
-        self.with_budget(service, RetryBudget::clone)
+impl SharedServices for Fleet {
+    fn budgets(&self) -> ServiceBudgets {
+        self.0.budgets.clone()
     }
 
-    /// Counts a success of a service that has no budget by hand; the store hears of it later.
-    pub(crate) fn deposit(&self, service: &str, now: Duration) {
-        self.with_budget(service, |budget| budget.deposit(now));
+    fn gate(&self) -> Gate {
+        let new = || self.share(Gate::new());
+        self.0.gate.get_or_init(new).clone()
     }
 
-    fn with_budget<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
-        let make = |each: &RetryBudgetBuilder| {
-            // The default numbers are within their own bounds.
-            self.budget(service, each.clone()).unwrap_or_default()
-        };
-        self.0.budgets.with(service, make, act)
+    fn share(&self, gate: Gate) -> Gate {
+        let shared = Arc::clone(&self.0.shared);
+        gate.with_peers(move |key| gate::join(&shared, key))
     }
 
-    /// The gate of adapters that have none by hand.
-    pub(crate) fn gate(&self) -> Gate {
-        let shared = || Gate::new().shared(self);
-        self.0.gate.get_or_init(shared).clone()
-    }
-
-    /// An adapter with this runtime and these observers is in the fleet.
-    pub(crate) fn has(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
+    fn joined_by(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
         self.0.shared.set_runtime(runtime);
         self.0.shared.observers.add(observers);
     }
 }
 
-impl Gate {
-    /// Shares each gate of this handle with all processes of the fleet: refusals of all processes are one vote, which closes
-    /// it in all, and each takes its share of a quota. Call it before you clone the handle, and give all processes the same
-    /// settings.
-    ///
-    /// No call waits for the store; while it is away, each process has a gate of its own. A text of [`Gate::key_by`] and a
-    /// credential reach the store as a hash alone.
-    ///
-    /// ```
-    /// use http_retry::fleet::Fleet;
-    /// use http_retry::gate::Gate;
-    ///
-    /// let fleet = Fleet::redis("redis://cache:6379")?;
-    /// let gate = Gate::new().per_credential().shared(&fleet);
-    /// # Ok::<(), http_retry::ConfigError>(())
-    /// ```
-    #[must_use]
-    pub fn shared(self, fleet: &Fleet) -> Self {
-        let shared = Arc::clone(&fleet.0.shared);
-        self.with_peers(move |key| gate::join(&shared, key))
-    }
+/// Makes a budget that counts as one process of the service.
+fn join(shared: &Arc<Shared>, service: &str, terms: BudgetTerms) -> RetryBudget {
+    let id = process_id(&*shared.runtime());
+    budget::join(shared, service, terms, id)
 }
 
 /// 64 bits that no other process has.

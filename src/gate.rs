@@ -25,7 +25,6 @@ mod controller;
 mod counters;
 mod key;
 mod map;
-mod narrow;
 mod peer;
 mod shared_key;
 mod state;
@@ -34,28 +33,24 @@ mod sync;
 #[cfg(feature = "testing")]
 mod tests;
 mod wait_queue;
-mod waiter;
 
 pub use peer::Peer;
 pub use shared_key::{KeyGate, NewKey};
 
-pub(crate) use admission::NotIdle;
-pub(crate) use controller::Quota;
-pub(crate) use key::GateKey;
-pub(crate) use map::Place;
-pub(crate) use narrow::RouteOf;
-pub(crate) use state::End;
-pub(crate) use wait_queue::Kind;
-pub(crate) use waiter::Ask;
 #[cfg(test)]
 #[cfg(feature = "testing")]
-pub(crate) use waiter::Passed;
+pub(crate) use admission::Passed;
+pub(crate) use admission::{Ask, NotIdle};
+pub(crate) use controller::Quota;
+pub(crate) use key::{GateKey, RouteOf};
+pub(crate) use map::Place;
+pub(crate) use state::End;
+pub(crate) use wait_queue::Kind;
 
 use controller::quotient;
 use http::{Extensions, HeaderMap, Method};
-use key::{By, Hashers};
+use key::{By, Hashers, Narrow};
 use map::GateMap;
-use narrow::Narrow;
 use shared_key::MakePeer;
 use std::fmt;
 use std::sync::Arc;

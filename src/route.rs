@@ -5,16 +5,16 @@ pub(crate) mod chains;
 mod failover;
 pub(crate) mod matching;
 mod services;
+mod shared_services;
 mod success;
 
 pub(crate) use budgets::Budgets;
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::{Rebase, is_same_server};
 pub(crate) use services::{Service, Services};
+pub use shared_services::SharedServices;
 
 use crate::budget::RetryBudget;
-#[cfg(feature = "redis")]
-use crate::fleet::Fleet;
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, Overrides, RetryPolicy};
 use crate::report::DeadLetters;
@@ -95,9 +95,8 @@ pub trait Router: Send + Sync + 'static {
     /// that belong together: a route made anew has a new budget. Another route may be found a moment later.
     fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
 
-    /// Returns the fleet that the routes share their budgets and gates with. Default: none.
-    #[cfg(feature = "redis")]
-    fn fleet(&self) -> Option<Fleet> {
+    /// Returns whatever shares the routes' budgets and gates with other processes. Default: nothing.
+    fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
         None
     }
 }

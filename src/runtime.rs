@@ -164,8 +164,22 @@ mod entropy {
     }
 }
 
-/// The future's output, unless the limit passes first.
-pub(crate) async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
+/// Waits for a future no longer than a sleep lasts. Returns `None` if the sleep is over first.
+///
+/// ```
+/// use http_retry::runtime::within;
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let at_once = || Box::pin(std::future::ready(()));
+/// assert_eq!(within(at_once(), std::future::ready(1)).await, Some(1));
+/// assert_eq!(within(at_once(), std::future::pending::<u8>()).await, None);
+/// # }).unwrap();
+/// ```
+///
+/// # Cancel safety
+///
+/// Dropped, or once the sleep is over, it drops the future.
+pub async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
     let (mut future, mut limit) = (pin!(future), limit);
     poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),

@@ -51,6 +51,7 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
+pub use crate::route::SharedServices;
 use crate::route::{self, Head, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -66,8 +67,7 @@ pub struct Services(Arc<Inner>);
 struct Inner {
     services: route::Services,
     budgets: KeptBudgets,
-    #[cfg(feature = "redis")]
-    fleet: Option<crate::fleet::Fleet>,
+    fleet: Option<Arc<dyn SharedServices>>,
 }
 
 /// The budgets that services built later take over.
@@ -90,7 +90,6 @@ impl Services {
             twice: None,
             before: KeptBudgets::default(),
             rest_budget: None,
-            #[cfg(feature = "redis")]
             fleet: None,
             budgets: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
@@ -121,13 +120,6 @@ impl Services {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.services.by_name.keys().map(|name| &**name)
     }
-
-    /// The fleet that shares their budgets and gates, if there is one.
-    #[cfg(feature = "redis")]
-    #[must_use]
-    pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.0.fleet.clone()
-    }
 }
 
 /// Puts [`Services`] together. No setter fails; [`build`](Self::build) says what is wrong.
@@ -140,8 +132,7 @@ pub struct ServicesBuilder {
     twice: Option<Arc<str>>,
     before: KeptBudgets,
     rest_budget: Option<RetryBudget>,
-    #[cfg(feature = "redis")]
-    fleet: Option<crate::fleet::Fleet>,
+    fleet: Option<Arc<dyn SharedServices>>,
     budgets: BTreeMap<Arc<str>, RetryBudget>,
     dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
 }
@@ -200,10 +191,9 @@ impl ServicesBuilder {
 
     /// Shares the budgets of services and hosts that are given none with the other processes of a fleet, and their gates; a
     /// service can stay out of it ([`Service::alone`]).
-    #[cfg(feature = "redis")]
-    pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {
+    pub fn fleet(self, fleet: &(impl SharedServices + Clone)) -> Self {
         Self {
-            fleet: Some(fleet.clone()),
+            fleet: Some(Arc::new(fleet.clone())),
             ..self
         }
     }
@@ -238,8 +228,7 @@ impl Router for Services {
         self.0.services.route(head, service)
     }
 
-    #[cfg(feature = "redis")]
-    fn fleet(&self) -> Option<crate::fleet::Fleet> {
+    fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
         self.0.fleet.clone()
     }
 }

@@ -4,6 +4,7 @@ use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -41,10 +42,18 @@ use std::time::Duration;
 /// service locks the table for a moment.
 #[derive(Debug, Clone)]
 pub struct ServiceBudgets {
-    each: RetryBudgetBuilder,
+    each: Each,
     named: HashMap<Arc<str>, RetryBudget>,
     max_services: usize,
     used: Arc<RwLock<Used>>,
+}
+
+/// The way to make the budget of a service that has none yet.
+#[derive(Clone)]
+enum Each {
+    /// A budget of this process. The builder was checked when it was given.
+    Built(RetryBudgetBuilder),
+    Made(Arc<dyn Fn(&str) -> RetryBudget + Send + Sync>),
 }
 
 /// The budgets by name.
@@ -74,15 +83,43 @@ impl ServiceBudgets {
     pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
         each.terms()?;
         Ok(Self {
-            each,
+            each: Each::Built(each),
             ..Self::default()
         })
     }
 
-    /// Returns `true` if neither time nor successes bring back the tokens of the budgets that are made here.
+    /// Budgets that `make` makes from the name of a service or host, such as budgets whose tokens several processes share.
+    ///
+    /// A name is made again after it was dropped. `make` runs with the table locked, so it must return soon and must not use
+    /// the same handle.
+    ///
+    /// ```
+    /// use http_retry::{RetryBudget, ServiceBudgets};
+    /// use std::time::Duration;
+    ///
+    /// let budgets = ServiceBudgets::made_by(|service| {
+    ///     if service.ends_with(".internal") {
+    ///         RetryBudget::unlimited()
+    ///     } else {
+    ///         RetryBudget::default()
+    ///     }
+    /// });
+    /// assert_eq!(budgets.get("orders.internal").tokens(Duration::ZERO), None);
+    /// ```
+    #[must_use]
+    pub fn made_by(make: impl Fn(&str) -> RetryBudget + Send + Sync + 'static) -> Self {
+        Self {
+            each: Each::Made(Arc::new(make)),
+            ..Self::default()
+        }
+    }
+
+    /// Returns `true` if neither time nor successes bring back the tokens of the budgets that are built here.
     pub(crate) fn never_refill(&self) -> bool {
-        let terms = self.each.terms();
-        terms.is_ok_and(|terms| terms.never_refill())
+        match &self.each {
+            Each::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
+            Each::Made(_) => false,
+        }
     }
 
     /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
@@ -107,30 +144,23 @@ impl ServiceBudgets {
     /// on with its tokens, apart from those of the next use of the name.
     #[must_use]
     pub fn get(&self, service: &str) -> RetryBudget {
-        self.with(service, built, RetryBudget::clone)
+        self.with(service, RetryBudget::clone)
     }
 
     /// Counts a success of a service or host at `now`.
     pub(crate) fn deposit(&self, service: &str, now: Duration) {
-        self.with(service, built, |budget| {
-            budget.deposit(now);
-        });
+        self.with(service, |budget| budget.deposit(now));
     }
 
-    /// Whether any of those that [`ServiceBudgets::service`] names is a fleet's.
+    /// Returns `true` if other processes may have any of the budgets.
     pub(crate) fn is_shared(&self) -> bool {
-        self.named.values().any(RetryBudget::is_shared)
+        matches!(self.each, Each::Made(_)) || self.named.values().any(RetryBudget::is_shared)
     }
 
-    /// Acts on the budget of a service or host, which `make` makes now if this is its first use.
+    /// Acts on the budget of a service or host, which is made now if this is its first use.
     ///
-    /// Who uses one that is there holds up nobody else who does.
-    pub(crate) fn with<T>(
-        &self,
-        service: &str,
-        make: impl FnOnce(&RetryBudgetBuilder) -> RetryBudget,
-        act: impl FnOnce(&RetryBudget) -> T,
-    ) -> T {
+    /// Calls that use existing budgets do not wait for each other.
+    fn with<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
         if let Some(budget) = self.named.get(service) {
             return act(budget);
         }
@@ -139,15 +169,11 @@ impl ServiceBudgets {
             return act(budget);
         }
         drop(used);
-        act(&self.first_use(service, make))
+        act(&self.first_use(service))
     }
 
     #[cold]
-    fn first_use(
-        &self,
-        service: &str,
-        make: impl FnOnce(&RetryBudgetBuilder) -> RetryBudget,
-    ) -> RetryBudget {
+    fn first_use(&self, service: &str) -> RetryBudget {
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have come first.
         if let Some(budget) = used.again(service) {
@@ -156,7 +182,10 @@ impl ServiceBudgets {
         while used.budgets.len() >= self.max_services {
             used.forget_one();
         }
-        let budget = make(&self.each);
+        let budget = match &self.each {
+            Each::Built(each) => each.clone().build().unwrap_or_default(),
+            Each::Made(make) => make(service),
+        };
         used.insert(service, budget.clone());
         budget
     }
@@ -165,7 +194,7 @@ impl ServiceBudgets {
 impl Default for ServiceBudgets {
     fn default() -> Self {
         Self {
-            each: RetryBudget::builder(),
+            each: Each::Built(RetryBudget::builder()),
             named: HashMap::new(),
             max_services: MAX_SERVICES,
             used: Arc::default(),
@@ -210,9 +239,13 @@ impl Used {
     }
 }
 
-/// The builder was checked when it was given.
-fn built(each: &RetryBudgetBuilder) -> RetryBudget {
-    each.clone().build().unwrap_or_default()
+impl fmt::Debug for Each {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Built(each) => each.fmt(f),
+            Self::Made(_) => f.write_str("Made"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
-//! Budgets whose tokens are kept elsewhere, and the retries that wait for an answer from there.
+//! The door for budgets whose tokens are kept elsewhere.
 
-use super::{PaidRetry, RetryBudget};
-use crate::policy::RetryPlan;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// The tokens of a budget that are not this process's alone: in a store, in shared memory, or in another budget.
 ///
-/// Give it to [`RetryBudget::with_account`]. Amounts are in millionths of a token, and times are those of
+/// Give it to [`RetryBudget::with_account`](crate::RetryBudget::with_account). Amounts are in millionths of a token, and times are those of
 /// [`Runtime::now`](crate::runtime::Runtime::now). All methods may be called from many threads at once and must return
 /// soon: what takes a round trip belongs into the future of [`ask`](Self::ask).
 ///
@@ -102,101 +99,6 @@ pub enum Asked {
 /// Dropped, it asks no longer, and an answer that comes all the same must lose no tokens: nobody returns them by
 /// [`SharedAccount::refund`].
 pub type Payment = Pin<Box<dyn Future<Output = bool> + Send>>;
-
-/// The answer of a budget to a planned retry.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Ask {
-    /// The retry is paid for.
-    Paid(PaidRetry),
-    /// There are too few tokens.
-    Refused,
-    /// Somebody else decides, as in a [fleet](crate::docs::fleet).
-    Asking(Asking),
-}
-
-/// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
-///
-/// Wait for it no longer than [`Asking::wait`]; then [`Asking::alone`] decides.
-///
-/// # Cancel safety
-///
-/// Dropped, it asks no longer, and costs nothing.
-#[must_use]
-pub struct Asking {
-    budget: RetryBudget,
-    payment: Payment,
-    /// `None` once it is answered.
-    plan: Option<RetryPlan>,
-}
-
-impl RetryBudget {
-    /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
-    #[must_use]
-    pub fn is_shared(&self) -> bool {
-        self.shared_account().is_some()
-    }
-
-    /// Asks for a planned retry. Without a [`SharedAccount`] it answers at once, as [`withdraw`](Self::withdraw) does.
-    pub fn ask(&self, plan: RetryPlan, now: Duration) -> Ask {
-        let price = self.price(&plan);
-        let Some(account) = self.shared_account().filter(|_| price > 0) else {
-            return self.withdraw(plan, now).map_or(Ask::Refused, Ask::Paid);
-        };
-        match account.ask(price, now) {
-            Asked::Paid => Ask::Paid(PaidRetry::new(self.clone(), price, plan)),
-            Asked::Refused => Ask::Refused,
-            Asked::Pending(payment) => Ask::Asking(Asking {
-                budget: self.clone(),
-                payment,
-                plan: Some(plan),
-            }),
-        }
-    }
-}
-
-impl Asking {
-    /// Returns how long to wait for an answer at most.
-    #[must_use]
-    pub fn wait(&self) -> Duration {
-        let account = self.budget.shared_account();
-        account.map(SharedAccount::wait).unwrap_or_default()
-    }
-
-    /// Waits no longer: pays at `now` from what this process may spend by itself. Returns `None` if that is too little.
-    #[must_use]
-    pub fn alone(self, now: Duration) -> Option<PaidRetry> {
-        let Self {
-            budget,
-            payment,
-            plan,
-        } = self;
-        drop(payment);
-        budget.withdraw(plan?, now).ok()
-    }
-}
-
-impl Future for Asking {
-    type Output = Option<PaidRetry>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let paid = ready!(self.payment.as_mut().poll(cx));
-        let Some(plan) = self.plan.take().filter(|_| paid) else {
-            return Poll::Ready(None);
-        };
-        let price = self.budget.price(&plan);
-        Poll::Ready(Some(PaidRetry::new(self.budget.clone(), price, plan)))
-    }
-}
-
-impl fmt::Debug for Asking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking")
-            .field("budget", &self.budget)
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
-    }
-}
 
 impl fmt::Debug for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

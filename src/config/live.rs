@@ -28,7 +28,7 @@ pub(super) struct Live {
     budgets: BTreeMap<String, (BudgetKeys, RetryBudget)>,
     /// The block of its fleet, as it is written.
     names_fleet: Option<FleetKeys>,
-    fleet: Option<Fleet>,
+    pub(super) fleet: Option<Fleet>,
 }
 
 /// The most rules, each counted at every place where it may decide.

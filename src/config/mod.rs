@@ -63,7 +63,7 @@ mod words;
 pub use builder::RetryConfigBuilder;
 pub use problems::ConfigErrors;
 
-use crate::route::{Head, Route, Router};
+use crate::route::{Head, Route, Router, SharedServices};
 use crate::services::RouteSummary;
 use arc_swap::ArcSwap;
 use builder::Names;
@@ -213,7 +213,7 @@ impl RetryConfig {
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.shared.live.load().services.fleet()
+        self.shared.live.load().fleet.clone()
     }
 
     /// Every place that a request can match, with its policy and rules, by the document in force: for each service, in the order
@@ -262,9 +262,8 @@ impl Router for RetryConfig {
         self.shared.live.load().services.route(head, service)
     }
 
-    #[cfg(feature = "redis")]
-    fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.shared.live.load().services.fleet()
+    fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
+        Router::fleet(&self.shared.live.load().services)
     }
 }
 

@@ -15,8 +15,6 @@ impl Engine {
         let never_refills = match &budget {
             Budgets::One(budget) => budget.never_refills(),
             Budgets::PerService(budgets) => budgets.never_refill(),
-            #[cfg(feature = "redis")]
-            Budgets::InFleet(_) => false,
         };
         if never_refills {
             warn_of_misuse("budget", NEVER_REFILLS);
@@ -36,9 +34,9 @@ impl Engine {
     /// What pays on this route.
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
-        let own = self.budget.as_ref().filter(|_| !route.names_budget);
-        #[cfg(feature = "redis")]
-        let own = own.filter(|own| !(route.alone && matches!(own, Budgets::InFleet(_))));
+        // One that was not given by hand is a fleet's, in which the route has no part if it is alone.
+        let pays_here = !route.names_budget && (self.has_budget || !route.alone);
+        let own = self.budget.as_ref().filter(|_| pays_here);
         own.unwrap_or(&route.budget)
     }
 

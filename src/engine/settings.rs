@@ -38,11 +38,10 @@ macro_rules! engine_settings {
         ///
         /// The numbers of the default budget then mean the whole fleet: 20 tokens, or a quarter of a second's worth of
         /// its successes. A retry waits for the store, and a first attempt only for its turn at the gate: at most the
-        /// fleet's [`wait`](crate::fleet::FleetBuilder::wait).
-        #[cfg(feature = "redis")]
+        /// fleet's `wait`. The feature `redis` has a fleet on Redis or Valkey.
         #[must_use]
-        pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {
-            self.with(|engine| engine.join(fleet))
+        pub fn fleet(self, fleet: &(impl crate::route::SharedServices + Clone)) -> Self {
+            self.with(|engine| engine.join(std::sync::Arc::new(fleet.clone())))
         }
 
         /// Adds an observer, which sees every event of every request. Observers are called in the order in which they were

@@ -23,6 +23,7 @@ use gate::{GateReply, GateReport};
 use names::{BudgetKeys, GateKeys};
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::time::Duration;
 use store::{Reply, Store, Subscriber};
 use tokio::runtime::Builder;
 
@@ -132,8 +133,8 @@ impl Heard {
         let observer: Arc<dyn Observer> = Arc::new(heard.clone());
         let observers: Arc<[Arc<dyn Observer>]> = Arc::new([observer]);
         let runtime: Arc<dyn Runtime> = Arc::new(TokioRuntime);
-        fleet.has(&runtime, &observers);
-        fleet.has(&runtime, &observers);
+        fleet.joined_by(&runtime, &observers);
+        fleet.joined_by(&runtime, &observers);
         (heard, observers)
     }
 

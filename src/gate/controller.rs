@@ -17,18 +17,14 @@
 //! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's;
 //! every number stays below 2^53, and sums saturate there.
 
-mod fading;
 pub(super) mod numbers;
 mod quota;
 mod release;
-mod run;
 #[cfg(test)]
 mod tests;
 
-pub(super) use fading::{faded, fades_at};
 pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
-pub(in crate::gate) use run::Run;
 
 use numbers::{product, sum};
 use quota::QuotaState;
@@ -378,4 +374,59 @@ impl Controller {
     pub(in crate::gate) fn share_quota(&mut self, processes: u64, rank: u64) {
         self.quota.shared_by = (processes, rank);
     }
+}
+
+/// A run of refusals, which may be a vote: the refusals, and the successes of calls that were sent after the first refused one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Run {
+    refusals: u64,
+    successes: u64,
+}
+
+impl Run {
+    fn is_empty(self) -> bool {
+        self.refusals == 0
+    }
+
+    fn refused(&mut self, times: u64) {
+        self.refusals = sum(self.refusals, times);
+    }
+
+    /// Returns `true` if so many refusals are a vote.
+    fn reaches(self, patience: u64) -> bool {
+        self.refusals >= patience
+    }
+
+    /// Calls have succeeded that were sent since the run began. Half as many as refusals end it: the limit is not everybody's.
+    /// A single one does not, since calls that are sent together with the refused ones may overtake them. Of a long run a
+    /// quarter is enough, or a server that refuses every other call at random would hold up all of them.
+    /// Returns `true` if the run ends.
+    fn succeeded(&mut self, times: u64) -> bool {
+        self.successes = sum(self.successes, times);
+        let share = if self.refusals < MAX_PATIENCE { 2 } else { 4 };
+        let ends = product(self.successes, share) >= self.refusals;
+        if ends {
+            *self = Self::default();
+        }
+        ends
+    }
+}
+
+/// After this time the successes of an open gate count half.
+const MEMORY: u64 = 20 * SECOND;
+
+/// Successes of an open gate and since when they count, seen at `now`: after [`MEMORY`] half of them, and so on.
+pub(super) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
+    let age = now.saturating_sub(since);
+    if age <= MEMORY {
+        return (ok, since);
+    }
+    let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
+    let ok = ok.checked_shr(halvings).unwrap_or_default();
+    (ok, now.saturating_sub(quotient(MEMORY, 2)))
+}
+
+/// When the successes that count since then will have faded.
+pub(super) fn fades_at(since: u64) -> u64 {
+    sum(since, sum(MEMORY, 1))
 }

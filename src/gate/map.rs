@@ -6,7 +6,6 @@ use super::key::GateKey;
 use super::micros;
 use super::state::KeyState;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
-use super::wait_queue::Kind;
 use crate::policy::Moment;
 use std::sync::{OnceLock, PoisonError};
 use std::task::Waker;
@@ -33,25 +32,13 @@ type Set = [Slot; WAYS];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// The number of its slot.
-    at: u32,
+    pub(super) at: u32,
     pub(super) key: GateKey,
     pub(super) permit: Permit,
     /// Whether it is the call's first attempt.
     pub(super) is_first: bool,
     /// What its answer says of a quota counts.
     pub(crate) hears_quotas: bool,
-}
-
-impl Place {
-    pub(super) fn of(self, kind: Kind) -> Self {
-        let is_first = kind == Kind::Newcomer;
-        Self { is_first, ..self }
-    }
-
-    /// The call's number, and whether it is its first attempt.
-    pub(super) fn attempt(&self) -> (Permit, bool) {
-        (self.permit, self.is_first)
-    }
 }
 
 /// One key's place.
@@ -183,18 +170,6 @@ impl Slot {
     #[inline]
     fn is_of(&self, key: GateKey) -> bool {
         self.key.load(Ordering::Acquire) == key.0
-    }
-
-    /// A call's place here.
-    #[inline]
-    pub(super) fn place(&self, key: GateKey, permit: Permit, hears_quotas: bool) -> Place {
-        Place {
-            at: self.at,
-            key,
-            permit,
-            is_first: true,
-            hears_quotas,
-        }
     }
 
     /// Whether the place is this key's, or was free and is so now.

@@ -1,8 +1,6 @@
 //! Where the tokens of a request come from.
 
 use crate::budget::{RetryBudget, ServiceBudgets};
-#[cfg(feature = "redis")]
-use crate::fleet::Fleet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,28 +9,22 @@ use std::time::Duration;
 pub(crate) enum Budgets {
     One(RetryBudget),
     PerService(ServiceBudgets),
-    #[cfg(feature = "redis")]
-    InFleet(Fleet),
 }
 
 impl Budgets {
-    /// Whether other processes have the same, or one of them.
+    /// Returns `true` if other processes may have the same, or one of them.
     pub(crate) fn is_shared(&self) -> bool {
         match self {
             Self::One(budget) => budget.is_shared(),
             Self::PerService(budgets) => budgets.is_shared(),
-            #[cfg(feature = "redis")]
-            Self::InFleet(_) => true,
         }
     }
 
-    /// The budget of a service, made now if this is its first use.
+    /// Returns the budget of a service, made now if this is its first use.
     pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
         match self {
             Self::One(budget) => budget.clone(),
             Self::PerService(budgets) => budgets.get(&service()),
-            #[cfg(feature = "redis")]
-            Self::InFleet(fleet) => fleet.budget_of(&service()),
         }
     }
 
@@ -41,8 +33,6 @@ impl Budgets {
         match self {
             Self::One(budget) => budget.deposit(now),
             Self::PerService(budgets) => budgets.deposit(service, now),
-            #[cfg(feature = "redis")]
-            Self::InFleet(fleet) => fleet.deposit(service, now),
         }
     }
 }

@@ -52,7 +52,6 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<Inner, Vec<ConfigError
             rest: Arc::new(rest),
         },
         budgets: builder.budgets,
-        #[cfg(feature = "redis")]
         fleet: given.fleet.clone(),
     })
 }
@@ -95,11 +94,9 @@ impl Builder<'_> {
         if let Some(budget) = &self.given.rest_budget {
             return Budgets::One(budget.clone());
         }
-        #[cfg(feature = "redis")]
-        if let Some(fleet) = &self.given.fleet {
-            return Budgets::InFleet(fleet.clone());
-        }
-        Budgets::PerService(self.budgets.hosts.clone())
+        let fleet = self.given.fleet.as_ref();
+        let shared = fleet.map(|fleet| fleet.budgets());
+        Budgets::PerService(shared.unwrap_or_else(|| self.budgets.hosts.clone()))
     }
 
     /// The budget of a service that is given none: the one that it had before, if there is one.
@@ -109,13 +106,10 @@ impl Builder<'_> {
         let kept = before.filter(|(was_alone, _)| *was_alone == alone);
         let budget = match kept {
             Some((_, budget)) => budget.clone(),
-            #[cfg(feature = "redis")]
             None => match self.given.fleet.as_ref().filter(|_| !alone) {
-                Some(fleet) => fleet.budget_of(name),
+                Some(fleet) => fleet.budgets().get(name),
                 None => RetryBudget::default(),
             },
-            #[cfg(not(feature = "redis"))]
-            None => RetryBudget::default(),
         };
         let kept = (alone, budget.clone());
         self.budgets.own.insert(Arc::clone(name), kept);

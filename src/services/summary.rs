@@ -59,10 +59,7 @@ pub struct RouteSummary {
 /// The places of services, which may share what they can with other processes.
 pub(super) fn routes(inner: &Inner) -> Vec<RouteSummary> {
     let services = &inner.services;
-    #[cfg(feature = "redis")]
     let in_fleet = inner.fleet.is_some();
-    #[cfg(not(feature = "redis"))]
-    let in_fleet = false;
     let mut costs = Costs {
         services,
         known: BTreeMap::new(),
@@ -92,8 +89,6 @@ fn summary<'a>(
     let budget = match &route.budget {
         Budgets::One(budget) => Some(budget),
         Budgets::PerService(_) => None,
-        #[cfg(feature = "redis")]
-        Budgets::InFleet(_) => None,
     };
     let budget = budget.and_then(RetryBudget::as_used_last);
     RouteSummary {

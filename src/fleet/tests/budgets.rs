@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test(start_paused = true)]
 async fn two_processes_spend_one_budget() {
     let store = Memory::default();
-    let budgets = [store.fleet(), store.fleet()].map(|fleet| fleet.budget_of("a"));
+    let budgets = [store.fleet(), store.fleet()].map(|fleet| fleet.budgets().get("a"));
     let mut paid = 0;
     for _ in 0..30 {
         for budget in &budgets {
@@ -22,13 +22,13 @@ async fn two_processes_spend_one_budget() {
 async fn the_same_service_is_one_process_in_every_adapter() {
     let store = Memory::default();
     let fleet = store.fleet();
-    let budgets = [fleet.budget_of("a"), fleet.clone().budget_of("a")];
+    let budgets = [fleet.budgets().get("a"), fleet.clone().budgets().get("a")];
     for budget in &budgets {
         deposit(budget, 1);
     }
     pass(SECOND).await;
     assert_eq!(fleet.status().processes, 1);
-    let _other = store.fleet().budget_of("a");
+    let _other = store.fleet().budgets().get("a");
     pass(SECOND).await;
     deposit(&budgets[0], 1);
     pass(SECOND).await;
@@ -41,7 +41,7 @@ async fn nobody_waits_too_long_and_then_nobody_at_all() {
     let store = Memory::default();
     let fleet = store.fleet();
     let (heard, _observers) = Heard::in_fleet(&fleet);
-    let budget = fleet.budget_of("a");
+    let budget = fleet.budgets().get("a");
     pass(SECOND).await;
     assert_eq!(heard.take(), ["a joined"]);
     store.with(|kept| kept.takes = SECOND);
@@ -64,7 +64,7 @@ async fn a_failure_is_told_once_and_what_was_spent_alone_is_charged() {
     let store = Memory::default();
     let fleet = store.fleet();
     let (heard, _observers) = Heard::in_fleet(&fleet);
-    let budget = fleet.budget_of("a");
+    let budget = fleet.budgets().get("a");
     pass(SECOND).await;
     store.with(|kept| kept.fails = Some(LeaveReason::ReadOnly));
     for _ in 0..3 {
@@ -81,7 +81,7 @@ async fn a_failure_is_told_once_and_what_was_spent_alone_is_charged() {
 async fn one_command_at_a_time_serves_all_who_ask() {
     let store = Memory::default();
     store.with(|kept| kept.takes = Duration::from_millis(2));
-    let budget = store.fleet().budget_of("a");
+    let budget = store.fleet().budgets().get("a");
     pass(SECOND).await;
     let before = store.commands();
     let asks: Vec<_> = (0..500)
@@ -101,7 +101,7 @@ async fn one_command_at_a_time_serves_all_who_ask() {
 #[tokio::test(start_paused = true)]
 async fn a_fleet_says_nothing_where_nothing_has_changed() {
     let store = Memory::default();
-    let budget = store.fleet().budget_of("a");
+    let budget = store.fleet().budgets().get("a");
     pass(SECOND).await;
     let before = store.commands();
     pass(SECOND * 60).await;

@@ -6,7 +6,7 @@ use super::*;
 async fn closing_tells_the_last_and_waits_no_longer_than_it_may() {
     let store = Memory::default();
     let fleet = store.fleet();
-    let budget = fleet.budget_of("a");
+    let budget = fleet.budgets().get("a");
     pass(SECOND).await;
     deposit(&budget, 7);
     let begun = TokioRuntime.now();
@@ -34,7 +34,7 @@ async fn the_task_ends_with_the_last_handle_of_the_budget() {
     drop(budget);
     pass(SECOND).await;
     assert_eq!(fleet.status(), FleetStatus::default());
-    let budget = fleet.budget_of("a");
+    let budget = fleet.budgets().get("a");
     let core = Arc::downgrade(&fleet.0.shared);
     drop(fleet);
     pass(SECOND).await;

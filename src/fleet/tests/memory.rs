@@ -13,7 +13,7 @@ fn tokens(budget: &RetryBudget) -> u64 {
 /// A process that has joined.
 async fn joined(store: &MemoryStore) -> (Fleet, RetryBudget) {
     let fleet = Fleet::in_memory(store);
-    let budget = fleet.budget_of("a");
+    let budget = fleet.budgets().get("a");
     pass(SECOND).await;
     assert!(fleet.status().joined);
     (fleet, budget)
@@ -102,7 +102,7 @@ async fn a_fleet_waits_by_the_clock_of_its_store() {
     let store = MemoryStore::on(clock.clone());
     store.set_latency(MILLI * 20);
     let fleet = Fleet::in_memory(&store);
-    let _budget = fleet.budget_of("a");
+    let _budget = fleet.budgets().get("a");
     // A process speaks first after about a quarter of a second.
     for (passes, joined) in [(0, false), (400, false), (10, false), (10, true)] {
         clock.advance(MILLI * passes);

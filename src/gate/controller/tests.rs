@@ -364,3 +364,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn old_successes_weigh_less_while_the_gate_is_open() {
+    assert_eq!(faded(100, 0, MEMORY), (100, 0));
+    let half = MEMORY / 2;
+    assert_eq!(faded(100, 0, MEMORY + 1), (50, half + 1));
+    assert_eq!(faded(100, 0, 3 * MEMORY), (12, 2 * MEMORY + half));
+    assert_eq!(faded(MOST, 0, MOST), (0, MOST - half));
+    assert_eq!(fades_at(0), MEMORY + 1);
+}
