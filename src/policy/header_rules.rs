@@ -14,7 +14,7 @@ use std::time::Duration;
 /// # Source
 ///
 /// botocore, `retries/standard.py`, `ThrottledRetryableChecker`.
-pub const AWS_THROTTLES: &[&str] = &[
+pub const AWS_THROTTLES: [&str; 14] = [
     "Throttling",
     "ThrottlingException",
     "ThrottledException",

@@ -103,7 +103,7 @@ pub(crate) use moment::splitmix64;
 #[cfg(feature = "redis")]
 pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
-#[cfg(any(feature = "serde", feature = "llm"))]
+#[cfg(feature = "serde")]
 pub(crate) use presets::Preset;
 pub(crate) use rewrite::RewriteWith;
 pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
@@ -124,7 +124,7 @@ use std::time::Duration;
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
 /// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
-/// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm) and [`never`](Self::never). Start from a preset and adjust it, or
+/// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm_with) and [`never`](Self::never). Start from a preset and adjust it, or
 /// build a policy:
 ///
 /// ```

@@ -54,7 +54,7 @@ fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder 
                 Some(Kept::Tail) => Truncation::keep_tail(),
                 Some(Kept::Ends) => Truncation::keep_ends(),
             };
-            builder.truncate(cut.share.into_iter().fold(truncation, Truncation::share))
+            builder.rewrite(cut.share.into_iter().fold(truncation, Truncation::share))
         }
         None => builder,
     };
