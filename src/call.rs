@@ -17,9 +17,6 @@ mod judging;
 mod options;
 mod retrying;
 mod start;
-#[cfg(test)]
-#[cfg(all(feature = "redis", feature = "testing"))]
-mod tests;
 
 pub(crate) use client::{Client, ErrorFacts, Outcomes, OwnError, http_error_facts};
 pub(crate) use driver::{Driver, State};

@@ -53,10 +53,8 @@ pub(crate) struct Engine {
     #[cfg(feature = "redis")]
     fleet: Option<Fleet>,
     /// The budget was chosen by hand.
-    #[cfg(feature = "redis")]
     has_budget: bool,
     /// The gate was.
-    #[cfg(feature = "redis")]
     has_gate: bool,
     /// Nobody is told of a success, as far as that is known before a request.
     silent: bool,
@@ -129,9 +127,7 @@ impl Engine {
             budget: None,
             #[cfg(feature = "redis")]
             fleet: None,
-            #[cfg(feature = "redis")]
             has_budget: false,
-            #[cfg(feature = "redis")]
             has_gate: false,
             silent: false,
             has_warned: Arc::default(),
@@ -191,10 +187,7 @@ impl Engine {
 
     /// Sets where requests wait, whatever fleet the layer is in.
     pub(crate) fn set_gate(&mut self, gate: Gate) {
-        #[cfg(feature = "redis")]
-        {
-            self.has_gate = true;
-        }
+        self.has_gate = true;
         self.gate = gate;
     }
 

@@ -52,14 +52,22 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong at a place of a document, as a sentence with the value.
-    #[cfg(feature = "serde")]
-    pub(crate) fn at(place: String, given: String, cause: String) -> Self {
+    /// An error at a place of a document, with a cause that is a whole sentence.
+    ///
+    /// ```
+    /// use http_retry::ConfigError;
+    ///
+    /// let error = ConfigError::sentence("retry.base", "2000", "2000 has no unit: write 2000ms or 2000s");
+    /// assert_eq!(error.to_string(), "retry.base: 2000 has no unit: write 2000ms or 2000s");
+    /// ```
+    pub fn sentence(
+        place: impl Into<Cow<'static, str>>,
+        given: impl fmt::Display,
+        cause: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
-            field: place.into(),
-            given,
-            allowed: cause.into(),
             is_sentence: true,
+            ..Self::new(place, given, cause)
         }
     }
 

@@ -23,14 +23,11 @@
 mod admission;
 mod controller;
 mod counters;
-#[cfg(feature = "redis")]
-mod fleet;
-#[cfg(not(feature = "redis"))]
-#[path = "gate/alone.rs"]
-mod fleet;
 mod key;
 mod map;
 mod narrow;
+mod peer;
+mod shared_key;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -39,12 +36,11 @@ mod tests;
 mod wait_queue;
 mod waiter;
 
+pub use peer::Peer;
+pub use shared_key::{KeyGate, NewKey};
+
 pub(crate) use admission::NotIdle;
 pub(crate) use controller::Quota;
-#[cfg(feature = "redis")]
-pub(crate) use fleet::{GateAnswer, GateFleet, GateLink, GatePush, GateWords, NextWords};
-#[cfg(all(feature = "redis", feature = "testing"))]
-pub(crate) use fleet::{StoredGate, step};
 pub(crate) use key::GateKey;
 pub(crate) use map::Place;
 pub(crate) use narrow::RouteOf;
@@ -56,11 +52,11 @@ pub(crate) use waiter::Ask;
 pub(crate) use waiter::Passed;
 
 use controller::quotient;
-use fleet::JoinedFleet;
 use http::{Extensions, HeaderMap, Method};
 use key::{By, Hashers};
 use map::GateMap;
 use narrow::Narrow;
+use shared_key::MakePeer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,8 +101,8 @@ struct Options {
     hashers: Hashers,
     /// Whether a quota counts from the first answer on, if not as the policy has it.
     quotas_at_once: Option<bool>,
-    /// Whose other processes share the keys.
-    fleet: Option<JoinedFleet>,
+    /// Makes the peers of keys that other processes share.
+    make_peer: Option<MakePeer>,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -165,7 +161,7 @@ impl Gate {
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
-            map: GateMap::new(options.max_services, options.fleet.is_some()),
+            map: GateMap::new(options.max_services, options.make_peer.is_some()),
             options,
             narrow: Narrow::default(),
         }))

@@ -16,7 +16,7 @@ use crate::budget::RetryBudget;
 #[cfg(feature = "redis")]
 use crate::fleet::Fleet;
 use crate::gate::Quota;
-use crate::policy::{Moment, Outcome, RetryOverride, RetryPolicy};
+use crate::policy::{Moment, Outcome, Overrides, RetryPolicy};
 use crate::report::DeadLetters;
 use http::uri::Scheme;
 use http::{Method, Uri};
@@ -76,23 +76,6 @@ pub(crate) struct Head<'a> {
     /// Host and port.
     pub(crate) authority: Option<Cow<'a, str>>,
     pub(crate) path: &'a str,
-}
-
-/// What a request may say for itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Overrides {
-    #[default]
-    Allow,
-    /// Only what the document leaves open.
-    FillOnly {
-        /// The limit of retries is open.
-        limit: bool,
-        /// The deadline is open.
-        deadline: bool,
-        /// Which answers are read whole is open.
-        whole_answers: bool,
-    },
-    Deny,
 }
 
 impl Route {
@@ -196,29 +179,6 @@ fn has_at_or_capital(text: &[u8]) -> bool {
     }
 }
 
-impl Overrides {
-    /// What is left of a request's own word.
-    pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
-        let (limit, deadline, whole_answers) = match self {
-            Self::Allow => return own,
-            Self::FillOnly {
-                limit,
-                deadline,
-                whole_answers,
-            } => (*limit, *deadline, *whole_answers),
-            Self::Deny => (false, false, false),
-        };
-        RetryOverride {
-            off: own.off && limit,
-            max_retries: own.max_retries.filter(|_| limit),
-            deadline: own.deadline.filter(|_| deadline),
-            whole_answers: own.whole_answers.filter(|_| whole_answers),
-            idempotent: own.idempotent.filter(|_| *self != Self::Deny),
-            ..own
-        }
-    }
-}
-
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Route")
@@ -232,16 +192,6 @@ impl fmt::Debug for Route {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    fn own() -> RetryOverride {
-        RetryOverride::new()
-            .max_retries(7)
-            .deadline(Duration::from_secs(1))
-            .whole_answers(0)
-            .idempotent(true)
-            .service("orders")
-    }
 
     #[test]
     fn an_authority_is_public_wherever_its_capitals_and_user_stand() {
@@ -264,28 +214,5 @@ mod tests {
         }
         assert_eq!(public("https://a:80/").as_deref(), Some("a:80"));
         assert_eq!(public("http://a:443/").as_deref(), Some("a:443"));
-    }
-
-    #[test]
-    fn a_request_may_say_what_the_document_lets_it_say() {
-        assert_eq!(Overrides::Allow.allowed(own()), own());
-        assert_eq!(
-            Overrides::Deny.allowed(own()),
-            RetryOverride::new().service("orders")
-        );
-        let open_deadline = Overrides::FillOnly {
-            limit: false,
-            deadline: true,
-            whole_answers: false,
-        };
-        let left = RetryOverride::new()
-            .deadline(Duration::from_secs(1))
-            .idempotent(true)
-            .service("orders");
-        assert_eq!(open_deadline.allowed(own()), left);
-        assert_eq!(
-            open_deadline.allowed(RetryOverride::off()),
-            RetryOverride::new()
-        );
     }
 }

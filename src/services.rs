@@ -46,14 +46,13 @@ mod summary;
 
 pub use service::{RequestOverrides, Route, Service};
 pub use summary::RouteSummary;
-pub(crate) use summary::routes;
 
-use crate::budget::RetryBudget;
+use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
-use crate::route::{self, Choose};
-use std::collections::BTreeMap;
+use crate::route::{self, Choose, Head};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,7 +61,25 @@ use std::sync::Arc;
 /// `RetryLayer`, `RetryMiddleware` and [`Runner`](crate::run::Runner) take them with `for_services`. They do not change while
 /// the program runs; a [document](crate::docs::config) does.
 #[derive(Clone)]
-pub struct Services(Arc<route::Services>);
+pub struct Services(Arc<Inner>);
+
+struct Inner {
+    services: route::Services,
+    budgets: KeptBudgets,
+    #[cfg(feature = "redis")]
+    fleet: Option<crate::fleet::Fleet>,
+}
+
+/// The budgets that services built later take over.
+#[derive(Clone, Default)]
+struct KeptBudgets {
+    /// The names of those that were given.
+    named: BTreeSet<Arc<str>>,
+    /// Those of services that are given none, and whether such a service is out of the fleet.
+    own: BTreeMap<Arc<str>, (bool, RetryBudget)>,
+    /// Those of hosts without a service.
+    hosts: ServiceBudgets,
+}
 
 impl Services {
     /// Services beside this policy, which holds for requests that belong to none.
@@ -71,6 +88,10 @@ impl Services {
             policy,
             services: BTreeMap::new(),
             twice: None,
+            before: KeptBudgets::default(),
+            rest_budget: None,
+            #[cfg(feature = "redis")]
+            fleet: None,
             budgets: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
         }
@@ -93,12 +114,24 @@ impl Services {
     /// ```
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        routes(&self.0, false)
+        summary::routes(&self.0)
     }
 
     /// Finds a route for each request.
     pub(crate) fn chooser(&self) -> Arc<dyn Choose> {
         Arc::clone(&self.0) as Arc<dyn Choose>
+    }
+
+    /// The names of the services, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.services.by_name.keys().map(|name| &**name)
+    }
+
+    /// The fleet that shares their budgets and gates, if there is one.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
+        self.0.fleet.clone()
     }
 }
 
@@ -110,6 +143,10 @@ pub struct ServicesBuilder {
     services: BTreeMap<Arc<str>, Service>,
     /// A name that two services have.
     twice: Option<Arc<str>>,
+    before: KeptBudgets,
+    rest_budget: Option<RetryBudget>,
+    #[cfg(feature = "redis")]
+    fleet: Option<crate::fleet::Fleet>,
     budgets: BTreeMap<Arc<str>, RetryBudget>,
     dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
 }
@@ -139,6 +176,43 @@ impl ServicesBuilder {
         self
     }
 
+    /// The budget of requests that belong to no service. Default one for each host.
+    pub fn rest_budget(self, budget: RetryBudget) -> Self {
+        Self {
+            rest_budget: Some(budget),
+            ..self
+        }
+    }
+
+    /// Takes over the tokens of earlier services: those of each service that is given no budget, then and now, and those of the
+    /// hosts without a service. For a program that replaces its services while it runs.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::services::{Service, Services};
+    ///
+    /// let with = |policy| Services::builder(RetryPolicy::background()).service(Service::new("orders", policy));
+    /// let before = with(RetryPolicy::background()).build()?;
+    /// let after = with(RetryPolicy::user_facing()).following(&before).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn following(self, before: &Services) -> Self {
+        Self {
+            before: before.0.budgets.clone(),
+            ..self
+        }
+    }
+
+    /// Shares the budgets of services and hosts that are given none with the other processes of a fleet, and their gates; a
+    /// service can stay out of it ([`Service::alone`]).
+    #[cfg(feature = "redis")]
+    pub fn fleet(self, fleet: &crate::fleet::Fleet) -> Self {
+        Self {
+            fleet: Some(fleet.clone()),
+            ..self
+        }
+    }
+
     /// The services, if each can do what it says.
     ///
     /// # Errors
@@ -147,7 +221,31 @@ impl ServicesBuilder {
     /// to a service that is not there, has no base URL or leads back, a chain of more than 16 services, or a budget or an
     /// observer without a name here.
     pub fn build(self) -> Result<Services, ConfigError> {
+        self.build_or_all().map_err(|errors| {
+            let first = errors.into_iter().next();
+            first.unwrap_or_else(|| ConfigError::new("services", "nothing", "is wrong"))
+        })
+    }
+
+    /// Builds as [`build`](Self::build) does.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, at least one error: each names the service at fault in its field, such as
+    /// `services.orders.failover`, and what was given there.
+    pub fn build_or_all(self) -> Result<Services, Vec<ConfigError>> {
         build::services(&self).map(|services| Services(Arc::new(services)))
+    }
+}
+
+impl Choose for Inner {
+    fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<route::Route> {
+        self.services.choose(head, service)
+    }
+
+    #[cfg(feature = "redis")]
+    fn fleet(&self) -> Option<crate::fleet::Fleet> {
+        self.fleet.clone()
     }
 }
 
@@ -155,7 +253,7 @@ impl ServicesBuilder {
 impl fmt::Debug for Services {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Services")
-            .field("services", &self.0.by_name.keys())
+            .field("services", &self.0.services.by_name.keys())
             .finish_non_exhaustive()
     }
 }

@@ -3,17 +3,27 @@
 use crate::policy::Cost;
 use std::time::Duration;
 
-/// A bucket's fixed numbers; amounts in millionths of a token.
+/// The checked numbers of a budget, from [`RetryBudgetBuilder::terms`](super::RetryBudgetBuilder::terms). Amounts are in
+/// millionths of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms {
-    pub(super) capacity: u64,
-    /// The capacity grows to the successes of this time.
-    pub(super) growth: Duration,
-    pub(super) per_second: u64,
-    pub(super) per_success: u64,
-    pub(super) retry_cost: u64,
-    pub(super) timeout_cost: u64,
-    pub(super) gated_cost: u64,
+#[non_exhaustive]
+pub struct BudgetTerms {
+    /// The most tokens that the budget holds, above 0.
+    pub capacity: u64,
+    /// The tokens at the start, at most the capacity.
+    pub initial: u64,
+    /// The capacity grows to the successes of this time, averaged over 10 s.
+    pub growth: Duration,
+    /// What each second adds.
+    pub per_second: u64,
+    /// What each success adds.
+    pub per_success: u64,
+    /// The price of a retry, above 0.
+    pub retry_cost: u64,
+    /// The price of a retry after a timeout, above 0.
+    pub timeout_cost: u64,
+    /// The price of a retry after a 429 whose call waits at the gate.
+    pub gated_cost: u64,
 }
 
 /// A bucket's state at one time.
@@ -35,7 +45,7 @@ const WINDOW: u128 = 10 * SECOND;
 /// The unit of `Bucket::rate`: successes in this many nanoseconds.
 const RATE_UNIT: u128 = 1_000 * SECOND;
 
-impl Terms {
+impl BudgetTerms {
     /// Returns `true` if neither time nor successes bring tokens.
     pub(super) fn never_refill(&self) -> bool {
         self.per_second == 0 && self.per_success == 0
@@ -52,9 +62,9 @@ impl Terms {
 }
 
 impl Bucket {
-    pub(super) fn new(terms: &Terms, initial: u64) -> Self {
+    pub(super) fn new(terms: &BudgetTerms) -> Self {
         Self {
-            tokens: initial.min(terms.capacity),
+            tokens: terms.initial.min(terms.capacity),
             capacity: terms.capacity,
             remainder: 0,
             rate: 0,
@@ -72,7 +82,7 @@ impl Bucket {
 
     /// Counts the time until `now` and the successes since the last call. A clock that steps back counts as standing
     /// still, and no time is counted twice.
-    pub(super) fn settle(&mut self, terms: &Terms, successes: u64, now: Duration) {
+    pub(super) fn settle(&mut self, terms: &BudgetTerms, successes: u64, now: Duration) {
         let elapsed = match self.settled {
             Some(settled) => now.saturating_sub(settled).as_nanos(),
             None => 0,
@@ -82,7 +92,7 @@ impl Bucket {
     }
 
     /// Takes in successes since the last look, and so many nanoseconds.
-    pub(super) fn take_in(&mut self, terms: &Terms, successes: u64, elapsed: u128) {
+    pub(super) fn take_in(&mut self, terms: &BudgetTerms, successes: u64, elapsed: u128) {
         self.average(successes, elapsed);
         self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
         let deposited = successes.saturating_mul(terms.per_success);
@@ -137,9 +147,10 @@ mod tests {
 
     const TOKEN: u64 = 1_000_000;
 
-    fn terms(capacity: u64) -> Terms {
-        Terms {
+    fn terms(capacity: u64, initial: u64) -> BudgetTerms {
+        BudgetTerms {
             capacity: capacity * TOKEN,
+            initial,
             growth: Duration::ZERO,
             per_second: 0,
             per_success: 0,
@@ -151,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_grants_nothing_and_loses_nothing() {
-        let mut bucket = Bucket::new(&terms(3), 2 * TOKEN);
+        let mut bucket = Bucket::new(&terms(3, 2 * TOKEN));
         assert!(bucket.withdraw(2 * TOKEN));
         assert!(!bucket.withdraw(1));
         assert_eq!(bucket.tokens(), 0);
@@ -161,11 +172,11 @@ mod tests {
 
     #[test]
     fn the_refill_starts_at_the_first_use_not_at_zero() {
-        let terms = Terms {
+        let terms = BudgetTerms {
             per_second: TOKEN,
-            ..terms(10)
+            ..terms(10, 0)
         };
-        let mut bucket = Bucket::new(&terms, 0);
+        let mut bucket = Bucket::new(&terms);
         bucket.settle(&terms, 0, Duration::from_secs(9_000));
         assert_eq!(bucket.tokens(), 0);
         bucket.settle(&terms, 0, Duration::from_secs(9_003));
@@ -174,11 +185,11 @@ mod tests {
 
     #[test]
     fn a_month_of_idleness_is_one_step() {
-        let terms = Terms {
+        let terms = BudgetTerms {
             per_second: TOKEN,
-            ..terms(10)
+            ..terms(10, 0)
         };
-        let mut bucket = Bucket::new(&terms, 0);
+        let mut bucket = Bucket::new(&terms);
         bucket.settle(&terms, 0, Duration::ZERO);
         bucket.settle(&terms, 0, Duration::from_secs(30 * 24 * 3600));
         assert_eq!(bucket.tokens(), 10 * TOKEN);
@@ -186,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_clock_that_steps_back_loses_no_time_and_counts_none_twice() {
-        let terms = Terms {
+        let terms = BudgetTerms {
             per_second: 10 * TOKEN,
-            ..terms(100)
+            ..terms(100, 0)
         };
-        let mut bucket = Bucket::new(&terms, 0);
+        let mut bucket = Bucket::new(&terms);
         for millis in [1_000, 500, 1_000, 1_100] {
             bucket.settle(&terms, 0, Duration::from_millis(millis));
         }
@@ -199,12 +210,12 @@ mod tests {
 
     #[test]
     fn the_capacity_follows_the_rate_of_successes() {
-        let terms = Terms {
+        let terms = BudgetTerms {
             growth: Duration::from_millis(250),
             per_success: TOKEN / 10,
-            ..terms(20)
+            ..terms(20, 20 * TOKEN)
         };
-        let mut bucket = Bucket::new(&terms, 20 * TOKEN);
+        let mut bucket = Bucket::new(&terms);
         for second in 0..60 {
             bucket.settle(&terms, 500, Duration::from_secs(second));
         }
@@ -226,9 +237,9 @@ mod tests {
             per_second in 0_u64..1_000_000_000,
             steps in prop::collection::vec(0_u64..5_000_000_000, 1..50),
         ) {
-            let terms = Terms { per_second, ..terms(1_000_000_000) };
-            let mut many = Bucket::new(&terms, 0);
-            let mut one = Bucket::new(&terms, 0);
+            let terms = BudgetTerms { per_second, ..terms(1_000_000_000, 0) };
+            let mut many = Bucket::new(&terms);
+            let mut one = Bucket::new(&terms);
             many.settle(&terms, 0, Duration::ZERO);
             one.settle(&terms, 0, Duration::ZERO);
             let mut now = Duration::ZERO;
@@ -248,8 +259,8 @@ mod tests {
             let (capacity, growth, per_second, per_success) = terms;
             let growth = Duration::from_nanos(growth);
             let terms =
-                Terms { capacity, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2, gated_cost: 0 };
-            let mut bucket = Bucket::new(&terms, u64::MAX);
+                BudgetTerms { capacity, initial: u64::MAX, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2, gated_cost: 0 };
+            let mut bucket = Bucket::new(&terms);
             for (successes, seconds, nanos, price) in steps {
                 let now = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into()));
                 bucket.settle(&terms, successes, now);

@@ -1,7 +1,7 @@
 //! Builds a budget from numbers, and refuses numbers that cannot work.
 
 use super::RetryBudget;
-use super::bucket::Terms;
+use super::bucket::BudgetTerms;
 use crate::error::ConfigError;
 use crate::policy::Decimal;
 use std::time::Duration;
@@ -148,27 +148,15 @@ impl RetryBudgetBuilder {
     /// A [`ConfigError`] that names the first field that cannot work, such as `budget.capacity`: it is out of its range, has
     /// more than six decimal places, or is no finite number.
     pub fn build(self) -> Result<RetryBudget, ConfigError> {
-        let (terms, initial) = self.terms()?;
-        Ok(RetryBudget::new(terms, initial))
+        Ok(RetryBudget::local(self.terms()?))
     }
 
-    /// More than a retry for each success is no bound, and most likely a percentage.
-    fn checked_per_success(&self) -> Result<Decimal, ConfigError> {
-        let field = "budget.per_success";
-        let given = self
-            .per_success
-            .within(field, Decimal::ZERO, Decimal::from(MAX_RATIO))?;
-        let most = self.retry_cost.micros().max(Decimal::ONE.micros());
-        if given.micros() <= most {
-            return Ok(given);
-        }
-        let most = Decimal::from_micros(most);
-        let allowed =
-            format!("must be 0 to {most}, what a retry costs: 0.1 is a retry for ten successes");
-        Err(ConfigError::new(field, given, allowed))
-    }
-
-    pub(super) fn terms(&self) -> Result<(Terms, u64), ConfigError> {
+    /// Returns the checked numbers, for a budget on a [`SharedAccount`](super::SharedAccount).
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`build`](Self::build).
+    pub fn terms(&self) -> Result<BudgetTerms, ConfigError> {
         let least = Decimal::from_micros(1);
         let bounded = |value: Decimal, field, most: u32| {
             value.within(field, Decimal::ZERO, Decimal::from(most))
@@ -191,7 +179,7 @@ impl RetryBudgetBuilder {
             Some(_) => Duration::ZERO,
             None => DEFAULT_GROWTH,
         };
-        let terms = Terms {
+        Ok(BudgetTerms {
             capacity: capacity.micros(),
             growth: self.growth.unwrap_or(default_growth),
             per_second: bounded(self.per_second, "budget.per_second", MAX_RATE)?.micros(),
@@ -204,9 +192,26 @@ impl RetryBudgetBuilder {
                 .gated_cost
                 .within("budget.gated_cost", Decimal::ZERO, capacity)?
                 .micros(),
-        };
-        let initial = initial.within("budget.initial", Decimal::ZERO, capacity)?;
-        Ok((terms, initial.micros()))
+            initial: initial
+                .within("budget.initial", Decimal::ZERO, capacity)?
+                .micros(),
+        })
+    }
+
+    /// More than a retry for each success is no bound, and most likely a percentage.
+    fn checked_per_success(&self) -> Result<Decimal, ConfigError> {
+        let field = "budget.per_success";
+        let given = self
+            .per_success
+            .within(field, Decimal::ZERO, Decimal::from(MAX_RATIO))?;
+        let most = self.retry_cost.micros().max(Decimal::ONE.micros());
+        if given.micros() <= most {
+            return Ok(given);
+        }
+        let most = Decimal::from_micros(most);
+        let allowed =
+            format!("must be 0 to {most}, what a retry costs: 0.1 is a retry for ten successes");
+        Err(ConfigError::new(field, given, allowed))
     }
 }
 
@@ -270,16 +275,16 @@ mod tests {
 
     #[test]
     fn a_given_capacity_stays_and_bounds_the_timeout_price() {
-        let (terms, initial) = RetryBudget::builder().capacity(1).terms().unwrap();
+        let terms = RetryBudget::builder().capacity(1).terms().unwrap();
         assert_eq!(terms.growth, Duration::ZERO);
-        assert_eq!((terms.timeout_cost, initial), (1_000_000, 1_000_000));
+        assert_eq!((terms.timeout_cost, terms.initial), (1_000_000, 1_000_000));
     }
 
     #[test]
     fn the_defaults() {
-        let (terms, initial) = RetryBudget::builder().terms().unwrap();
-        let wanted = Terms {
+        let wanted = BudgetTerms {
             capacity: 20_000_000,
+            initial: 20_000_000,
             growth: Duration::from_millis(250),
             per_second: 0,
             per_success: 100_000,
@@ -287,6 +292,6 @@ mod tests {
             timeout_cost: 2_000_000,
             gated_cost: 0,
         };
-        assert_eq!((terms, initial), (wanted, 20_000_000));
+        assert_eq!(RetryBudget::builder().terms(), Ok(wanted));
     }
 }

@@ -82,7 +82,7 @@ impl ServiceBudgets {
     /// Returns `true` if neither time nor successes bring back the tokens of the budgets that are made here.
     pub(crate) fn never_refill(&self) -> bool {
         let terms = self.each.terms();
-        terms.is_ok_and(|(terms, _)| terms.never_refill())
+        terms.is_ok_and(|terms| terms.never_refill())
     }
 
     /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.

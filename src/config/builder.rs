@@ -1,17 +1,38 @@
 //! What code gives names to, for documents that use them.
 
-use super::names::{Ceiling, Names};
 use super::shown;
 use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig};
+use crate::RetryPolicyBuilder;
 use crate::budget::RetryBudget;
-use crate::policy::{Classify, IntoVerdict, Outcome, OwnError, Verdict};
+use crate::policy::{Classify, IntoVerdict, Outcome, Verdict};
 use crate::report::DeadLetters;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The ceiling before retry n = 1, 2, and so on.
+pub(super) type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
+type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
+/// Teaches a policy what an error type means.
+type Teach = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
+
+/// What code has given names to.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+    pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
+    pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
+    #[cfg(feature = "redis")]
+    pub(super) fleets: BTreeMap<Arc<str>, crate::fleet::Fleet>,
+    pub(super) error_types: BTreeMap<Arc<str>, Teach>,
+    /// What holds at every place.
+    pub(super) errors: Vec<Teach>,
+    pub(super) classifiers: Vec<Arc<dyn Classify>>,
+}
 
 /// Teaches a document what code alone knows, and loads it: the document decides on limits and rules, code gives names to
 /// observers, schedules and error types, and says what outcomes mean.
@@ -121,7 +142,7 @@ impl RetryConfigBuilder {
         E: Error + 'static,
         V: IntoVerdict,
     {
-        self.names.errors.push(OwnError::new(judge));
+        self.names.errors.push(teach(judge));
         self
     }
 
@@ -136,8 +157,7 @@ impl RetryConfigBuilder {
         E: Error + 'static,
         V: IntoVerdict,
     {
-        let own = OwnError::new(judge);
-        self.names.error_types.insert(name.into(), own);
+        self.names.error_types.insert(name.into(), teach(judge));
         self
     }
 
@@ -149,6 +169,18 @@ impl RetryConfigBuilder {
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
         RetryConfig::with_names(document, self.names)
     }
+}
+
+fn teach<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Teach
+where
+    E: Error + 'static,
+    V: IntoVerdict,
+{
+    let judge = Arc::new(judge);
+    Arc::new(move |builder: RetryPolicyBuilder| {
+        let judge = Arc::clone(&judge);
+        builder.classify_error(move |error: &E| judge(error))
+    })
 }
 
 /// Why arguments cannot be read, without any text of theirs: what they hold is known to the program alone.

@@ -1,162 +1,560 @@
-//! The document's shape: budgets, policies, defaults, services and their routes.
+//! The document: its keys and what each holds, before names are looked up and layers laid upon each other.
 
-mod place;
-mod service;
-
-pub(super) use place::PlaceSpec;
-pub(super) use service::ServiceSpec;
-
-use super::block::{Node, Path};
-use super::budget::{Budget, budget};
-use super::dialect::DialectMap;
-use super::fields::{Fields, Type, block, object, table};
-use super::fleet::{FleetMap, fleet};
-use super::gating::{Gating, gate};
-use super::given::Given;
-use super::matching::Matches;
+use super::dialect::{DialectKeys, Speaks};
 use super::problems::Problems;
-use super::retry::{Retry, RetryBlock, retry};
-use super::schema::{Defs, with};
+use super::reader::{Given, Kept, Path, Reader, block};
+use super::retry::{Gating, Retry, RetryBlock};
+use super::rule::{Otherwise, Rule};
 use super::shown;
-use super::types::name_schema;
 use super::value::Value;
-use crate::policy::Preset;
-use place::place_keys;
-use serde_json::{Value as Json, json};
-use service::service;
+use super::values::{
+    BaseUrl, Capacity, Cost, Duration, Host, List, MOST_TOKENS, MethodName, Name, Number,
+    PathPattern, Scheme, Several, leaf,
+};
+use super::words::{Word, words};
+use crate::budget::{RetryBudget, RetryBudgetBuilder};
+use crate::services::RequestOverrides;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-place_keys! {
-    /// What http_retry::config::RetryConfig loads. Every duration carries a unit. What only the loader can see (names that
-    /// are not there, circles, limits that do not fit each other) is not checked here.
-    Root("document", "http-retry: a document of services, policies and rules") {
-        /// The version of this vocabulary: 1.
-        version: () = version(), write("version: 1");
-        /// What is shared with other processes.
-        fleet: FleetMap = fleet();
-        /// Budgets by their names.
-        budgets: BTreeMap<String, Budget> = Type {
-            read: |node| Some(named(node, &budget())),
-            schema: |defs| map_of(budget().schema, defs),
-        };
-        /// Named RETRY blocks, for use. A preset's name is taken.
-        policies: BTreeMap<String, RetryBlock> = Type { read: |node| Some(named(node, &retry())), schema: policies };
+/// Entries by their names.
+type Named<T> = BTreeMap<String, Kept<Given<T>>>;
+
+/// A block with the keys that the document, a service and a route have in common, between keys of its own.
+macro_rules! place_block {
+    ($(#[$about:meta])* $name:ident { $($before:tt)* } { $($after:tt)* }) => {
+        block! {
+            $(#[$about])*
+            $name {
+                $($before)*
+                retry: RetryBlock,
+                rules: List<Given<Rule>>,
+                otherwise: Otherwise,
+                dialect: Given<Speaks>,
+                header_rules: Given<bool>,
+                inspect_success: Given<bool>,
+                $($after)*
+            }
+        }
+
+        impl $name {
+            /// Takes out what is said for the place itself.
+            fn take_place(&mut self, gate: Option<Given<Gating>>) -> Place {
+                let mut own = self.retry.take().map(|RetryBlock(retry)| retry).unwrap_or_default();
+                own.gate = gate.map(|gate| {
+                    let text = gate.value.in_words();
+                    gate.in_words(text)
+                });
+                own.dialect = self.dialect.take();
+                own.header_rules = self.header_rules.take();
+                own.inspect_success = self.inspect_success.take();
+                Place {
+                    retry: (!own.given().is_empty()).then_some(own),
+                    rules: self.rules.take().map_or_else(Vec::new, |List(rules)| rules),
+                    otherwise: self.otherwise.take(),
+                }
+            }
+        }
+    };
+}
+
+place_block! {
+    Root {
+        schema as "$schema": IgnoredAny,
+        version: Version,
+        fleet: FleetKeys,
+        budgets: Named<BudgetKeys>,
+        policies: Named<RetryBlock>,
     } {
-        /// Dialects of one's own by their names.
-        dialects: BTreeMap<String, DialectMap> = Type {
-            read: |node| Some(named(node, &block::<DialectMap>())),
-            schema: |defs| map_of(object::<DialectMap>, defs),
-        };
-        /// One pause for all callers after a 429, at every service that says nothing of it.
-        gate: Given<Gating> = gate();
-        /// Services by their names. Reports, metrics and RetryOverride::service use the same names.
-        services: BTreeMap<String, ServiceSpec> = Type {
-            read: |node| Some(named(node, &service())),
-            schema: |defs| map_of(service().schema, defs),
-        };
+        dialects: Named<DialectKeys>,
+        gate: Given<Gating>,
+        services: Named<ServiceKeys>,
     }
 }
 
-/// The JSON Schema of a document, made from the tables.
-pub(super) fn schema() -> Json {
-    let mut defs = Defs::default();
-    let _ = object::<Root>(&mut defs);
-    defs.rooted(Root::DEF)
+place_block! {
+    /// What is called, and how.
+    ServiceKeys {} {
+        budget: Given<Name>,
+        gate: Given<Gating>,
+        fleet: Word<Membership>,
+        matching as "match": ServiceMatch,
+        base_url: BaseUrl,
+        request_overrides: Word<RequestOverrides>,
+        routes: List<Given<RouteKeys>>,
+    }
 }
 
-/// What a document says, before names are resolved and blocks merged.
+place_block! {
+    /// Requests of a service that are treated in their own way.
+    RouteKeys {
+        name: Name,
+        matching as "match": RouteMatch,
+    } {}
+}
+
+leaf! {
+    /// The version of this vocabulary.
+    Version(()) = |value| match value {
+        Value::Integer(1) => Ok(()),
+        other => Err(format!("{other} is not known: write version: 1")),
+    };
+}
+
+block! {
+    /// What is shared with other processes.
+    #[derive(PartialEq)]
+    FleetKeys {
+        redis: FleetUrl,
+        redis_env: Name,
+        uses as "use": Name,
+        prefix: String,
+        wait: Duration,
+    }
+}
+
+leaf! {
+    /// Where a store is. An error never repeats it, since what is no URL may hold a secret all the same.
+    FleetUrl(Arc<str>) = |value| match value {
+        Value::Text(url) if url.contains(['@', '?']) => Err(
+            "holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE".to_owned()
+        ),
+        Value::Text(url) => Ok(url.as_str().into()),
+        other => Err(format!("{} is not a text", other.kind())),
+    };
+}
+
+/// Whether a service is in the fleet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Membership {
+    #[default]
+    Member,
+    Alone,
+}
+
+words! { Membership: "on" => Membership::Member, "off" => Membership::Alone }
+
+words! { RequestOverrides:
+    "allow" => Self::Allow, "fill_only" => Self::FillOnly, "deny" => Self::Deny
+}
+
+block! {
+    /// A bucket of tokens. Equal numbers keep the tokens when a document changes.
+    #[derive(PartialEq)]
+    BudgetKeys {
+        per_second: Number<0, 1_000_000>,
+        initial: Number<0, MOST_TOKENS>,
+        per_success: Number<0, 1_000>,
+        capacity: Capacity,
+        retry_cost: Cost,
+        timeout_cost: Cost,
+        gated_cost: Number<0, MOST_TOKENS>,
+        growth: Duration,
+        shared: bool,
+    }
+}
+
+impl BudgetKeys {
+    pub(super) fn builder(&self) -> RetryBudgetBuilder {
+        type Set = fn(RetryBudgetBuilder, crate::policy::Decimal) -> RetryBudgetBuilder;
+        let of = [
+            (
+                self.per_second.map(|number| number.0),
+                RetryBudgetBuilder::per_second as Set,
+            ),
+            (
+                self.initial.map(|number| number.0),
+                RetryBudgetBuilder::initial,
+            ),
+            (
+                self.per_success.map(|number| number.0),
+                RetryBudgetBuilder::per_success,
+            ),
+            (
+                self.capacity.as_ref().map(|number| number.0),
+                RetryBudgetBuilder::capacity,
+            ),
+            (
+                self.retry_cost.as_ref().map(|number| number.0),
+                RetryBudgetBuilder::retry_cost,
+            ),
+            (
+                self.timeout_cost.as_ref().map(|number| number.0),
+                RetryBudgetBuilder::timeout_cost,
+            ),
+            (
+                self.gated_cost.map(|number| number.0),
+                RetryBudgetBuilder::gated_cost,
+            ),
+        ];
+        let growth = self.growth.iter().map(|growth| growth.0);
+        let builder = growth.fold(RetryBudget::builder(), RetryBudgetBuilder::growth);
+        of.into_iter()
+            .filter_map(|(number, set)| Some((number?, set)))
+            .fold(builder, |builder, (number, set)| set(builder, number))
+    }
+}
+
+block! {
+    MatchKeys {
+        host: Several<Host>,
+        scheme: Several<Scheme>,
+        path: Several<PathPattern>,
+        method: Several<MethodName>,
+    }
+}
+
+block! {
+    RouteMatchKeys {
+        path: Several<PathPattern>,
+        method: Several<MethodName>,
+    }
+}
+
+/// Which requests belong to a service.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "MatchKeys")]
+pub(super) struct ServiceMatch(pub(super) MatchKeys);
+
+/// Which requests of a service belong to a route.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "RouteMatchKeys")]
+pub(super) struct RouteMatch(pub(super) MatchKeys);
+
+impl TryFrom<MatchKeys> for ServiceMatch {
+    type Error = &'static str;
+
+    fn try_from(keys: MatchKeys) -> Result<Self, &'static str> {
+        if keys.is_open() {
+            return Err(
+                "matches nothing in particular: give at least one of host, scheme, path, method",
+            );
+        }
+        Ok(Self(keys))
+    }
+}
+
+impl TryFrom<RouteMatchKeys> for RouteMatch {
+    type Error = &'static str;
+
+    fn try_from(RouteMatchKeys { path, method }: RouteMatchKeys) -> Result<Self, &'static str> {
+        let keys = MatchKeys {
+            path,
+            method,
+            ..MatchKeys::default()
+        };
+        if keys.is_open() {
+            return Err("matches nothing in particular: give at least one of path, method");
+        }
+        Ok(Self(keys))
+    }
+}
+
+/// A match in an order that equal matches have in common.
+pub(super) type InOrder = [Vec<String>; 4];
+
+impl MatchKeys {
+    fn is_open(&self) -> bool {
+        let texts = [
+            self.host.is_some(),
+            self.scheme.is_some(),
+            self.path.is_some(),
+        ];
+        !texts.contains(&true) && self.method.is_none()
+    }
+
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.host.iter().flat_map(|all| &all.0).map(|host| &*host.0)
+    }
+
+    pub(super) fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.scheme
+            .iter()
+            .flat_map(|all| &all.0)
+            .map(|scheme| &*scheme.0)
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.path.iter().flat_map(|all| &all.0).map(|path| &*path.0)
+    }
+
+    pub(super) fn methods(&self) -> impl Iterator<Item = &http::Method> {
+        self.method
+            .iter()
+            .flat_map(|all| &all.0)
+            .map(|method| &method.0)
+    }
+
+    pub(super) fn in_order(&self) -> InOrder {
+        let mut all = [
+            self.hosts()
+                .map(str::to_ascii_lowercase)
+                .collect::<Vec<_>>(),
+            self.schemes().map(str::to_ascii_lowercase).collect(),
+            self.paths().map(str::to_owned).collect(),
+            self.methods().map(ToString::to_string).collect(),
+        ];
+        for list in &mut all {
+            list.sort();
+            list.dedup();
+        }
+        all
+    }
+}
+
+/// A document, whose parts are right each by itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
-    pub(super) fleet: Option<FleetMap>,
-    pub(super) budgets: BTreeMap<String, Budget>,
-    pub(super) policies: BTreeMap<String, RetryBlock>,
-    pub(super) dialects: BTreeMap<String, DialectMap>,
-    pub(super) place: PlaceSpec,
+    pub(super) fleet: Option<FleetKeys>,
+    pub(super) budgets: BTreeMap<String, BudgetKeys>,
+    pub(super) policies: BTreeMap<String, Retry>,
+    pub(super) dialects: BTreeMap<String, Given<DialectKeys>>,
+    pub(super) place: Place,
     pub(super) services: BTreeMap<String, ServiceSpec>,
 }
 
+/// What the document, a service and a route have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    pub(super) retry: Option<Box<Retry>>,
+    pub(super) rules: Vec<Given<Rule>>,
+    pub(super) otherwise: Option<Otherwise>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct ServiceSpec {
+    pub(super) place: Place,
+    pub(super) membership: Membership,
+    pub(super) matching: MatchKeys,
+    pub(super) base_url: Option<String>,
+    pub(super) overrides: RequestOverrides,
+    pub(super) routes: Vec<RouteSpec>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RouteSpec {
+    pub(super) name: Arc<str>,
+    pub(super) place: Place,
+    pub(super) matching: MatchKeys,
+}
+
+impl Place {
+    /// Returns `true` if this block changes nothing.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.retry.is_none() && self.rules.is_empty() && self.otherwise.is_none()
+    }
+}
+
 impl Spec {
+    /// Reads a document, and tells everything that is wrong with a part of it by itself.
     pub(super) fn read(document: &Value, problems: &Problems) -> Self {
-        let root = Node {
-            value: document,
+        if let Err(cause) = document.check_size() {
+            problems.add(&Path::default(), document, cause);
+            return Self::default();
+        }
+        let Some(mut root) = Reader::read::<Root>(document, problems) else {
+            return Self::default();
+        };
+        let parts = Parts {
             path: Path::default(),
             problems,
         };
-        if let Err(cause) = document.check_size() {
-            root.wrong(cause);
-            return Self::default();
+        parts.required("version", root.version.is_some(), "version: 1");
+        let gate = root.gate.take();
+        let budgets = parts.named("budgets", root.budgets.take());
+        parts.check_fleet(root.fleet.as_ref());
+        Self {
+            fleet: root.fleet.take(),
+            budgets: budgets
+                .into_iter()
+                .map(|(name, given)| (name, parts.budget(given)))
+                .collect(),
+            policies: parts
+                .named("policies", root.policies.take())
+                .into_iter()
+                .map(|(name, given)| (name, *given.value.0))
+                .collect(),
+            dialects: parts.named("dialects", root.dialects.take()),
+            place: root.take_place(gate),
+            services: parts.services(root.services.take()),
         }
-        let Some(mut block) = root.block() else {
-            return Self::default();
-        };
-        // Where an editor finds what may stand here.
-        block.skip("$schema");
-        let mut root = Root::take(&mut block);
-        block.end();
-        // It is 1, or a problem.
-        let _ = root.version;
-        let place = root.take_place().with(&Retry {
-            gate: root.gate,
-            ..Retry::default()
-        });
-        let spec = Self {
-            fleet: root.fleet,
-            budgets: root.budgets.unwrap_or_default(),
-            policies: root.policies.unwrap_or_default(),
-            place,
-            dialects: root.dialects.unwrap_or_default(),
-            services: root.services.unwrap_or_default(),
-        };
-        spec.check_matches(problems);
-        spec
+    }
+}
+
+/// A block whose parts are checked together.
+struct Parts<'a> {
+    path: Path,
+    problems: &'a Problems,
+}
+
+impl Parts<'_> {
+    fn required(&self, key: &str, is_given: bool, write: &str) {
+        let path = self.path.key(key);
+        if !is_given && !self.problems.are_at(path.as_str()) {
+            let cause = format!("is missing: write {write}");
+            self.problems.add(&path, &"", cause);
+        }
     }
 
-    /// Refuses two services with the same match, since no request would reach the second.
-    fn check_matches(&self, problems: &Problems) {
+    fn check_fleet(&self, keys: Option<&FleetKeys>) {
+        let path = self.path.key("fleet");
+        let Some(keys) = keys.filter(|_| !self.problems.are_within(path.as_str())) else {
+            return;
+        };
+        let needless = [
+            ("prefix", keys.prefix.is_some()),
+            ("wait", keys.wait.is_some()),
+        ];
+        let mut needless = needless.into_iter().filter(|(_, is_given)| *is_given);
+        if let Some((key, _)) = needless.next().filter(|_| keys.uses.is_some()) {
+            let cause = "has no effect with use: the program sets it";
+            self.problems.add(&path.key(key), &"", cause);
+            return;
+        }
+        let ways = [
+            keys.redis.is_some(),
+            keys.redis_env.is_some(),
+            keys.uses.is_some(),
+        ];
+        match ways.iter().filter(|is_given| **is_given).count() {
+            0 => {
+                let cause = "names no store: write redis: URL, redis_env: VARIABLE or use: NAME";
+                self.problems.add(&path, &"", cause);
+            }
+            1 => {}
+            _ => {
+                let cause = "names several stores: give one of redis, redis_env and use";
+                self.problems.add(&path, &"", cause);
+            }
+        }
+    }
+
+    /// The entries whose names are such.
+    fn named<T>(&self, key: &str, entries: Option<Named<T>>) -> BTreeMap<String, Given<T>> {
+        let path = self.path.key(key);
+        let mut named = BTreeMap::new();
+        for (name, Kept(value)) in entries.into_iter().flatten() {
+            if let Some(cause) = shown::not_a_name(&name) {
+                self.problems.add(&path.key(&name), &"", cause);
+            } else if let Some(value) = value {
+                named.insert(name, value);
+            }
+        }
+        named
+    }
+
+    /// The numbers of a budget, which must fit each other.
+    fn budget(&self, given: Given<BudgetKeys>) -> BudgetKeys {
+        let path = given.path();
+        // What was not read would look like what is not given.
+        let are_read = !self.problems.are_within(path.as_str());
+        if let (true, Err(error)) = (are_read, given.value.builder().build()) {
+            let field = error.field().trim_start_matches("budget.");
+            let of = match field {
+                "initial" | "retry_cost" | "timeout_cost" | "gated_cost" => {
+                    ", which is the capacity"
+                }
+                _ => "",
+            };
+            let cause = format!("{} is not allowed: {}{of}", error.given(), error.allowed());
+            self.problems.add(&path.key(field), &error.given(), cause);
+        }
+        given.value
+    }
+
+    fn services(&self, services: Option<Named<ServiceKeys>>) -> BTreeMap<String, ServiceSpec> {
+        let services = self.named("services", services);
         let mut matches = Matches::default();
-        for (name, service) in &self.services {
-            let place = Path::default().key("services").key(name).key("match");
-            if let Some(matching) = &service.matching {
-                matches.add(matching, name, place, problems);
+        let services = services.into_iter().map(|(name, given)| {
+            let service = self.service(given);
+            let path = self.path.key("services").key(&name).key("match");
+            matches.add(&service.matching, &name, path, self.problems);
+            (name, service)
+        });
+        services.collect()
+    }
+
+    fn service(&self, given: Given<ServiceKeys>) -> ServiceSpec {
+        let path = given.path();
+        let mut service = given.value;
+        let gate = service.gate.take();
+        let mut place = service.take_place(gate);
+        if let Some(budget) = service.budget {
+            let own = &mut place.retry.get_or_insert_default().budget;
+            if own.is_some() {
+                let cause = "retry.budget is set too: give one of the two";
+                self.problems.add(&path.key("budget"), &budget.text, cause);
             }
+            *own = Some(budget);
         }
+        let routes = service.routes.map_or_else(Vec::new, |List(routes)| routes);
+        ServiceSpec {
+            place,
+            membership: service.fleet.map(|Word(fleet)| fleet).unwrap_or_default(),
+            matching: service.matching.unwrap_or_default().0,
+            base_url: service.base_url.map(|BaseUrl(url)| url),
+            overrides: service
+                .request_overrides
+                .map(|Word(overrides)| overrides)
+                .unwrap_or_default(),
+            routes: self.routes(routes),
+        }
+    }
+
+    fn routes(&self, given: Vec<Given<RouteKeys>>) -> Vec<RouteSpec> {
+        let mut routes: Vec<RouteSpec> = Vec::new();
+        let mut names = std::collections::BTreeSet::new();
+        let mut matches = Matches::default();
+        for route in given {
+            let parts = Parts {
+                path: route.path(),
+                problems: self.problems,
+            };
+            let mut route = route.value;
+            parts.required("name", route.name.is_some(), "name: NAME");
+            let write = "match: {method: METHOD, path: \"/PATH\"}";
+            parts.required("match", route.matching.is_some(), write);
+            let place = route.take_place(None);
+            let (Some(Name(name)), Some(RouteMatch(matching))) = (route.name, route.matching)
+            else {
+                continue;
+            };
+            matches.add(&matching, &name, parts.path.key("match"), self.problems);
+            if !names.insert(Arc::clone(&name)) {
+                let cause = format!("{name} is there twice");
+                self.problems.add(&parts.path.key("name"), &name, cause);
+            }
+            routes.push(RouteSpec {
+                name,
+                place,
+                matching,
+            });
+        }
+        routes
     }
 }
 
-fn version() -> Type<()> {
-    Type {
-        read: |node| match node.value {
-            Value::Integer(1) => Some(()),
-            other => {
-                node.wrong(format!("{other} is not known: write version: 1"));
-                None
-            }
-        },
-        schema: |_| json!({"const": 1}),
-    }
-}
+/// The places of matches, to find those to which no request would come.
+#[derive(Default)]
+struct Matches(std::collections::HashMap<InOrder, Path>);
 
-fn named<T>(node: &Node<'_>, of: &Type<T>) -> BTreeMap<String, T> {
-    let read = |(name, node): (&str, Node<'_>)| match shown::not_a_name(name) {
-        Some(cause) => {
-            node.wrong_unseen(cause);
-            None
+impl Matches {
+    fn add(&mut self, matching: &MatchKeys, name: &str, place: Path, problems: &Problems) {
+        use std::collections::hash_map::Entry;
+        if matching.is_open() {
+            return;
         }
-        None => Some((name.to_owned(), (of.read)(&node)?)),
-    };
-    node.entries().into_iter().filter_map(read).collect()
-}
-
-fn map_of(of: fn(&mut Defs) -> Json, defs: &mut Defs) -> Json {
-    json!({"type": "object", "propertyNames": name_schema(defs), "additionalProperties": of(defs)})
-}
-
-fn policies(defs: &mut Defs) -> Json {
-    let presets: Vec<&str> = Preset::ALL.iter().map(|preset| preset.name).collect();
-    let taken = json!({"title": "the name of a preset", "enum": presets});
-    let names = with(name_schema(defs), json!({"not": taken}));
-    with(
-        map_of(retry().schema, defs),
-        json!({"propertyNames": names}),
-    )
+        match self.0.entry(matching.in_order()) {
+            Entry::Occupied(earlier) => {
+                let earlier = earlier.get().as_str();
+                let cause = format!("is the same as {earlier}: no request would match {name}");
+                problems.add(&place, &"", cause);
+            }
+            Entry::Vacant(new) => {
+                new.insert(place);
+            }
+        }
+    }
 }

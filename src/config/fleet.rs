@@ -1,111 +1,81 @@
-//! `fleet`: budgets and gates that other processes share, and which of a document's they are.
-
-#[cfg(feature = "redis")]
-mod joined;
-#[cfg(not(feature = "redis"))]
-#[path = "fleet/alone.rs"]
-mod joined;
+//! `fleet`: the store that shares budgets and gates with other processes.
 
 #[cfg(test)]
-#[cfg(feature = "redis")]
 mod tests;
 
-pub(super) use joined::Joined;
+use super::builder::Names;
+use super::document::FleetKeys;
+use super::problems::{Problems, Unknown};
+use super::reader::Path;
+use super::values::Name;
+use crate::ConfigError;
+use crate::budget::{RetryBudget, RetryBudgetBuilder};
+use crate::fleet::{Fleet, FleetBuilder};
 
-use super::block::Node;
-use super::fields::{Type, checked, object, table};
-use super::schema::{exactly_one, only_with, text_like, with};
-use super::types::{duration, name};
-use super::words::words;
-use serde_json::{Value as Json, json};
-use std::sync::Arc;
-use std::time::Duration;
-
-table! {
-    /// Shares the budgets and gates of all services with the other processes whose documents name the same store and
-    /// prefix. The numbers of a budget then mean all of them together, and a pause is one for all. Needs the crate's
-    /// feature `redis`. A change takes a restart.
-    #[derive(PartialEq)]
-    FleetMap("fleet", "A fleet", together()) {
-        /// Where the store is, Redis or Valkey: redis://cache:6379. Without a password; for one, give redis_env.
-        redis: Arc<str> = url();
-        /// The environment variable that has the URL of the store, which may hold a password.
-        redis_env: Arc<str> = name();
-        /// A fleet that the program gives a name to with RetryConfig::builder().fleet(NAME, ..).
-        uses as "use": Arc<str> = name();
-        /// What the names of the store's keys begin with: 1 to 64 of A-Z a-z 0-9 . _ - :. Programs whose budgets have other
-        /// numbers need another one. Default http-retry.
-        prefix: Arc<str> = prefix(), default(&"http-retry");
-        /// The longest that a call waits for the store, 1 ms to 1 s; a first attempt does only at the gate. Default 50 ms.
-        wait: Duration = duration(), default(&"50ms");
-    }
-}
-
-/// Whether a service is in the fleet.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Membership {
-    #[default]
-    Member,
-    Alone,
-}
-
-words! { Membership: "on" => Membership::Member, "off" => Membership::Alone }
-
-const WAYS: [&str; 3] = ["redis", "redis_env", "use"];
-const MADE_HERE: [&str; 2] = ["redis", "redis_env"];
-
-fn together() -> Json {
-    let own = ["prefix", "wait"].map(|key| only_with(key, &MADE_HERE));
-    with(exactly_one(&WAYS), json!({"allOf": own}))
-}
-
-pub(super) fn fleet() -> Type<FleetMap> {
-    Type {
-        read,
-        schema: object::<FleetMap>,
-    }
-}
-
-fn read(node: &Node<'_>) -> Option<FleetMap> {
-    let fleet = checked(node, |_: &FleetMap, block| {
-        let needless = ["prefix", "wait"].into_iter().find(|key| block.has(key));
-        if let Some(key) = needless.filter(|_| block.has("use")) {
-            let cause = "has no effect with use: the program sets it";
-            block.wrong_at(key, &"", cause);
-        }
-        match WAYS.iter().filter(|way| block.has(way)).count() {
-            0 => Some("names no store: write redis: URL, redis_env: VARIABLE or use: NAME"),
-            1 => None,
-            _ => Some("names several stores: give one of redis, redis_env and use"),
-        }
-    })?;
-    if cfg!(not(feature = "redis")) {
-        let cause =
-            "needs the feature redis of the crate http-retry, which this program was built without";
-        node.wrong_unseen(cause);
-    }
-    Some(fleet)
-}
-
-/// An error never repeats it, since what is no URL may hold a secret all the same.
-fn url() -> Type<Arc<str>> {
-    Type {
-        read: |node| {
-            let url = node.text()?;
-            let is_public = !url.contains(['@', '?']);
-            if !is_public {
-                let cause = "holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE";
-                node.wrong_unseen(cause);
+/// Returns the fleet that a document names.
+pub(super) fn join(keys: &FleetKeys, names: &Names, problems: &Problems) -> Option<Fleet> {
+    let place = Path::default().key("fleet");
+    match (&keys.redis, &keys.redis_env, &keys.uses) {
+        (None, None, Some(Name(name))) => named(name, names, &place, problems),
+        (Some(url), None, None) => made(keys, ("redis", &url.0), &place, problems),
+        (None, Some(Name(variable)), None) => {
+            let found = std::env::var(&**variable).ok();
+            if found.is_none() {
+                let cause = format!("the environment has no {variable}");
+                problems.add(&place.key("redis_env"), variable, cause);
             }
-            is_public.then(|| url.into())
-        },
-        schema: |_| text_like("^[^@?]+$"),
+            made(keys, ("redis_env", &found?), &place, problems)
+        }
+        // None or several, which is a problem already.
+        _ => None,
     }
 }
 
-fn prefix() -> Type<Arc<str>> {
-    Type {
-        read: |node| node.text().map(Arc::from),
-        schema: |_| text_like("^[A-Za-z0-9._:-]{1,64}$"),
+/// Returns a budget that has a name in the document. Its numbers are checked when they are read.
+pub(super) fn budget(
+    fleet: Option<&Fleet>,
+    name: &str,
+    numbers: RetryBudgetBuilder,
+) -> RetryBudget {
+    let budget = match fleet {
+        // A service of the same name has another budget.
+        Some(fleet) => fleet.budget(&format!("budgets.{name}"), numbers),
+        None => numbers.build(),
+    };
+    budget.unwrap_or_default()
+}
+
+fn named(name: &str, names: &Names, place: &Path, problems: &Problems) -> Option<Fleet> {
+    let found = names.fleets.get(name);
+    if found.is_none() {
+        let unknown = Unknown {
+            name,
+            what: format!("\"{name}\" is no fleet of this program"),
+            known: names.fleets.keys().map(|name| &**name),
+        };
+        problems.unknown(place.key("use").as_str(), &name, unknown);
     }
+    found.cloned()
+}
+
+/// Makes a fleet. The builder's word on a key is told without what was given: it may be a secret.
+fn made(
+    keys: &FleetKeys,
+    (key, url): (&str, &str),
+    place: &Path,
+    problems: &Problems,
+) -> Option<Fleet> {
+    let prefix = keys.prefix.iter().cloned();
+    let fleet = prefix.fold(Fleet::builder(), FleetBuilder::prefix);
+    let wait = keys.wait.iter().map(|wait| wait.0);
+    let fleet = wait.fold(fleet, FleetBuilder::wait);
+    let refused = |error: ConfigError| {
+        let key = match error.field() {
+            "fleet.prefix" => "prefix",
+            "fleet.wait" => "wait",
+            _ => key,
+        };
+        problems.add(&place.key(key), &"", error.allowed());
+    };
+    fleet.redis(url).map_err(refused).ok()
 }

@@ -1,46 +1,41 @@
-//! A document in force: its services and routes, and the budgets that outlive it.
+//! A document in force: its services, and the budgets that outlive it.
 
-mod builder;
-
-use super::block::Path;
-use super::budget::Budget;
-use super::document::Spec;
-use super::errors::ConfigErrors;
-use super::fleet::{FleetMap, Joined, Membership};
-use super::names::Names;
-use super::problems::Problems;
-use super::resolve::Resolver;
+use super::builder::Names;
+use super::document::{BudgetKeys, FleetKeys, MatchKeys, Membership, ServiceSpec, Spec};
+use super::layers::Resolver;
+use super::place::Placed;
+use super::problems::{ConfigErrors, Problems};
+use super::reader::Path;
 use super::value::Value;
-use crate::budget::{NEVER_REFILLS, RetryBudget, ServiceBudgets};
-use crate::report::warn_of_misuse;
-use crate::route::Services;
-use builder::Builder;
+use super::values::Name;
+use crate::ConfigError;
+use crate::budget::RetryBudget;
+use crate::report::DeadLetter;
+use crate::services::{Route, Service, Services, ServicesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+#[cfg(feature = "redis")]
+type Fleet = crate::fleet::Fleet;
+/// There are no fleets without the feature.
+#[cfg(not(feature = "redis"))]
+type Fleet = std::convert::Infallible;
 
 /// A document that applies to every request from its load to the next.
 pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: Services,
-    budgets: LiveBudgets,
+    budgets: BTreeMap<String, (BudgetKeys, RetryBudget)>,
     /// The block of its fleet, as it is written.
-    pub(super) names_fleet: Option<FleetMap>,
+    names_fleet: Option<FleetKeys>,
+    fleet: Option<Fleet>,
 }
 
-/// The buckets, by their names in the document.
-#[derive(Clone, Default)]
-struct LiveBudgets {
-    joined: Joined,
-    named: BTreeMap<String, (Budget, RetryBudget)>,
-    of_code: BTreeMap<Arc<str>, RetryBudget>,
-    /// Those of services that name none.
-    own: BTreeMap<String, (Membership, RetryBudget)>,
-    /// Those of hosts without a service.
-    rest: ServiceBudgets,
-}
+/// The most rules, each counted at every place where it may decide.
+const MOST_RULES: usize = 20_000;
 
 impl Live {
-    /// The document, with the budgets of the last one if their numbers are the same.
+    /// Puts a document into force, with the budgets of the last one if their numbers are the same.
     pub(super) fn load(
         document: Arc<Value>,
         names: &Names,
@@ -48,87 +43,254 @@ impl Live {
     ) -> Result<Self, ConfigErrors> {
         let problems = Problems::default();
         let spec = Spec::read(&document, &problems);
-        let joined = joined(&spec, names, before, &problems);
-        let before = before.map(|before| &before.budgets);
-        let built = Builder {
-            resolver: Resolver {
-                spec: &spec,
-                names,
-                problems: &problems,
-            },
-            budgets: LiveBudgets::of(&spec, names, joined, before),
-        }
-        .build();
+        let fleet = fleet(&spec, names, before, &problems);
+        let budgets = budgets(&spec, before, fleet.as_ref());
+        let resolver = Resolver {
+            spec: &spec,
+            names,
+            problems: &problems,
+        };
+        let built = if rules_at_all_places(&spec) > MOST_RULES {
+            let cause = format!(
+                "has more than {MOST_RULES} rules, counted at every place where they decide"
+            );
+            problems.add(&Path::default(), &"", cause);
+            None
+        } else {
+            let mut all = All {
+                resolver,
+                budgets: &budgets,
+                failovers: BTreeMap::new(),
+            };
+            all.build(before, fleet.as_ref())
+        };
         problems.into_errors()?;
-        let (services, rest, budgets) = built;
+        let services = match built {
+            Some(services) => services,
+            None => {
+                return Err(ConfigErrors::one(
+                    "the document",
+                    "cannot be put into force",
+                ));
+            }
+        };
         Ok(Self {
             document,
-            services: Services {
-                by_name: services,
-                rest,
-            },
+            services,
             budgets,
             names_fleet: spec.fleet,
+            fleet,
         })
-    }
-
-    #[cfg(feature = "redis")]
-    pub(super) fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.budgets.joined.fleet()
     }
 }
 
-/// The fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
-fn joined(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems) -> Joined {
+/// Returns the fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
+fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems) -> Option<Fleet> {
     match before {
-        Some(before) if before.names_fleet == spec.fleet => before.budgets.joined.clone(),
+        Some(before) if before.names_fleet == spec.fleet => before.fleet.clone(),
         Some(_) => {
             let cause = "cannot change while the program runs: restart it";
             problems.add(&Path::default().key("fleet"), &"", cause);
-            Joined::default()
+            None
         }
-        None => Joined::of(spec.fleet.as_ref(), names, problems),
+        #[cfg(feature = "redis")]
+        None => {
+            let are_read = !problems.are_at("fleet");
+            let keys = spec.fleet.as_ref().filter(|_| are_read);
+            super::fleet::join(keys?, names, problems)
+        }
+        #[cfg(not(feature = "redis"))]
+        None => {
+            let _ = names;
+            if spec.fleet.is_some() {
+                let cause = "needs the feature redis of the crate http-retry, which this program was built without";
+                problems.add(&Path::default().key("fleet"), &"", cause);
+            }
+            None
+        }
     }
 }
 
-impl LiveBudgets {
-    fn of(spec: &Spec, names: &Names, joined: Joined, before: Option<&Self>) -> Self {
-        let of_code = names.budgets.clone();
-        let named = spec.budgets.iter().map(|(name, numbers)| {
-            let kept = before.and_then(|before| before.named.get(name));
-            let kept = kept.filter(|(old, _)| old == numbers);
-            let make = || match numbers.shared {
-                Some(false) => Joined::default().named(name, numbers.builder()),
-                _ => joined.named(name, numbers.builder()),
-            };
-            let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
-            if kept.is_none() && budget.never_refills() {
-                warn_of_misuse(name, NEVER_REFILLS);
+/// Returns the budgets by their names; those whose numbers are as before keep their tokens.
+fn budgets(
+    spec: &Spec,
+    before: Option<&Live>,
+    fleet: Option<&Fleet>,
+) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
+    let named = spec.budgets.iter().map(|(name, numbers)| {
+        let kept = before.and_then(|before| before.budgets.get(name));
+        let kept = kept.filter(|(old, _)| old == numbers);
+        #[cfg(feature = "redis")]
+        let make = || {
+            let fleet = fleet.filter(|_| numbers.shared != Some(false));
+            super::fleet::budget(fleet, name, numbers.builder())
+        };
+        #[cfg(not(feature = "redis"))]
+        let make = || numbers.builder().build().unwrap_or_default();
+        let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
+        (name.clone(), (numbers.clone(), budget))
+    });
+    named.collect()
+}
+
+/// All places of a document in the making.
+struct All<'a> {
+    resolver: Resolver<'a>,
+    budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
+    /// Where a place says that it fails over, by the place's name for the builder and the service.
+    failovers: BTreeMap<(String, Arc<str>), Arc<str>>,
+}
+
+impl All<'_> {
+    fn build(&mut self, before: Option<&Live>, fleet: Option<&Fleet>) -> Option<Services> {
+        let spec = self.resolver.spec;
+        self.resolver.check_policies();
+        self.resolver.check_dialects();
+        let document = self.resolver.place("document", None, &[&spec.place]);
+        let builder = Services::builder(document.policy.clone());
+        let budget = self.budget(&document);
+        let builder = budget
+            .into_iter()
+            .fold(builder, ServicesBuilder::rest_budget);
+        let of_code = self.resolver.names.budgets.iter();
+        let builder = of_code.fold(builder, |builder, (name, budget)| {
+            builder.budget(Arc::clone(name), budget.clone())
+        });
+        let builder = self
+            .budgets
+            .iter()
+            .fold(builder, |builder, (name, (_, budget))| {
+                builder.budget(name.as_str(), budget.clone())
+            });
+        let observers = self.resolver.names.dead_letters.iter();
+        let builder = observers.fold(builder, |builder, (name, to)| {
+            let to = Arc::clone(to);
+            let send = move |letter: &DeadLetter<'_>| to.on_dead_letter(letter);
+            builder.dead_letters(Arc::clone(name), send)
+        });
+        let builder = before.iter().fold(builder, |builder, before| {
+            builder.following(&before.services)
+        });
+        #[cfg(feature = "redis")]
+        let builder = fleet.into_iter().fold(builder, ServicesBuilder::fleet);
+        #[cfg(not(feature = "redis"))]
+        let _ = fleet;
+        self.note_failovers("services", &document);
+        let builder = spec
+            .services
+            .iter()
+            .fold(builder, |builder, (name, service)| {
+                builder.service(self.service(name, service, &document))
+            });
+        match builder.build_or_all() {
+            Ok(services) => Some(services),
+            Err(errors) => {
+                for error in errors {
+                    self.tell(&error);
+                }
+                None
             }
-            (name.clone(), (numbers.clone(), budget))
-        });
-        let own = spec.services.iter().map(|(name, service)| {
-            let kept = before.and_then(|before| before.own.get(name));
-            let kept = kept.filter(|(membership, _)| *membership == service.fleet);
-            let make = || match service.fleet {
-                Membership::Member => joined.own(name),
-                Membership::Alone => RetryBudget::default(),
-            };
-            let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
-            (name.clone(), (service.fleet, budget))
-        });
-        let (named, own) = (named.collect(), own.collect());
-        Self {
-            of_code,
-            named,
-            own,
-            rest: before.map(|before| before.rest.clone()).unwrap_or_default(),
-            joined,
         }
     }
 
-    fn named(&self, name: &str) -> Option<RetryBudget> {
-        let own = self.named.get(name).map(|(_, budget)| budget);
-        own.or_else(|| self.of_code.get(name)).cloned()
+    fn service(&mut self, name: &str, spec: &ServiceSpec, document: &Placed) -> Service {
+        let layers = [&self.resolver.spec.place, &spec.place];
+        let own = self.resolver.place(name, Some(document), &layers);
+        self.note_failovers(&format!("services.{name}"), &own);
+        let service = Service::new(name, own.policy.clone());
+        let service = spec
+            .base_url
+            .iter()
+            .fold(service, |service, url| service.base_url(url));
+        let budget = self.budget(&own);
+        let service = budget.into_iter().fold(service, Service::budget);
+        let service = match spec.membership {
+            Membership::Alone => service.alone(),
+            Membership::Member => service,
+        };
+        let service = service.request_overrides(spec.overrides);
+        let service = matched(service, &spec.matching);
+        spec.routes.iter().fold(service, |service, route| {
+            let label = format!("{name}/{}", route.name);
+            let layers = [layers[0], layers[1], &route.place];
+            let placed = self.resolver.place(&label, Some(&own), &layers);
+            self.note_failovers(&format!("services.{label}"), &placed);
+            let built = Route::new(Arc::clone(&route.name), placed.policy.clone());
+            let built = route.matching.paths().fold(built, Route::path);
+            let built = route.matching.methods().cloned().fold(built, Route::method);
+            let budget = self.budget(&placed);
+            service.route(budget.into_iter().fold(built, Route::budget))
+        })
     }
+
+    fn budget(&self, place: &Placed) -> Option<RetryBudget> {
+        let Name(name) = &place.retry.budget.as_ref()?.value;
+        let own = self.budgets.get(&**name).map(|(_, budget)| budget);
+        own.or_else(|| self.resolver.names.budgets.get(name))
+            .cloned()
+    }
+
+    /// Notes where a place fails over to, and checks that there is such a service.
+    fn note_failovers(&mut self, label: &str, place: &Placed) {
+        for (service, from) in place.failovers.iter() {
+            if self.resolver.destination(service, from).is_some() {
+                let key = (label.to_owned(), Arc::clone(service));
+                self.failovers.insert(key, Arc::clone(from));
+            }
+        }
+    }
+
+    /// Tells what the builder refuses at the place where the document says it. The rest has been told in the document's
+    /// own words.
+    fn tell(&self, error: &ConfigError) {
+        let Some(label) = error.field().strip_suffix(".failover") else {
+            let (problems, given) = (self.resolver.problems, error.given());
+            if problems.are_none() {
+                let cause = format!("{given} is not allowed: {}", error.allowed());
+                problems.at(error.field(), &given, cause);
+            }
+            return;
+        };
+        let key = (label.to_owned(), Arc::from(error.given()));
+        let Some(from) = self.failovers.get(&key) else {
+            return;
+        };
+        let (service, broken) = (error.given(), error.allowed());
+        let of_all = broken.contains("circle") && !from.starts_with("services.");
+        let why = if of_all {
+            format!(" (what the document says holds at {service} too)")
+        } else {
+            String::new()
+        };
+        self.resolver
+            .problems
+            .at(from, &service, format!("{broken}{why}"));
+    }
+}
+
+fn matched(service: Service, matching: &MatchKeys) -> Service {
+    let service = matching.hosts().fold(service, Service::host);
+    let service = matching.schemes().fold(service, Service::scheme);
+    let service = matching.paths().fold(service, Service::path);
+    matching.methods().cloned().fold(service, Service::method)
+}
+
+/// Returns the number of rules to build: those of the document for every service and route, those of a service for its
+/// routes.
+fn rules_at_all_places(spec: &Spec) -> usize {
+    let services = spec.services.values();
+    let places = services
+        .clone()
+        .map(|service| service.routes.len().saturating_add(1));
+    let places = places.fold(1, usize::saturating_add);
+    let own = services.map(|service| {
+        let everywhere = service.routes.len().saturating_add(1);
+        let routes = service.routes.iter().map(|route| route.place.rules.len());
+        let routes = routes.fold(0, usize::saturating_add);
+        everywhere
+            .saturating_mul(service.place.rules.len())
+            .saturating_add(routes)
+    });
+    let document = places.saturating_mul(spec.place.rules.len());
+    own.fold(document, usize::saturating_add)
 }

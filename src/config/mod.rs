@@ -39,44 +39,35 @@
 //! The rules of the route come first, then those of the service, then those of the document; the first that matches
 //! decides. If none matches, `otherwise` decides, by default by the outcome's class.
 
-mod answer;
-mod block;
-mod budget;
 mod builder;
+mod condition;
 mod dialect;
 mod document;
-mod errors;
-mod fields;
+#[cfg(feature = "redis")]
 mod fleet;
-mod gating;
-mod given;
-mod headers;
+mod layers;
 mod live;
-mod matching;
-mod names;
+mod place;
+mod policy;
 mod problems;
-mod ranges;
-mod resolve;
+mod reader;
 mod retry;
-mod row;
 mod rule;
-mod schema;
 mod shown;
-mod sizes;
-mod types;
-mod units;
+#[cfg(test)]
+mod tests;
 mod value;
-mod when;
+mod values;
 mod words;
 
 pub use builder::RetryConfigBuilder;
-pub use errors::ConfigErrors;
+pub use problems::ConfigErrors;
 
 use crate::route::{Choose, Head, Route};
-use crate::services::{self, RouteSummary};
+use crate::services::RouteSummary;
 use arc_swap::ArcSwap;
+use builder::Names;
 use live::Live;
-use names::Names;
 use serde::de::{Deserialize, Deserializer, Error};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -213,22 +204,23 @@ impl RetryConfig {
     /// ```
     #[must_use]
     pub fn json_schema() -> String {
-        document::schema().to_string()
+        include_str!("../docs/config.schema.json")
+            .trim_end()
+            .to_owned()
     }
 
     /// The fleet that the document names, for its status and to close it.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.shared.live.load().fleet()
+        self.shared.live.load().services.fleet()
     }
 
     /// Every place that a request can match, with its policy and rules, by the document in force: for each service, in the order
     /// of the names, its routes in their order and then the service itself; at last the place of requests of no service.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        let live = self.shared.live.load();
-        services::routes(&live.services, live.names_fleet.is_some())
+        self.shared.live.load().services.routes()
     }
 
     fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {
@@ -271,12 +263,12 @@ impl<'de> Deserialize<'de> for RetryConfig {
 
 impl Choose for Shared {
     fn choose(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
-        self.live.load().services.choose(head, service)
+        self.live.load().services.chooser().choose(head, service)
     }
 
     #[cfg(feature = "redis")]
     fn fleet(&self) -> Option<crate::fleet::Fleet> {
-        self.live.load().fleet()
+        self.live.load().services.fleet()
     }
 }
 
@@ -293,7 +285,7 @@ impl fmt::Debug for RetryConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let live = self.shared.live.load();
         f.debug_struct("RetryConfig")
-            .field("services", &live.services.by_name.keys())
+            .field("services", &live.services.names().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

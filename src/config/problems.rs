@@ -1,12 +1,12 @@
 //! The problems of a document: all of them are found before it is refused, and the first ones are told.
 
-use super::block::Path;
-use super::errors::ConfigErrors;
+use super::reader::Path;
 use super::shown::is_short;
-use crate::error::ConfigError;
+use crate::ConfigError;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fmt::Display;
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Of more problems than this, the others are counted.
@@ -15,6 +15,56 @@ const MOST_TOLD: usize = 20;
 const MOST_COMPARED: usize = 1_000;
 /// More bytes of known names than this are not listed.
 const MOST_LISTED: usize = 512;
+
+/// Everything that is wrong with a document: the first 20 problems in the order in which they were found, and how many
+/// more there are.
+///
+/// Printed, it has one problem on each line, with its place in front:
+/// `services.orders.retry.base: 2000 has no unit: write 2000ms or 2000s`. It has at most 100 KiB, and holds no user info,
+/// no query, no header's value and no body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigErrors {
+    problems: Vec<ConfigError>,
+    more: usize,
+}
+
+impl ConfigErrors {
+    /// One problem.
+    pub(super) fn one(place: &'static str, cause: &'static str) -> Self {
+        Self {
+            problems: vec![ConfigError::sentence(place, "", cause)],
+            more: 0,
+        }
+    }
+
+    /// The first problems one by one, 1 to 20; [`ConfigError::field`] is the place.
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        self.problems.iter()
+    }
+
+    /// How many more problems there are.
+    #[must_use]
+    pub fn more(&self) -> usize {
+        self.more
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
+    }
+}
+
+impl Error for ConfigErrors {}
 
 #[derive(Debug, Default)]
 pub(super) struct Problems(RefCell<Found>);
@@ -57,7 +107,12 @@ impl Problems {
         });
     }
 
-    /// Whether something is wrong inside of a place, as far as that is known.
+    /// Returns `true` if nothing is wrong so far.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.borrow().told.is_empty()
+    }
+
+    /// Returns `true` if something is wrong inside of a place, as far as that is known.
     pub(super) fn are_within(&self, path: &str) -> bool {
         let found = self.0.borrow();
         found.told.len() >= MOST_TOLD
@@ -67,16 +122,21 @@ impl Problems {
             })
     }
 
+    /// Returns `true` if something is wrong at a place or inside of it, as far as that is known.
+    pub(super) fn are_at(&self, path: &str) -> bool {
+        let is_at = self.0.borrow().told.iter().any(|told| told.field() == path);
+        is_at || self.are_within(path)
+    }
+
     /// All of them, if there are any.
     pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
         let Found { told, seen } = self.0.into_inner();
-        match told.is_empty() {
-            true => Ok(()),
-            false => {
-                let more = seen.len().saturating_sub(told.len());
-                Err(ConfigErrors::new(told, more))
-            }
+        if told.is_empty() {
+            return Ok(());
         }
+        let more = seen.len().saturating_sub(told.len());
+        let problems = told;
+        Err(ConfigErrors { problems, more })
     }
 
     fn tell(
@@ -89,7 +149,7 @@ impl Problems {
         let mut found = self.0.borrow_mut();
         let is_new = found.seen.insert(hash(place, &cause));
         if is_new && found.told.len() < MOST_TOLD {
-            let problem = ConfigError::at(place.to_owned(), given.to_string(), whole(cause));
+            let problem = ConfigError::sentence(place.to_owned(), given, whole(cause));
             found.told.push(problem);
         }
     }
@@ -102,7 +162,7 @@ fn hash(place: &str, cause: &str) -> u64 {
 }
 
 /// The nearest of the known words, or all of them.
-fn hint(given: &str, known: &[&str]) -> String {
+pub(super) fn hint(given: &str, known: &[&str]) -> String {
     match nearest(given, known) {
         Some(word) => format!("did you mean {word}?"),
         None if known.is_empty() => "there are none".to_owned(),

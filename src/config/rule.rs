@@ -1,272 +1,404 @@
-//! RULE: what follows when a condition holds, and what does where no rule has a word.
+//! RULE and ROW: what follows when a condition holds, and what answers mean.
 
-mod otherwise;
-
-pub(super) use otherwise::otherwise;
-
-use super::block::{Block, Node, Path};
-use super::dialect::meaning_keys;
-use super::fields::{Fields, Type, block, object, table};
-use super::headers::set;
-use super::retry::{RetryBlock, retry};
-use super::schema::{exactly_one, list, only_if, only_with, with};
-use super::types::{count, duration, name, read_above_zero, truth, word};
-use super::when::when;
-use super::words::words;
-use crate::dialect::Row;
-use crate::policy::{Action, Class, Condition, Failover};
-use http::HeaderMap;
-use serde_json::{Value as Json, json};
+use super::condition::{JsonPlace, When};
+use super::reader::block;
+use super::retry::RetryBlock;
+use super::values::{Count, Duration, HeaderKey, Name, Set, Several, positive};
+use super::words::{Word, Words, words};
+use crate::dialect::{At, Meaning, Row};
+use crate::policy::{Reason, Scope, Unit};
+use crate::rules::{self, Action, Failover};
+use crate::{Class, Reach};
+use serde::Deserialize;
 use std::sync::Arc;
-use std::time::Duration;
 
-meaning_keys! {
-    /// A condition and what follows from it: exactly one of do, as, retry, wait (or requeue) and failover (or jump). The
-    /// first rule that holds decides; a rule without when takes every outcome, so it comes last. A rule with as says what
-    /// an answer means, and the others see what it says.
-    Rule("rule", "RULE", together()) {
-        /// What reports and events call the rule. Default its place, such as `services.orders.rules[0]`.
-        name: Arc<str> = name();
-        /// The condition. Default: every outcome.
-        when: Condition = when();
-        /// accept (alias continue: the caller gets the outcome as it is), fail (the caller gets an error, where the stack
-        /// can report one), stop (aliases break, prune: no more attempts), retry (by the policy of this place).
-        verb as "do": ActionSpec = word::<ActionSpec>();
-        /// Another attempt, by this block above the policy of this place, or by a policy's name; whatever the outcome's
-        /// class.
-        retry: RetryBlock = retry();
-        /// Another attempt that counts as no retry and costs no token.
-        wait: Wait = block::<Wait>();
-        /// Another word for wait.
-        requeue: Wait = block::<Wait>();
-        /// The next attempt goes to this service, which must have a base_url.
-        failover: Arc<str> = name();
-        /// Another word for failover.
-        jump: Arc<str> = name();
-        /// With failover: both services tell a repeated request from a new one together, so that an idempotency key (or
-        /// RetryOverride::idempotent) that the first knows holds at the second. Default false: a request that may have
-        /// been processed fails over only by its method or methods: all.
-        same_keys: bool = truth(), default(&false);
-        /// What changes in the request before the next attempt; only where there is one. With failover, the credentials of
-        /// the new place.
-        set: Arc<HeaderMap> = set();
-        /// What an answer means: success, transient, throttled, permanent. The policy of this place goes on from there.
-        class as "as": Class = word::<Class>();
+/// A block with the keys that say what an answer means, after some of its own.
+macro_rules! meaning_block {
+    ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
+        block! {
+            $(#[$about])*
+            $name {
+                $($own)*
+                class as "as": Word<Class>,
+                reach: Word<Reach>,
+                delay_from: Several<DelayFrom>,
+                at_least: Duration,
+                scope_from: ScopeFrom,
+                reason: Word<Reason>,
+            }
+        }
+
+        impl $name {
+            /// Returns what an answer means, if that is said.
+            pub(super) fn meaning(&self) -> Option<Meaning> {
+                let meaning = Meaning::of(self.class?.0);
+                let meaning = match self.reach {
+                    Some(Word(Reach::Refused)) => meaning.refused(),
+                    Some(_) => meaning.answered(),
+                    None => meaning,
+                };
+                let delays = self.delay_from.iter().flat_map(|delays| &delays.0).cloned();
+                let meaning = delays.fold(meaning, |meaning, delay| meaning.delay(delay.at, delay.unit));
+                let least = self.at_least.iter();
+                let meaning = least.fold(meaning, |meaning, least| meaning.at_least(least.0));
+                let meaning = match self.scope_from.clone() {
+                    Some(ScopeFrom::This(scope)) => meaning.scope(scope),
+                    Some(ScopeFrom::Named(at)) => meaning.scope_from(at),
+                    None => meaning,
+                };
+                let reason = self.reason.iter();
+                Some(reason.fold(meaning, |meaning, Word(reason)| meaning.because(*reason)))
+            }
+        }
+    };
+}
+
+meaning_block! {
+    /// A condition and what follows from it.
+    Rule {
+        /// What reports and events call the rule. Default its place.
+        name: Name,
+        when: When,
+        verb as "do": Word<Verb>,
+        retry: RetryBlock,
+        wait: Wait,
+        requeue: Wait,
+        failover: Name,
+        jump: Name,
+        same_keys: bool,
+        set: Set,
     }
 }
 
-table! {
-    /// Another attempt after a while that counts as no retry and costs no token. It must end: by at_most, max, or a
-    /// deadline.
-    Wait("wait", "A wait") {
-        /// Before each attempt, above 0. Default: as long as the server asks, else the policy's backoff.
-        delay: Duration = Type {
-            read: |node| read_above_zero(node, ", since a wait asks again and again"),
-            schema: duration().schema,
-        };
-        /// How many waits there may be, at least 1. Default: no such limit.
-        at_most: u32 = count::<1, { u32::MAX }>();
-        /// How long the waits may take in all. Default: no such limit.
-        max: Duration = duration();
+meaning_block! {
+    /// A row of a dialect: when an answer looks like this, it means that.
+    RowKeys {
+        when: When,
     }
 }
 
-words! { ActionSpec:
-    "accept" => Self::Known(Action::Accept), "fail" => Self::Known(Action::Fail),
-    "stop" => Self::Known(Action::Stop), "retry" => Self::Retry(None),
+block! {
+    /// Another attempt after a while that counts as no retry and costs no token.
+    Wait {
+        delay: WaitDelay,
+        at_most: Count<1, { u32::MAX }>,
+        max: Duration,
+    }
+}
+
+positive! {
+    /// How long a rule waits.
+    WaitDelay = ", since a wait asks again and again";
+}
+
+/// What a rule does by a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Accept,
+    Fail,
+    Stop,
+    Retry,
+}
+
+words! { Verb:
+    "accept" => Self::Accept, "fail" => Self::Fail, "stop" => Self::Stop, "retry" => Self::Retry,
     // Other systems' words for the same.
-    "continue" => Self::Known(Action::Accept), "break" => Self::Known(Action::Stop),
-    "prune" => Self::Known(Action::Stop);
+    "continue" => Self::Accept, "break" => Self::Stop, "prune" => Self::Stop;
     "wait" => "wait: {at_most: NUMBER}", "failover" => "failover: SERVICE",
     "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
 }
 
-fn together() -> Json {
-    let one = exactly_one(&["do", "as", "retry", "wait", "requeue", "failover", "jump"]);
-    let same_keys = only_with("same_keys", &["failover", "jump"]);
-    let mut all = vec![same_keys, only_if("set", "do", &["retry"])];
-    all.extend(OF_AS.iter().map(|key| only_with(key, &["as"])));
-    with(one, json!({"allOf": all}))
-}
-
-/// The keys that say more of `as`.
-const OF_AS: [&str; 5] = ["reach", "delay_from", "at_least", "scope_from", "reason"];
-
-/// A rule as it stands in the document.
-#[derive(Debug, Clone)]
-pub(super) struct RuleSpec {
-    /// Its name, or its place.
-    pub(super) name: Arc<str>,
-    path: Path,
-    pub(super) when: Condition,
-    pub(super) action: ActionSpec,
-    /// The key that says the action.
-    pub(super) said: Path,
-    pub(super) set: Option<Arc<HeaderMap>>,
-}
-
-impl RuleSpec {
-    /// What it says that an answer means, if it says no more.
-    pub(super) fn judges(&self) -> Option<&Row> {
-        match &self.action {
-            ActionSpec::Judge(row) => Some(row),
-            ActionSpec::Known(_) | ActionSpec::Retry(_) => None,
-        }
-    }
-}
-
-/// What is done about an outcome, as far as it is known before names are looked up.
-#[derive(Debug, Clone)]
-pub(super) enum ActionSpec {
-    Known(Action),
-    /// Retry by these settings, above those of the place.
+/// What decides where no rule does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "OtherwiseForm")]
+pub(super) enum Otherwise {
+    Action(Action),
     Retry(RetryBlock),
+}
+
+#[derive(Deserialize)]
+enum OtherwiseForm {
+    #[serde(rename = "$map")]
+    Retry(Box<OtherwiseRetry>),
+    #[serde(rename = "$other")]
+    Word(Word<OtherwiseWord>),
+}
+
+block! {
+    /// Accepts a success, and retries anything else.
+    OtherwiseRetry {
+        retry: RetryBlock,
+    }
+}
+
+#[derive(Debug, Clone)]
+struct OtherwiseWord(Action);
+
+words! { OtherwiseWord:
+    "classify" => Self(Action::Classify), "accept" => Self(Action::Accept),
+    "fail" => Self(Action::Fail), "by_outcome" => Self(Action::ByOutcome),
+    "continue" => Self(Action::Accept);
+    "retry" => "{retry: RETRY}"
+}
+
+impl TryFrom<OtherwiseForm> for Otherwise {
+    type Error = &'static str;
+
+    fn try_from(read: OtherwiseForm) -> Result<Self, &'static str> {
+        match read {
+            OtherwiseForm::Word(Word(OtherwiseWord(action))) => Ok(Self::Action(action)),
+            OtherwiseForm::Retry(map) => match map.retry {
+                Some(block) => Ok(Self::Retry(block)),
+                None => Err("says nothing: write {retry: RETRY}"),
+            },
+        }
+    }
+}
+
+block! {
+    /// Where an answer says when to come back.
+    DelayKeys {
+        header: HeaderKey,
+        part: Name,
+        json: JsonPlace,
+        prose: bool,
+        unit: Word<Unit>,
+    }
+}
+
+/// Where an answer says when to come back, and in what.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "DelayKeys")]
+pub(super) struct DelayFrom {
+    at: At,
+    unit: Unit,
+}
+
+impl TryFrom<DelayKeys> for DelayFrom {
+    type Error = &'static str;
+
+    fn try_from(keys: DelayKeys) -> Result<Self, &'static str> {
+        let prose = keys.prose == Some(true);
+        let at = match (&keys.header, &keys.json, &keys.part) {
+            (Some(HeaderKey(name)), None, Some(Name(part))) if !prose => {
+                Some(At::head_part(name.as_str(), part))
+            }
+            (None, None, _) if prose => Some(At::prose()),
+            (header, json, _) if !prose => place(header.as_ref(), json.as_ref()),
+            _ => None,
+        };
+        let at = at.ok_or("must hold exactly one of header, json and prose")?;
+        let unit = keys.unit.map_or(Unit::Auto, |Word(unit)| unit);
+        Ok(Self { at, unit })
+    }
+}
+
+/// Returns the one of a header and a place of a JSON body that is given.
+fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<At> {
+    match (header, json) {
+        (Some(HeaderKey(name)), None) => Some(At::head(name.as_str())),
+        (None, Some(JsonPlace(pointer))) => Some(At::json(pointer)),
+        _ => None,
+    }
+}
+
+/// Whom a limit stops: a word, or where the answer names the limit.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "ScopeForm")]
+pub(super) enum ScopeFrom {
+    This(Scope),
+    Named(At),
+}
+
+#[derive(Deserialize)]
+enum ScopeForm {
+    #[serde(rename = "$map")]
+    Named(Box<ScopeKeys>),
+    #[serde(rename = "$other")]
+    Word(Word<Scope>),
+}
+
+block! {
+    /// Where an answer names the limit that was met.
+    ScopeKeys {
+        header: HeaderKey,
+        json: JsonPlace,
+    }
+}
+
+impl TryFrom<ScopeForm> for ScopeFrom {
+    type Error = &'static str;
+
+    fn try_from(read: ScopeForm) -> Result<Self, &'static str> {
+        let keys = match read {
+            ScopeForm::Word(Word(scope)) => return Ok(Self::This(scope)),
+            ScopeForm::Named(keys) => keys,
+        };
+        let at = place(keys.header.as_ref(), keys.json.as_ref());
+        at.map(Self::Named)
+            .ok_or("must hold exactly one of header and json")
+    }
+}
+
+words! { Class:
+    "success" => Class::Success, "transient" => Class::Transient, "throttled" => Class::Throttled,
+    "permanent" => Class::Permanent
+}
+
+words! { Reach:
+    "answered" => Reach::Answered, "refused" => Reach::Refused
+}
+
+words! { Scope:
+    "account" => Scope::Account, "route" => Scope::Route, "method_route" => Scope::MethodRoute,
+    "request" => Scope::Request
+}
+
+impl Words for Unit {
+    const WORDS: &'static [(&'static str, Self)] = Self::NAMES;
+}
+
+impl Words for Reason {
+    const WORDS: &'static [(&'static str, Self)] = Self::NAMES;
+}
+
+/// What a rule says, before names are looked up.
+pub(super) enum Said<'a> {
+    Action(Action),
+    Retry(Option<&'a RetryBlock>),
     /// It says what an answer means, and no more.
-    Judge(Box<Row>),
+    Judges(Box<Row>),
 }
 
-/// The rules of one place, in their order.
-pub(super) fn rules() -> Type<Vec<RuleSpec>> {
-    Type {
-        read: read_rules,
-        schema: |defs| {
-            let about = "Rules in their order; the first that holds decides.";
-            defs.named("rules", ["Rules", about], |defs| {
-                list(&object::<Rule>(defs))
-            })
-        },
-    }
-}
+/// A key that has no effect, and why.
+type Needless = (&'static str, &'static str);
 
-fn read_rules(node: &Node<'_>) -> Option<Vec<RuleSpec>> {
-    let items = node.items();
-    let read: Vec<RuleSpec> = items.iter().filter_map(rule).collect();
-    let judges = |rule: &&RuleSpec| matches!(rule.action, ActionSpec::Judge(_));
-    let decide = read.iter().filter(|rule| !judges(rule));
-    let mut after = decide.skip_while(|rule| !rule.when.is_always());
-    if let (Some(first), Some(next)) = (after.next(), after.next()) {
-        let first = &first.path;
-        let cause = format!("is never reached: {first} has no when and takes every outcome");
-        node.problems.add(&next.path, &next.name, cause);
-    }
-    Some(read)
-}
-
-fn rule(node: &Node<'_>) -> Option<RuleSpec> {
-    let path = node.path.clone();
-    let mut block = node.block()?;
-    let mut rule = Rule::take(&mut block);
-    let action = action(&mut rule, &block);
-    let is = |of: fn(&ActionSpec) -> bool| action.as_ref().is_none_or(|(action, _)| of(action));
-    if rule.same_keys.is_some() && !is(ActionSpec::is_failover) {
-        let cause = "same_keys has no effect: this rule does not fail over";
-        block.wrong_at("same_keys", &"", cause);
-    }
-    if rule.set.is_some() && !is(ActionSpec::sends_again) {
-        let cause = "set has no effect: this rule sends nothing again";
-        block.wrong_at("set", &"", cause);
-    }
-    if !block.has("as") {
-        for key in OF_AS.into_iter().filter(|key| block.has(key)) {
-            let cause = format!("{key} has no effect: it says more of as");
-            block.wrong_at(key, &"", cause);
+impl Rule {
+    /// Returns what the rule says, and the key that says it; or what is wrong, at a key or of the whole.
+    pub(super) fn said(&self) -> Result<(&'static str, Said<'_>), (Option<&'static str>, String)> {
+        for (key, alias, both) in [
+            (
+                "wait",
+                "requeue",
+                self.wait.is_some() && self.requeue.is_some(),
+            ),
+            (
+                "failover",
+                "jump",
+                self.failover.is_some() && self.jump.is_some(),
+            ),
+        ] {
+            if both {
+                let cause = format!("{alias} means the same as {key}: give one of the two");
+                return Err((Some(alias), cause));
+            }
         }
-    }
-    if let Some((ActionSpec::Judge(row), _)) = &action {
-        if let Err(refused) = row.check() {
-            let cause = refused.allowed().to_owned();
-            block.wrong_at("when", &"", cause);
-        }
-    }
-    block.end();
-    let (action, said) = action?;
-    Some(RuleSpec {
-        name: rule.name.unwrap_or_else(|| path.as_str().into()),
-        when: rule.when.unwrap_or_default(),
-        said: path.key(said),
-        set: rule.set,
-        path,
-        action,
-    })
-}
-
-/// What is wrong where a block of RETRY is asked for, and there is no value.
-const EMPTY_RETRY: &str =
-    "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
-
-/// The one key that says an action.
-fn said(block: &Block<'_>) -> Option<&'static str> {
-    let said = [
-        block.has("do").then_some("do"),
-        block.has("as").then_some("as"),
-        block.has("retry").then_some("retry"),
-        block.either("wait", "requeue"),
-        block.either("failover", "jump"),
-    ];
-    let mut said = said.into_iter().flatten();
-    match (said.next(), said.next()) {
-        (Some(key), None) => return Some(key),
-        (None, _) if block.is_empty_at("retry") => block.wrong_at("retry", &"", EMPTY_RETRY),
-        _ => block.wrong(
-            &"",
-            "must hold exactly one of do, as, retry, wait and failover",
-        ),
-    }
-    None
-}
-
-/// The action, and the key that says it.
-fn action(rule: &mut Rule, block: &Block<'_>) -> Option<(ActionSpec, &'static str)> {
-    let key = said(block)?;
-    let wait = rule.wait.take().or(rule.requeue.take());
-    let service = rule.failover.take().or(rule.jump.take());
-    let action = match key {
-        "do" => rule.verb.take()?,
-        "as" => {
-            let when = rule.when.clone().unwrap_or_default();
-            ActionSpec::Judge(Box::new(Row::on(when).is(rule.meaning()?)))
-        }
-        "retry" => ActionSpec::Retry(rule.retry.take().flatten()),
-        "wait" | "requeue" => {
-            let Wait {
-                delay,
-                at_most,
-                max,
-            } = wait?;
-            Action::Wait(crate::policy::Wait {
-                delay,
-                at_most,
-                max,
-            })
-            .into()
-        }
-        _ => {
-            let to = Failover {
-                service: service?,
-                same_keys: rule.same_keys.unwrap_or_default(),
+        let wait = |key, wait: &Option<Wait>| {
+            let wait = wait.as_ref()?;
+            Some((key, Said::Action(Action::Wait(wait.build()))))
+        };
+        let failover = |key, to: &Option<Name>| {
+            let to = Failover::to(Arc::clone(&to.as_ref()?.0));
+            let to = if self.same_keys == Some(true) {
+                to.same_keys()
+            } else {
+                to
             };
-            Action::Failover(to).into()
+            Some((key, Said::Action(Action::Failover(to))))
+        };
+        let judges = || {
+            let when = self.when.clone().map(|When(when)| when).unwrap_or_default();
+            let row = Row::on(when).is(self.meaning()?);
+            Some(("as", Said::Judges(Box::new(row))))
+        };
+        let said = [
+            self.verb.map(|Word(verb)| ("do", verb.said())),
+            judges(),
+            self.retry
+                .as_ref()
+                .map(|block| ("retry", Said::Retry(Some(block)))),
+            wait("wait", &self.wait),
+            wait("requeue", &self.requeue),
+            failover("failover", &self.failover),
+            failover("jump", &self.jump),
+        ];
+        let mut said = said.into_iter().flatten();
+        match (said.next(), said.next()) {
+            (Some(said), None) => Ok(said),
+            _ => {
+                let cause = "must hold exactly one of do, as, retry, wait and failover";
+                Err((None, cause.to_owned()))
+            }
         }
-    };
-    Some((action, key))
-}
+    }
 
-impl From<Action> for ActionSpec {
-    fn from(action: Action) -> Self {
-        Self::Known(action)
+    /// Returns the keys that have no effect beside what the rule says.
+    pub(super) fn needless(&self, said: &Said<'_>) -> Vec<Needless> {
+        let (fails_over, sends) = match said {
+            Said::Action(Action::Failover(_)) => (true, true),
+            Said::Action(Action::Wait(_)) | Said::Retry(_) => (false, true),
+            Said::Action(_) | Said::Judges(_) => (false, false),
+        };
+        let judges = matches!(said, Said::Judges(_));
+        let all = [
+            (
+                "same_keys",
+                self.same_keys.is_some() && !fails_over,
+                "this rule does not fail over",
+            ),
+            (
+                "set",
+                self.set.is_some() && !sends,
+                "this rule sends nothing again",
+            ),
+            ("reach", self.reach.is_some() && !judges, SAYS_MORE),
+            (
+                "delay_from",
+                self.delay_from.is_some() && !judges,
+                SAYS_MORE,
+            ),
+            ("at_least", self.at_least.is_some() && !judges, SAYS_MORE),
+            (
+                "scope_from",
+                self.scope_from.is_some() && !judges,
+                SAYS_MORE,
+            ),
+            ("reason", self.reason.is_some() && !judges, SAYS_MORE),
+        ];
+        let needless = all.into_iter().filter(|(_, is_needless, _)| *is_needless);
+        needless.map(|(key, _, why)| (key, why)).collect()
     }
 }
 
-impl ActionSpec {
-    fn sends_again(&self) -> bool {
+const SAYS_MORE: &str = "it says more of as";
+
+impl Verb {
+    fn said<'a>(self) -> Said<'a> {
         match self {
-            Self::Known(action) => action.sends_again(),
-            Self::Retry(_) => true,
-            Self::Judge(_) => false,
+            Self::Accept => Said::Action(Action::Accept),
+            Self::Fail => Said::Action(Action::Fail),
+            Self::Stop => Said::Action(Action::Stop),
+            Self::Retry => Said::Retry(None),
         }
     }
+}
 
-    fn is_failover(&self) -> bool {
-        matches!(self, Self::Known(Action::Failover(_)))
+impl Wait {
+    fn build(&self) -> rules::Wait {
+        let wait = rules::Wait::new();
+        let wait = self
+            .delay
+            .iter()
+            .fold(wait, |wait, delay| wait.delay(delay.0));
+        let wait = self
+            .at_most
+            .iter()
+            .fold(wait, |wait, times| wait.at_most(times.0));
+        self.max.iter().fold(wait, |wait, max| wait.max(max.0))
+    }
+
+    /// Returns `true` if it has an end of its own; else a deadline must be its end.
+    pub(super) fn ends(&self) -> bool {
+        self.at_most.is_some() || self.max.is_some()
     }
 }

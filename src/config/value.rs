@@ -1,6 +1,6 @@
 //! A document as any serde reader gives it, before anybody knows what it means.
 
-mod read;
+mod reading;
 mod size;
 
 pub(super) use size::check_text;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// One value of a document. It is kept as it was written, so that an error can say where it stands and what it is.
+/// A value of a document, as it was written.
 #[derive(Clone, PartialEq)]
 pub(super) enum Value {
     Null,
@@ -24,7 +24,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What it is, as an error names it.
+    /// The kind of the value, as an error names it.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -36,7 +36,7 @@ impl Value {
         }
     }
 
-    /// Whether none of its texts and keys may be a secret.
+    /// Returns `true` if none of its texts and keys may be a secret.
     pub(super) fn is_public(&self) -> bool {
         match self {
             Self::Text(text) => shown::is_public(text),
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// The same with [`HIDDEN`] in the place of each text.
+    /// Returns the value with [`HIDDEN`] in the place of each text.
     pub(super) fn without_texts(&self) -> Self {
         match self {
             Self::Text(_) => Self::Text(HIDDEN.to_owned()),
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// A message with [`HIDDEN`] in the place of each of the texts here.
+    /// Returns a message with [`HIDDEN`] in the place of each text of this value.
     pub(super) fn hide_in(&self, message: &str) -> String {
         match self {
             Self::Text(text) if !text.is_empty() => message.replace(text.as_str(), HIDDEN),
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The keys of a map, as an error shows them.
+    /// Returns the keys of a map, as an error shows them.
     pub(super) fn shown_keys(&self) -> Vec<Cow<'_, str>> {
         match self {
             Self::Map(map) => map.keys().map(|key| shown::name(key)).collect(),
@@ -83,7 +83,7 @@ impl Value {
         }
     }
 
-    /// The value under a key of a map, made if it is not there; what is no map becomes one.
+    /// Returns the value under a key of a map, made if it is not there; what is no map becomes one.
     pub(super) fn entry(&mut self, key: &str) -> &mut Self {
         if !matches!(self, Self::Map(_)) {
             *self = Self::Map(BTreeMap::new());
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// Maps are merged, a null takes a key away, and everything else is replaced.
+    /// Merges maps, takes a key away for a null, and replaces everything else.
     pub(super) fn merge(&mut self, change: &Self) {
         let Self::Map(changes) = change else {
             self.clone_from(change);
@@ -132,12 +132,12 @@ impl Value {
         }
     }
 
-    /// Whether it is within the bounds of depth, number and text.
+    /// Checks the bounds of depth, number and text.
     pub(super) fn check_size(&self) -> Result<(), String> {
         self.count(&Size::default())
     }
 
-    /// Whether it holds more values or more bytes of text.
+    /// Returns `true` if it holds more values or more bytes of text.
     pub(super) fn is_larger_than(&self, values: usize, text: usize) -> bool {
         self.count(&Size::up_to(values, text)).is_err()
     }
@@ -167,14 +167,12 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Null => f.write_str("nothing"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
             // So that 1.0 does not look like 1.
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) => Quoted(text).fmt(f),
-            Self::List(_) => f.write_str("a list"),
-            Self::Map(_) => f.write_str("a map"),
+            Self::Null | Self::List(_) | Self::Map(_) => f.write_str(self.kind()),
         }
     }
 }
@@ -185,7 +183,6 @@ impl fmt::Debug for Value {
         fmt::Display::fmt(self, f)
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

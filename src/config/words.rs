@@ -1,8 +1,9 @@
 //! Sets of words, each with what it means.
 
-use serde_json::{Value as Json, json};
+use super::problems::{hint, nearest};
+use super::value::Value;
 
-/// A set of words, each with what it means.
+/// A set of words.
 pub(super) trait Words: Clone + 'static {
     const WORDS: &'static [(&'static str, Self)];
     /// What stands in the place of a word, and the word that people write for it.
@@ -11,27 +12,16 @@ pub(super) trait Words: Clone + 'static {
     const MEANT: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// The words that YAML 1.1 writes as truth values.
-pub(super) const ON: &str = "on";
-pub(super) const OFF: &str = "off";
+/// One of a set of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Value", bound = "T: Words")]
+pub(super) struct Word<T>(pub(super) T);
 
-/// The word for a value.
-pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
-    let found = T::WORDS.iter().find(|(_, of)| of == value);
-    found.map_or("", |(word, _)| word)
-}
+impl<T: Words> TryFrom<Value> for Word<T> {
+    type Error = String;
 
-/// A word of the set, as the JSON Schema has it.
-pub(super) fn words_of<T: Words>() -> Json {
-    let words = T::WORDS.iter().map(|(word, _)| *word);
-    let truths = [(ON, true), (OFF, false)].into_iter();
-    let truths = truths.filter(|(truth, _)| T::WORDS.iter().any(|(word, _)| word == truth));
-    let all = words.map(Json::from);
-    let all: Vec<Json> = all.chain(truths.map(|(_, truth)| truth.into())).collect();
-    if all.iter().all(Json::is_string) {
-        json!({"type": "string", "enum": all})
-    } else {
-        json!({"enum": all})
+    fn try_from(value: Value) -> Result<Self, String> {
+        word(&value).map(Self)
     }
 }
 
@@ -46,3 +36,39 @@ macro_rules! words {
 }
 
 pub(super) use words;
+
+/// Reads a word. An error says the nearest one, or what to write instead.
+pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
+    let known: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+    let forms = T::FORMS.iter().map(|(_, form)| *form);
+    let all: Vec<&str> = known.iter().copied().chain(forms).collect();
+    let text = match value {
+        Value::Text(text) => text.as_str(),
+        // YAML 1.1 writes on and off as truth values.
+        Value::Bool(true) if known.contains(&"on") => "on",
+        Value::Bool(false) if known.contains(&"off") => "off",
+        _ => return Err(format!("{value} is not one of {}", all.join(", "))),
+    };
+    if let Some((_, meant)) = T::WORDS.iter().find(|(word, _)| *word == text) {
+        return Ok(meant.clone());
+    }
+    let among = |pairs: &[(&str, &'static str)]| {
+        let found = pairs.iter().find(|(word, _)| *word == text);
+        found.map(|(_, write)| *write)
+    };
+    Err(if let Some(word) = among(T::MEANT) {
+        format!("{value} is not known: write {word}")
+    } else if let Some(form) = among(T::FORMS) {
+        format!("{value} does not stand alone: write {form}")
+    } else if nearest(text, &known).is_some() {
+        format!("{value} is not known: {}", hint(text, &known))
+    } else {
+        format!("{value} is not known: {}", hint(text, &all))
+    })
+}
+
+/// Returns the word for a value.
+pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
+    let found = T::WORDS.iter().find(|(_, of)| of == value);
+    found.map_or("", |(word, _)| word)
+}

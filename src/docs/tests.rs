@@ -175,7 +175,6 @@ fn rare_events() -> [RetryEventKind<'static>; 3] {
     // An event that is new must be brought here, or by the request.
     let _: fn(RetryEventKind<'_>) = |kind| match kind {
         // A fleet counts by itself.
-        #[cfg(feature = "redis")]
         RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => (),
         RetryEventKind::AttemptStarted { .. }
         | RetryEventKind::AttemptEnded(_)

@@ -11,10 +11,7 @@ use std::time::Duration;
 impl Engine {
     /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
     pub(crate) fn set_budget(&mut self, budget: Budgets) {
-        #[cfg(feature = "redis")]
-        {
-            self.has_budget = true;
-        }
+        self.has_budget = true;
         let never_refills = match &budget {
             Budgets::One(budget) => budget.never_refills(),
             Budgets::PerService(budgets) => budgets.never_refill(),

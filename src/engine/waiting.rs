@@ -15,24 +15,17 @@ impl Engine {
         apart: impl FnOnce() -> Option<String>,
     ) -> GateKey {
         if self.waits_alone(route) {
-            return self.gate.alone(key, self.runtime.now());
+            return self.gate.unshared_key(key, self.runtime.now());
         }
         let longest = route.policy.longest_pause().unwrap_or(Duration::MAX);
         self.gate
-            .joins_fleet(key, name, &*self.runtime, longest, apart);
+            .share_key(key, name, &*self.runtime, longest, apart);
         key
     }
 
     /// Whether no other process is told of the pauses on this route, whatever fleet the gate is in. A gate that was given
     /// by hand is shared as its giver says.
-    #[cfg(feature = "redis")]
     pub(super) fn waits_alone(&self, route: &Route) -> bool {
         route.alone && !self.has_gate
-    }
-
-    /// There is no fleet.
-    #[cfg(not(feature = "redis"))]
-    pub(super) fn waits_alone(&self, _: &Route) -> bool {
-        false
     }
 }

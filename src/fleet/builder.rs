@@ -1,8 +1,10 @@
-//! What is set of a fleet before its store is named.
+//! The settings of a fleet.
 
 use super::Fleet;
 use super::names::is_prefix;
 use super::redis::RedisStore;
+use super::shared::Shared;
+use super::store::Store;
 use crate::error::ConfigError;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +34,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 impl FleetBuilder {
-    /// What the names of all keys and channels begin with: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default
+    /// Sets the beginning of the names of all keys and channels: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default
     /// `http-retry`.
     ///
     /// Fleets with one prefix on one store are one fleet, so give programs that call the same services with other
@@ -42,10 +44,10 @@ impl FleetBuilder {
         self
     }
 
-    /// The longest that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
+    /// Sets the longest time that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
     /// the same data centre takes.
     ///
-    /// Only retries wait for it, for their tokens, and none does once an answer took longer: until an answer comes in time
+    /// Only retries wait for it, for their tokens, and none does once a reply took longer: until a reply comes in time
     /// again, the process spends its share of the budget. So a store that is always further away than this is never joined.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -60,7 +62,7 @@ impl FleetBuilder {
     /// does not repeat the URL.
     pub fn redis(self, url: &str) -> Result<Fleet, ConfigError> {
         self.check()?;
-        Ok(self.on(RedisStore::open(url)?))
+        Ok(self.on_redis(RedisStore::open(url)?))
     }
 
     /// The fleet on the server that this client connects to; see [`Fleet::redis_client`].
@@ -70,12 +72,17 @@ impl FleetBuilder {
     /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix` or `fleet.wait`.
     pub fn redis_client(self, client: ::redis::Client) -> Result<Fleet, ConfigError> {
         self.check()?;
-        Ok(self.on(RedisStore::of(client)))
+        Ok(self.on_redis(RedisStore::of(client)))
     }
 
-    pub(super) fn on(self, store: RedisStore) -> Fleet {
-        let shown = store.address();
-        Fleet::on(Box::new(store), (self.prefix, self.wait), shown)
+    pub(super) fn on_redis(self, store: RedisStore) -> Fleet {
+        let address = store.address();
+        self.on(Box::new(store), address)
+    }
+
+    /// The fleet on a store with this address, which is shown.
+    pub(super) fn on(self, store: Box<dyn Store>, address: String) -> Fleet {
+        Fleet::new(Shared::new(store, self.prefix, self.wait), address)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -83,14 +90,11 @@ impl FleetBuilder {
             let allowed = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :";
             return Err(ConfigError::new("fleet.prefix", &self.prefix, allowed));
         }
-        match (SHORTEST_WAIT..=LONGEST_WAIT).contains(&self.wait) {
-            true => Ok(()),
-            false => Err(ConfigError::new(
-                "fleet.wait",
-                format_args!("{:?}", self.wait),
-                "must be 1 ms to 1 s",
-            )),
+        if !(SHORTEST_WAIT..=LONGEST_WAIT).contains(&self.wait) {
+            let wait = format_args!("{:?}", self.wait);
+            return Err(ConfigError::new("fleet.wait", wait, "must be 1 ms to 1 s"));
         }
+        Ok(())
     }
 }
 

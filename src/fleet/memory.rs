@@ -1,19 +1,21 @@
 //! A store in memory, for tests of programs whose processes share a fleet.
 
-mod data;
-mod line;
-
-use super::core::lock;
-use super::listeners::Listeners;
+use super::budget::model::{StoredBucket, StoredRecord, settle};
+use super::budget::{BudgetReply, BudgetReport};
+use super::gate::model::{StoredGate, step};
+use super::gate::{GateNotice, GateReply, GateReport};
+use super::names::{BudgetKeys, GateKeys};
+use super::store::{Reply, Store, Subscriber, Subscribers, ends_connection};
+use super::sync::lock;
 use super::{Fleet, FleetBuilder};
-use crate::budget::fleet::LeaveReason;
 use crate::error::ConfigError;
+use crate::report::LeaveReason;
 use crate::runtime::{Runtime, TokioRuntime};
-use data::Data;
-use line::Line;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// A store of a [`Fleet`] in memory, for tests: several fleets on it are several processes, all inside one, and without a
 /// server.
@@ -64,7 +66,7 @@ struct Inner {
     runtime: Arc<dyn Runtime>,
     state: Mutex<State>,
     /// One for each fleet.
-    lines: Mutex<Vec<Weak<Line>>>,
+    connections: Mutex<Vec<Weak<Connection>>>,
 }
 
 #[derive(Default)]
@@ -102,7 +104,7 @@ impl MemoryStore {
                 tells: true,
                 ..State::default()
             }),
-            lines: Mutex::default(),
+            connections: Mutex::default(),
         }))
     }
 
@@ -169,15 +171,15 @@ impl MemoryStore {
 
     /// Nothing comes by the connections of now any more.
     fn cut(&self) {
-        for line in self.lines() {
-            line.lose();
+        for connection in self.connections() {
+            connection.lose();
         }
     }
 
-    fn lines(&self) -> Vec<Arc<Line>> {
-        let mut lines = lock(&self.0.lines);
-        lines.retain(|line| line.strong_count() > 0);
-        lines.iter().filter_map(Weak::upgrade).collect()
+    fn connections(&self) -> Vec<Arc<Connection>> {
+        let mut connections = lock(&self.0.connections);
+        connections.retain(|connection| connection.strong_count() > 0);
+        connections.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -208,7 +210,7 @@ impl Fleet {
     /// A fleet of one process on a store in memory, with the default settings, for tests. Every call makes another process.
     #[must_use]
     pub fn in_memory(store: &MemoryStore) -> Self {
-        Self::builder().joins(store)
+        Self::builder().on_memory(store)
     }
 }
 
@@ -220,21 +222,195 @@ impl FleetBuilder {
     /// A [`ConfigError`] that names the first setting that cannot work.
     pub fn in_memory(self, store: &MemoryStore) -> Result<Fleet, ConfigError> {
         self.check()?;
-        Ok(self.joins(store))
+        Ok(self.on_memory(store))
     }
 
-    fn joins(self, store: &MemoryStore) -> Fleet {
-        let line = Arc::new(Line {
+    fn on_memory(self, store: &MemoryStore) -> Fleet {
+        let connection = Arc::new(Connection {
             store: store.clone(),
-            listeners: Listeners::default(),
+            subscribers: Subscribers::default(),
         });
-        lock(&store.0.lines).push(Arc::downgrade(&line));
-        let fleet = Fleet::on(
-            Box::new(line),
-            (self.prefix, self.wait),
-            "memory".to_owned(),
-        );
-        fleet.0.core.set_runtime(&store.0.runtime);
+        lock(&store.0.connections).push(Arc::downgrade(&connection));
+        let fleet = self.on(Box::new(connection), "memory".to_owned());
+        fleet.0.shared.set_runtime(&store.0.runtime);
         fleet
+    }
+}
+
+/// The connection of one process to a store.
+struct Connection {
+    store: MemoryStore,
+    subscribers: Subscribers,
+}
+
+/// The number of every connection: one that follows a lost one is the same to its subscribers.
+const CONNECTION: u64 = 1;
+
+/// The longest that a reply may take.
+const RESPONSE: Duration = Duration::from_secs(1);
+
+impl Connection {
+    /// Ends the connection.
+    fn lose(&self) {
+        self.subscribers.lose(CONNECTION);
+    }
+
+    /// Sends a command on its way, and returns an error if it is not taken.
+    async fn reaches_store(&self) -> Result<(), LeaveReason> {
+        self.store.state().commands += 1;
+        self.half_way().await;
+        let health = self.store.state().health;
+        let failed = match health {
+            Health::Well => return Ok(()),
+            Health::Fails(reason) => {
+                self.half_way().await;
+                reason
+            }
+            Health::Hangs => {
+                self.store.0.runtime.sleep(RESPONSE).await;
+                LeaveReason::Timeout
+            }
+        };
+        if ends_connection(failed) {
+            self.lose();
+        }
+        Err(failed)
+    }
+
+    async fn half_way(&self) {
+        let latency = self.store.state().latency;
+        if !latency.is_zero() {
+            self.store.0.runtime.sleep(latency / 2).await;
+        }
+    }
+}
+
+impl Store for Arc<Connection> {
+    fn settle_budget<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        report: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let reply = self.store.state().data.settle(keys, report, now);
+            self.half_way().await;
+            Ok(reply)
+        })
+    }
+
+    fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let (reply, notice) = self.store.state().data.step(keys, report, now);
+            if let Some(notice) = notice {
+                self.store.notify(&keys.channel, notice);
+            }
+            self.half_way().await;
+            Ok(reply)
+        })
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        keys: &'a GateKeys,
+        subscriber: &'a Arc<dyn Subscriber>,
+    ) -> Reply<'a, ()> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            if !self.store.state().tells {
+                return Err(LeaveReason::Denied);
+            }
+            self.subscribers.add(CONNECTION, &keys.channel, subscriber);
+            self.half_way().await;
+            Ok(())
+        })
+    }
+}
+
+impl MemoryStore {
+    /// Notifies all subscribers, after half of the latency.
+    fn notify(&self, channel: &str, notice: GateNotice) {
+        let latency = self.state().latency;
+        match Handle::try_current() {
+            Ok(tokio) if !latency.is_zero() => {
+                let (store, channel) = (self.clone(), channel.to_owned());
+                let arrives = self.0.runtime.sleep(latency / 2);
+                tokio.spawn(async move {
+                    arrives.await;
+                    store.arrives(&channel, notice);
+                });
+            }
+            _ => self.arrives(channel, notice),
+        }
+    }
+
+    fn arrives(&self, channel: &str, notice: GateNotice) {
+        if self.state().health == Health::Hangs {
+            return;
+        }
+        for connection in self.connections() {
+            connection.subscribers.notify(CONNECTION, channel, notice);
+        }
+    }
+}
+
+/// The state of a store, each part kept for as long as a server would keep it.
+#[derive(Clone, Default)]
+struct Data {
+    buckets: Kept<StoredBucket>,
+    records: Kept<StoredRecord>,
+    gates: Kept<StoredGate>,
+}
+
+/// Each value with the time at which it is forgotten.
+type Kept<T> = HashMap<String, (T, Duration)>;
+
+/// The times for which the scripts keep what no step touches.
+const SHARED: Duration = Duration::from_secs(3_600);
+const OF_A_PROCESS: Duration = Duration::from_secs(60);
+
+/// A server's clock is far ahead of a process's.
+const AHEAD: Duration = Duration::from_secs(1_800_000_000);
+
+impl Data {
+    fn settle(&mut self, keys: &BudgetKeys, report: &BudgetReport, now: Duration) -> BudgetReply {
+        let mut bucket = known(&self.buckets, &keys.budget, now);
+        let mut record = known(&self.records, &keys.record, now);
+        let time = (AHEAD + now).as_millis().try_into().unwrap_or(i64::MAX);
+        let reply = settle(&mut bucket, &mut record, report, time);
+        keep(&mut self.buckets, &keys.budget, bucket, now + SHARED);
+        keep(&mut self.records, &keys.record, record, now + OF_A_PROCESS);
+        reply
+    }
+
+    fn step(
+        &mut self,
+        keys: &GateKeys,
+        report: &GateReport,
+        now: Duration,
+    ) -> (GateReply, Option<GateNotice>) {
+        let mut gate = known(&self.gates, &keys.gate, now);
+        let time = (AHEAD + now).as_micros().try_into().unwrap_or(u64::MAX);
+        let reply = step(&mut gate, report, time);
+        keep(&mut self.gates, &keys.gate, gate, now + SHARED);
+        reply
+    }
+}
+
+fn known<T: Copy>(kept: &Kept<T>, key: &str, now: Duration) -> Option<T> {
+    let (value, until) = kept.get(key)?;
+    (now < *until).then_some(*value)
+}
+
+fn keep<T>(kept: &mut Kept<T>, key: &str, value: Option<T>, until: Duration) {
+    let Some(value) = value else { return };
+    match kept.get_mut(key) {
+        Some(known) => *known = (value, until),
+        None => {
+            kept.insert(key.to_owned(), (value, until));
+        }
     }
 }

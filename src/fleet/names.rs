@@ -4,7 +4,7 @@
 use sha1_smol::Sha1;
 use std::fmt::Write;
 
-/// What the fields of the keys and the arithmetic of the scripts are: another layout has keys of its own.
+/// The version of the keys' fields and of the scripts' arithmetic: another layout has keys of its own.
 const LAYOUT: u8 = 1;
 /// A longer name is cut, and what is cut off is hashed.
 const LONGEST: usize = 128;
@@ -14,24 +14,24 @@ const DIGITS: usize = 16;
 
 /// The keys of one service's budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BudgetKeys {
+pub(super) struct BudgetKeys {
     /// The bucket that all processes share.
-    pub(crate) budget: String,
-    /// What the store knows of this process.
-    pub(crate) record: String,
+    pub(super) budget: String,
+    /// The record of this process.
+    pub(super) record: String,
 }
 
 /// The key and the channel of one gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GateKeys {
-    pub(crate) gate: String,
-    /// Where every change of the gate is told.
-    pub(crate) channel: String,
+pub(super) struct GateKeys {
+    pub(super) gate: String,
+    /// The channel in which every change of the gate is published.
+    pub(super) channel: String,
 }
 
 impl BudgetKeys {
     /// Those of a service, for the process with this number.
-    pub(crate) fn new(prefix: &str, service: &str, process: u64) -> Self {
+    pub(super) fn new(prefix: &str, service: &str, process: u64) -> Self {
         let start = start(prefix, &escaped(service));
         Self {
             budget: format!("{start}budget"),
@@ -41,12 +41,12 @@ impl BudgetKeys {
 }
 
 impl GateKeys {
-    /// Those of a host, or of one limit of several there. What tells them apart may be a secret, and is hashed.
-    pub(crate) fn new(prefix: &str, host: &str, apart: Option<&str>) -> Self {
+    /// Those of a host, or of one limit of several there. The text that tells them apart may be a secret, and is hashed.
+    pub(super) fn new(prefix: &str, host: &str, part: Option<&str>) -> Self {
         let mut name = escaped(host);
-        if let Some(apart) = apart {
+        if let Some(part) = part {
             name.push('~');
-            name.push_str(&hashed(&[prefix, "\0", apart]));
+            name.push_str(&hashed(&[prefix, "\0", part]));
         }
         let start = start(prefix, &name);
         Self {
@@ -56,7 +56,7 @@ impl GateKeys {
     }
 }
 
-/// Whether keys may begin with this.
+/// Returns `true` if keys may begin with this.
 pub(super) fn is_prefix(prefix: &str) -> bool {
     (1..=LONGEST_PREFIX).contains(&prefix.len()) && prefix.bytes().all(is_plain)
 }
@@ -72,10 +72,11 @@ fn escaped(name: &str) -> String {
     }
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {
-        match is_plain(byte) {
-            true => escaped.push(char::from(byte)),
-            // A string takes all that is written to it.
-            false => write!(escaped, "%{byte:02X}").unwrap_or_default(),
+        if is_plain(byte) {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            write!(escaped, "%{byte:02X}").unwrap_or_default();
         }
     }
     if escaped.len() > LONGEST {

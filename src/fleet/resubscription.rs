@@ -1,19 +1,20 @@
-//! When a fleet subscribes again after a subscription that failed or was lost.
-//!
-//! All gates subscribe on one connection, so they share one back-off: otherwise each of a thousand gates would open a
-//! connection of its own that the store drops again. A grant does not end the back-off, and neither does the response to a
-//! command: a store can grant both and then drop the connection. Only a subscription that has lasted does.
+//! The time when a fleet subscribes again after a subscription that failed or was lost.
 
-use crate::budget::fleet::{Backoff, LeaveReason};
+use super::budget::Backoff;
+use crate::report::LeaveReason;
 use crate::runtime::Runtime;
 use std::time::Duration;
 
 /// The back-off of a fleet's subscriptions.
+///
+/// All gates subscribe on one connection, so they share one back-off: otherwise each of a thousand gates would open a
+/// connection of its own that the store drops again. A grant does not end the back-off, and neither does the response to a
+/// command: a store can grant both and then drop the connection. Only a subscription that has lasted does.
 #[derive(Debug, Default)]
 pub(super) struct Resubscription {
     retry_at: Duration,
     backoff: Backoff,
-    /// When a failure was counted last, and its reason.
+    /// The time when a failure was counted last, and its reason.
     counted_at: Duration,
     reason: Option<LeaveReason>,
 }
@@ -33,21 +34,21 @@ impl Resubscription {
     }
 
     /// Counts a subscription that was asked for at `begun` and not granted.
-    pub(super) fn fails(&mut self, begun: Duration, reason: LeaveReason, runtime: &dyn Runtime) {
+    pub(super) fn fail(&mut self, begun: Duration, reason: LeaveReason, runtime: &dyn Runtime) {
         // Gates that subscribed together fail together, which is one failure.
         if begun >= self.counted_at {
             let at = runtime.moment();
             self.counted_at = at.now;
             self.reason = Some(reason);
-            self.retry_at = self.backoff.fails(at);
+            self.retry_at = self.backoff.fail(at);
         }
     }
 
     /// Counts the loss of a subscription that was granted at `granted`.
-    pub(super) fn loses(&mut self, granted: Duration, runtime: &dyn Runtime) {
+    pub(super) fn lose(&mut self, granted: Duration, runtime: &dyn Runtime) {
         let now = runtime.now();
         if now.saturating_sub(granted) < LASTING {
-            self.fails(granted, LeaveReason::Unreachable, runtime);
+            self.fail(granted, LeaveReason::Unreachable, runtime);
         } else if granted >= self.counted_at {
             self.counted_at = now;
             self.retry_at = now;

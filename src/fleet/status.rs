@@ -1,9 +1,12 @@
-//! Whether a process is in its fleet.
+//! The presence of a process in its fleet: each service has a budget there, or gates, or both.
 
-use crate::budget::fleet::{FleetChange, LeaveReason};
+use super::sync::lock;
+use crate::report::LeaveReason;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How a fleet stands, as one of its processes sees it: over all services whose budget or gate this process has used.
+/// The status of a fleet, as one of its processes sees it: over all services whose budget or gate this process has used.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -19,28 +22,42 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetStatus {
-    /// Every service that was used is shared. False as long as none was, or the store has not answered yet.
+    /// Every service that was used is shared. `false` as long as none was, or the store has not answered yet.
     pub joined: bool,
-    /// How many processes the store has heard of in the last 10 to 20 s, of the service that has the most; this one counts.
-    /// 0 before the first answer of a budget. While this process is on its own, the number that it heard last.
+    /// The number of processes that reported in the last 10 to 20 s, of the service that has the most; this one counts. 0
+    /// before the first reply to a budget. While this process is on its own, the last number known.
     pub processes: u64,
-    /// Why a service is not shared, if one is not; of several, the one that has left last. `None` before the first answer or failure.
+    /// The reason for which a service is not shared, if one is not; of several, of the one that has left last. `None` before
+    /// the first reply or failure.
     pub reason: Option<LeaveReason>,
-    /// When a service was joined or left last, on the clock of [`Runtime::now`](crate::runtime::Runtime::now); zero before
+    /// The time when a service was joined or left last, on the clock of [`Runtime::now`](crate::runtime::Runtime::now); zero before
     /// the first change.
     pub since: Duration,
 }
 
-/// How one service stands.
+/// A budget or gate leaves its fleet, or joins it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FleetChange {
+    /// From now on the process decides alone.
+    Left { reason: LeaveReason },
+    /// From now on it decides with the fleet.
+    Joined {
+        /// The time without the fleet; at first, the time that the first reply took.
+        away: Duration,
+    },
+}
+
+/// The status of one budget or gate.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Standing {
-    last: Option<FleetChange>,
-    since: Duration,
+pub(super) struct PeerStatus {
+    /// The last change, and its time.
+    pub(super) last: Option<FleetChange>,
+    pub(super) since: Duration,
     processes: u64,
 }
 
-impl Standing {
-    pub(super) fn hear(
+impl PeerStatus {
+    pub(super) fn record(
         &mut self,
         change: Option<FleetChange>,
         processes: Option<i64>,
@@ -53,13 +70,12 @@ impl Standing {
         self.processes = processes.unwrap_or(self.processes);
     }
 
-    /// What has happened to it last, and when.
-    pub(super) fn last(&self) -> (Option<FleetChange>, Duration) {
-        (self.last, self.since)
+    pub(super) fn is_joined(&self) -> bool {
+        matches!(self.last, Some(FleetChange::Joined { .. }))
     }
 
-    fn is_joined(&self) -> bool {
-        matches!(self.last, Some(FleetChange::Joined { .. }))
+    pub(super) fn has_left(&self) -> bool {
+        is_away(self.last)
     }
 
     fn reason(&self) -> Option<LeaveReason> {
@@ -71,18 +87,94 @@ impl Standing {
 }
 
 impl FleetStatus {
-    pub(super) fn of(standings: &[Standing]) -> Self {
-        let latest = standings.iter().max_by_key(|standing| standing.since);
-        let away = standings.iter().filter(|standing| !standing.is_joined());
-        let last = away.clone().max_by_key(|standing| standing.since);
-        let most = standings.iter().map(|standing| standing.processes).max();
+    pub(super) fn of(peers: &[PeerStatus]) -> Self {
+        let latest = peers.iter().max_by_key(|peer| peer.since);
+        let away = peers.iter().filter(|peer| !peer.is_joined());
+        let last = away.clone().max_by_key(|peer| peer.since);
+        let most = peers.iter().map(|peer| peer.processes).max();
         Self {
-            joined: !standings.is_empty() && away.count() == 0,
+            joined: !peers.is_empty() && away.count() == 0,
             processes: most.unwrap_or_default(),
-            reason: last.and_then(Standing::reason),
-            since: latest.map(|standing| standing.since).unwrap_or_default(),
+            reason: last.and_then(PeerStatus::reason),
+            since: latest.map(|peer| peer.since).unwrap_or_default(),
         }
     }
+}
+
+/// The services of a process, by their names.
+#[derive(Default)]
+pub(super) struct Presence(Mutex<HashMap<Arc<str>, Service>>);
+
+#[derive(Default)]
+struct Service {
+    /// Its budgets and gates in the fleet, and those of them that have left.
+    peers: usize,
+    away: usize,
+    joined: bool,
+    since: Duration,
+}
+
+impl Presence {
+    /// Adds a budget or a gate of the service.
+    pub(super) fn enter(&self, service: &str) {
+        let mut services = lock(&self.0);
+        services.entry(service.into()).or_default().peers += 1;
+    }
+
+    /// Removes a budget or a gate; `last` is its last change.
+    pub(super) fn leave(&self, service: &str, last: Option<FleetChange>) {
+        let mut services = lock(&self.0);
+        let Some(known) = services.get_mut(service) else {
+            return;
+        };
+        known.peers = known.peers.saturating_sub(1);
+        known.away = known.away.saturating_sub(usize::from(is_away(last)));
+        if known.peers == 0 {
+            services.remove(service);
+        }
+    }
+
+    /// Returns the change of the service when one of its budgets or gates changes: it leaves with the first, and is back
+    /// with the last. `last` is the change before.
+    pub(super) fn change(
+        &self,
+        service: &str,
+        last: Option<FleetChange>,
+        change: FleetChange,
+        now: Duration,
+    ) -> Option<FleetChange> {
+        let mut services = lock(&self.0);
+        let known = services.get_mut(service)?;
+        let (was_away, is_away) = (is_away(last), is_away(Some(change)));
+        if is_away && !was_away {
+            known.away = known.away.saturating_add(1);
+        } else if was_away && !is_away {
+            known.away = known.away.saturating_sub(1);
+        }
+        match change {
+            FleetChange::Left { .. } => {
+                let is_first = known.away == 1 && !was_away;
+                if is_first {
+                    (known.joined, known.since) = (false, now);
+                }
+                is_first.then_some(change)
+            }
+            FleetChange::Joined { away } => {
+                let is_last = known.away == 0 && !known.joined;
+                known.joined |= is_last;
+                let away = if was_away {
+                    now.saturating_sub(known.since)
+                } else {
+                    away
+                };
+                is_last.then_some(FleetChange::Joined { away })
+            }
+        }
+    }
+}
+
+fn is_away(change: Option<FleetChange>) -> bool {
+    matches!(change, Some(FleetChange::Left { .. }))
 }
 
 #[cfg(test)]
@@ -91,10 +183,10 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn standing(change: FleetChange, processes: i64, now: Duration) -> Standing {
-        let mut standing = Standing::default();
-        standing.hear(Some(change), Some(processes), now);
-        standing
+    fn peer(change: FleetChange, processes: i64, now: Duration) -> PeerStatus {
+        let mut peer = PeerStatus::default();
+        peer.record(Some(change), Some(processes), now);
+        peer
     }
 
     #[test]
@@ -104,7 +196,7 @@ mod tests {
             reason: LeaveReason::Timeout,
         };
         assert_eq!(FleetStatus::of(&[]), FleetStatus::default());
-        let both = [standing(joined, 3, SECOND), standing(joined, 7, 2 * SECOND)];
+        let both = [peer(joined, 3, SECOND), peer(joined, 7, 2 * SECOND)];
         let expected = FleetStatus {
             joined: true,
             processes: 7,
@@ -112,7 +204,7 @@ mod tests {
             since: 2 * SECOND,
         };
         assert_eq!(FleetStatus::of(&both), expected);
-        let one = [both[0], standing(left, 7, 3 * SECOND)];
+        let one = [both[0], peer(left, 7, 3 * SECOND)];
         let expected = FleetStatus {
             joined: false,
             reason: Some(LeaveReason::Timeout),
@@ -120,7 +212,45 @@ mod tests {
             ..expected
         };
         assert_eq!(FleetStatus::of(&one), expected);
-        let unheard = [both[0], Standing::default()];
+        let unheard = [both[0], PeerStatus::default()];
         assert!(!FleetStatus::of(&unheard).joined);
+    }
+
+    const LEFT: FleetChange = FleetChange::Left {
+        reason: LeaveReason::Timeout,
+    };
+
+    fn joined(away: u64) -> FleetChange {
+        FleetChange::Joined {
+            away: Duration::from_secs(away),
+        }
+    }
+
+    #[test]
+    fn a_service_leaves_with_one_half_and_is_back_with_both() {
+        let presence = Presence::default();
+        presence.enter("a");
+        presence.enter("a");
+        let change = |last, change, at| presence.change("a", last, change, Duration::from_secs(at));
+        assert_eq!(change(None, joined(1), 1), Some(joined(1)));
+        assert_eq!(change(None, joined(2), 2), None);
+        assert_eq!(change(Some(joined(1)), LEFT, 3), Some(LEFT));
+        assert_eq!(change(Some(joined(2)), LEFT, 4), None);
+        assert_eq!(change(Some(LEFT), joined(2), 5), None);
+        assert_eq!(change(Some(LEFT), joined(3), 7), Some(joined(4)));
+    }
+
+    #[test]
+    fn a_half_that_is_dropped_is_away_no_longer() {
+        let presence = Presence::default();
+        presence.enter("a");
+        presence.enter("a");
+        let change = |last, change, at| presence.change("a", last, change, Duration::from_secs(at));
+        assert_eq!(change(None, LEFT, 1), Some(LEFT));
+        assert_eq!(change(None, LEFT, 1), None);
+        presence.leave("a", Some(LEFT));
+        assert_eq!(change(Some(LEFT), joined(1), 2), Some(joined(1)));
+        presence.leave("a", Some(joined(1)));
+        assert!(lock(&presence.0).is_empty());
     }
 }

@@ -12,19 +12,18 @@ pub(crate) mod server;
 
 use super::*;
 use crate::budget::Ask;
-use crate::budget::fleet::{
-    BudgetAnswer, BudgetWords, LeaveReason, StoredBucket, StoredRecord, settle,
-};
-use crate::gate::{GateAnswer, GateWords};
-#[cfg(feature = "testing")]
-use crate::gate::{StoredGate, step};
 use crate::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
-use crate::report::{RetryEvent, RetryEventKind};
+use crate::report::{LeaveReason, RetryEvent, RetryEventKind};
 use crate::runtime::TokioRuntime;
+use budget::model::{StoredBucket, StoredRecord, settle};
+use budget::{BudgetReply, BudgetReport};
+#[cfg(feature = "testing")]
+use gate::model::{StoredGate, step};
+use gate::{GateReply, GateReport};
 use names::{BudgetKeys, GateKeys};
 use std::collections::HashMap;
 use std::sync::Mutex;
-use store::{Answer, Hear};
+use store::{Reply, Store, Subscriber};
 use tokio::runtime::Builder;
 
 const WAIT: Duration = Duration::from_millis(50);
@@ -41,7 +40,7 @@ struct Kept {
     /// How long an answer takes.
     takes: Duration,
     fails: Option<LeaveReason>,
-    commands: Vec<BudgetWords>,
+    commands: Vec<BudgetReport>,
 }
 
 impl Memory {
@@ -54,40 +53,43 @@ impl Memory {
     }
 
     fn fleet(&self) -> Fleet {
-        Fleet::on(Box::new(self.clone()), ("p".into(), WAIT), String::new())
+        Fleet::builder()
+            .prefix("p")
+            .wait(WAIT)
+            .on(Box::new(self.clone()), String::new())
     }
 
-    fn settles(&self, keys: &BudgetKeys, words: &BudgetWords) -> BudgetAnswer {
+    fn settles(&self, keys: &BudgetKeys, report: &BudgetReport) -> BudgetReply {
         self.with(|kept| {
             let bucket = kept.buckets.entry(keys.budget.clone()).or_default();
             let record = kept.records.entry(keys.record.clone()).or_default();
             let now = i64::try_from(TokioRuntime.now().as_millis()).unwrap();
-            settle(bucket, record, words, now)
+            settle(bucket, record, report, now)
         })
     }
 }
 
 impl Store for Memory {
-    fn settle<'a>(
+    fn settle_budget<'a>(
         &'a self,
         keys: &'a BudgetKeys,
-        words: &'a BudgetWords,
-    ) -> Answer<'a, BudgetAnswer> {
+        report: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply> {
         Box::pin(async move {
             let (takes, fails) = self.with(|kept| {
-                kept.commands.push(*words);
+                kept.commands.push(*report);
                 (kept.takes, kept.fails)
             });
             TokioRuntime.sleep(takes).await;
-            fails.map_or_else(|| Ok(self.settles(keys, words)), Err)
+            fails.map_or_else(|| Ok(self.settles(keys, report)), Err)
         })
     }
 
-    fn step<'a>(&'a self, _: &'a GateKeys, _: &'a GateWords) -> Answer<'a, GateAnswer> {
+    fn step_gate<'a>(&'a self, _: &'a GateKeys, _: &'a GateReport) -> Reply<'a, GateReply> {
         Box::pin(std::future::ready(Err(LeaveReason::Script)))
     }
 
-    fn listen<'a>(&'a self, _: &'a GateKeys, _: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+    fn subscribe<'a>(&'a self, _: &'a GateKeys, _: &'a Arc<dyn Subscriber>) -> Reply<'a, ()> {
         Box::pin(std::future::ready(Err(LeaveReason::Script)))
     }
 }

@@ -33,9 +33,6 @@ pub(in crate::gate) use run::Run;
 use numbers::{product, sum};
 use quota::QuotaState;
 use release::Release;
-#[cfg(feature = "testing")]
-#[cfg(feature = "redis")]
-pub(super) use release::next_cooldown;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -85,8 +82,8 @@ pub(crate) struct Controller {
     /// The number of the last call that was let through.
     sent: u64,
     closed: bool,
-    /// The store closed it, for all processes; with a random number, so that they do not go on in step.
-    told: Option<u64>,
+    /// Other processes closed it; with a random number, so that they do not go on in step.
+    closed_by_others: Option<u64>,
     closed_at: u64,
     /// The last call that was sent before it closed.
     closed_after: u64,
@@ -121,7 +118,7 @@ impl Controller {
         Self {
             sent: 0,
             closed: false,
-            told: None,
+            closed_by_others: None,
             closed_at: 0,
             closed_after: 0,
             until: 0,
@@ -254,7 +251,7 @@ impl Controller {
         let contradicted = std::mem::take(&mut self.closed);
         if contradicted {
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
-            self.told = None;
+            self.closed_by_others = None;
         }
         contradicted
     }
@@ -312,7 +309,7 @@ impl Controller {
     /// Returns `true` if a refusal of this call is a vote: while the gate is open only a first attempt's, and of a closed
     /// gate only that of a call that was sent since.
     pub(crate) fn votes(&self, permit: Permit, is_first: bool) -> bool {
-        if self.told.is_some() {
+        if self.closed_by_others.is_some() {
             permit.0 > self.closed_after
         } else {
             is_first || self.release.is_some()
@@ -329,16 +326,14 @@ impl Controller {
     }
 }
 
-/// The news of other processes that share the gate.
-#[cfg(feature = "redis")]
+/// Changes by other processes that share the gate.
 impl Controller {
-    /// The gate is closed until then at least. Returns `true` if it was open. `probes` is whether a newcomer may go as a
-    /// probe.
-    pub(in crate::gate) fn is_told(
+    /// Closes the gate until this time at least. Returns `true` if it was open. `probe` lets one newcomer go as a probe.
+    pub(in crate::gate) fn close_until(
         &mut self,
         now: u64,
         until: u64,
-        probes: bool,
+        probe: bool,
         random: u64,
     ) -> bool {
         let was_open = !std::mem::replace(&mut self.closed, true);
@@ -354,33 +349,33 @@ impl Controller {
                 self.first_refused = self.sent;
             }
         }
-        if self.told.is_none() {
+        if self.closed_by_others.is_none() {
             self.closed_after = self.sent;
         }
-        self.told = Some(random);
+        self.closed_by_others = Some(random);
         self.until = self.until.max(until);
-        self.probes = sum(self.probes, u64::from(probes));
+        self.probes = sum(self.probes, u64::from(probe));
         was_open
     }
 
-    /// Successes of other processes contradicted the cooldown.
-    pub(in crate::gate) fn is_let_on(&mut self) {
-        if self.told.take().is_some() {
+    /// Opens the gate: successes of other processes contradict the cooldown.
+    pub(in crate::gate) fn contradict(&mut self) {
+        if self.closed_by_others.take().is_some() {
             self.closed = false;
             self.run = Run::default();
         }
     }
 
-    /// The store knows of no cooldown.
-    pub(in crate::gate) fn is_over(&mut self, now: u64) {
-        if self.told.is_some() && self.closed {
+    /// Ends a cooldown that other processes began.
+    pub(in crate::gate) fn end_cooldown(&mut self, now: u64) {
+        if self.closed_by_others.is_some() && self.closed {
             self.until = self.until.min(now);
             self.open(now);
         }
     }
 
-    /// So many processes share the quota; this one has that rank among them.
-    pub(in crate::gate) fn shares(&mut self, processes: u64, rank: u64) {
+    /// Shares the quota among this number of processes, of which this one has that rank.
+    pub(in crate::gate) fn share_quota(&mut self, processes: u64, rank: u64) {
         self.quota.shared_by = (processes, rank);
     }
 }

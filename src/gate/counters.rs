@@ -75,8 +75,7 @@ impl Counters {
         self.idle.store(idle, Ordering::Release);
     }
 
-    /// Whether calls go without a look. The place of a key that has not joined its fleet yet is not idle.
-    #[cfg(feature = "redis")]
+    /// Returns `true` if calls go without a look. The slot of a shared key that has no peer yet is not idle.
     pub(super) fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Acquire) != NOT_IDLE
     }

@@ -133,8 +133,12 @@ impl GateMap {
         state.take_over(&slot.counters, now);
         let acted = act(state, &slot.counters);
         let calls = state.leave_alone(&slot.counters);
+        let peer = state.peer().cloned();
         drop(guard);
         calls.into_iter().for_each(Waker::wake);
+        if let Some(peer) = peer {
+            peer.wake();
+        }
         Some(acted)
     }
 
@@ -213,7 +217,6 @@ impl Slot {
     }
 
     /// Acts on what the lock guards, if that is this key's, without a look at the time.
-    #[cfg(feature = "redis")]
     pub(super) fn touch(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
         let mut guard = self.lock();
         if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {

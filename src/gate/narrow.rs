@@ -91,7 +91,7 @@ impl Gate {
         now: Duration,
     ) -> Option<GateKey> {
         let key = self.below(call, scope)?;
-        self.makes_place(GateKey(key), now);
+        self.leave_unshared(GateKey(key), now);
         let now = micros(now);
         let known = &self.0.narrow.known;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);

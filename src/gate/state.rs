@@ -1,13 +1,13 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
-#[cfg(feature = "redis")]
-mod member;
-
+use super::controller::numbers::sum;
 use super::controller::{Controller, Next, Permit, Quota};
 use super::counters::Counters;
-use super::fleet::Member;
 use super::micros;
+use super::peer::Peer;
 use super::wait_queue::{Kind, WaitQueue, WaiterId};
+use std::fmt;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -31,8 +31,20 @@ pub(super) struct KeyState {
     /// The time, which only goes forward, and how much the clock outside is behind it.
     now: u64,
     ahead: u64,
-    /// What is heard of the other processes, where the gate is shared.
-    member: Option<Box<Member>>,
+    /// `None` if the key is not shared with other processes.
+    sharing: Option<Box<Sharing>>,
+}
+
+/// The share of other processes in a key.
+#[derive(Default)]
+struct Sharing {
+    /// Dropped when the key loses its slot.
+    tenure: Arc<()>,
+    /// The longest cooldown that a call of this process waits for. A longer one holds nobody here, as a refusal that asks
+    /// for as much closes no gate.
+    longest: u64,
+    /// `None` while it is being made.
+    peer: Option<Arc<dyn Peer>>,
 }
 
 impl KeyState {
@@ -42,7 +54,7 @@ impl KeyState {
             queue: WaitQueue::default(),
             now,
             ahead: 0,
-            member: None,
+            sharing: None,
         }
     }
 
@@ -52,14 +64,14 @@ impl KeyState {
         self.take_counts(counters);
     }
 
-    fn take_counts(&mut self, counters: &Counters) {
+    pub(super) fn take_counts(&mut self, counters: &Counters) {
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
         if let Some(idle) = idle {
             let are_later = self.controller.has_run();
             let successes = self.controller.catch_up(idle);
-            if let Some(member) = &mut self.member {
-                member.succeeded(successes, are_later);
+            if let Some(peer) = self.peer().filter(|_| successes > 0) {
+                peer.succeeded(successes, are_later);
             }
         }
     }
@@ -67,16 +79,10 @@ impl KeyState {
     /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
     pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
         let is_idle = self.controller.is_idle() && self.queue.is_unused();
-        if is_idle && self.member.as_ref().is_none_or(|member| member.is_idle()) {
+        if is_idle {
             counters.leave(&self.controller);
         }
-        let mut calls = self.queue.take_calls();
-        calls.extend(
-            self.member
-                .as_mut()
-                .and_then(|member| member.calls_driver()),
-        );
-        calls
+        self.queue.take_calls()
     }
 
     /// One comes that waits for so long at most; it looks at once.
@@ -129,17 +135,18 @@ impl KeyState {
                 if closes {
                     self.take_back(counters);
                 }
-                if let Some(member) = self.member.as_mut().filter(|_| votes) {
-                    member.refused(asked.or(quota.and_then(Quota::spent_for)), closes);
+                if let Some(peer) = self.peer().filter(|_| votes) {
+                    let asked = asked.or(quota.and_then(Quota::spent_for));
+                    peer.refused(asked.map(Duration::from_micros), closes);
                 }
             }
             End::Succeeded => {
                 let is_later = self.controller.is_later(permit);
                 let contradicts = self.controller.succeeded(now, permit, quota);
-                if let Some(member) = &mut self.member {
-                    member.succeeded(1, is_later);
+                if let Some(peer) = self.peer() {
+                    peer.succeeded(1, is_later);
                     if contradicts {
-                        member.disagrees();
+                        peer.contradicted();
                     }
                 }
             }
@@ -199,5 +206,73 @@ impl KeyState {
             self.ahead = self.ahead.saturating_add(back);
         }
         self.now = self.now.max(inside);
+    }
+}
+
+/// The share of other processes.
+impl KeyState {
+    pub(super) fn peer(&self) -> Option<&Arc<dyn Peer>> {
+        self.sharing.as_ref()?.peer.as_ref()
+    }
+
+    /// Begins to share the key, and returns its tenure if that is new. `longest` is the longest cooldown that the call
+    /// waits for which comes now.
+    pub(super) fn share(&mut self, longest: u64) -> Option<Weak<()>> {
+        let is_new = self.sharing.is_none();
+        let sharing = self.sharing.get_or_insert_with(Box::default);
+        sharing.longest = sharing.longest.max(longest);
+        is_new.then(|| Arc::downgrade(&sharing.tenure))
+    }
+
+    pub(super) fn set_peer(&mut self, peer: Arc<dyn Peer>) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.peer = Some(peer);
+        }
+    }
+
+    /// Returns `true` if the key is shared for the same time.
+    pub(super) fn is_tenure(&self, tenure: &Weak<()>) -> bool {
+        let known = self.sharing.as_ref();
+        known.map(|sharing| Arc::as_ptr(&sharing.tenure)) == Some(tenure.as_ptr())
+    }
+
+    /// Closes the gate for this cooldown. Returns `false` if no call of this process waits so long.
+    pub(super) fn close_for(
+        &mut self,
+        counters: &Counters,
+        cooldown: u64,
+        probe: bool,
+        random: u64,
+    ) -> bool {
+        let longest = self.sharing.as_ref().map(|sharing| sharing.longest);
+        if longest.is_none_or(|longest| cooldown > longest) {
+            return false;
+        }
+        let until = sum(self.now, cooldown);
+        if self.controller.close_until(self.now, until, probe, random) {
+            self.take_back(counters);
+        }
+        self.serve(counters);
+        true
+    }
+
+    pub(super) fn contradict(&mut self, counters: &Counters) {
+        self.controller.contradict();
+        self.serve(counters);
+    }
+
+    pub(super) fn end_pause(&mut self, counters: &Counters) {
+        self.controller.end_cooldown(self.now);
+        self.serve(counters);
+    }
+
+    pub(super) fn share_quota(&mut self, processes: u64, rank: u64) {
+        self.controller.share_quota(processes, rank);
+    }
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sharing").finish_non_exhaustive()
     }
 }

@@ -145,14 +145,8 @@ impl Backoff {
     /// assert_eq!(backoff.ceiling(9), Duration::from_secs(30));
     /// ```
     #[must_use]
-    pub fn schedule(ceilings: impl Into<Vec<Duration>>) -> Self {
-        Self::new(Growth::Schedule(ceilings.into().into()))
-    }
-
-    /// The same, with shared ceilings.
-    #[cfg(feature = "serde")]
-    pub(crate) fn shared_schedule(ceilings: Arc<[Duration]>) -> Self {
-        Self::new(Growth::Schedule(ceilings))
+    pub fn schedule(ceilings: impl Into<Arc<[Duration]>>) -> Self {
+        Self::new(Growth::Schedule(ceilings.into()))
     }
 
     /// The ceiling that a function returns for retry n = 1, 2, and so on. Jitter and [`max_delay`](Self::max_delay) apply
@@ -227,6 +221,7 @@ impl Backoff {
     /// The random part of the ceiling. Default [`Jitter::Full`], which spreads clients the most.
     #[must_use]
     pub fn jitter(self, jitter: Jitter) -> Self {
+        let jitter = jitter.named();
         Self { jitter, ..self }
     }
 

@@ -5,11 +5,13 @@ mod limits;
 mod rules;
 
 use super::classifier::Classify;
+use super::rules::{Origin, Rule, Rules};
 use super::verdict::Verdict;
 use super::{
     Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
 };
 use crate::error::ConfigError;
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -39,10 +41,10 @@ pub struct RetryPolicyBuilder {
     max_retries: Option<u32>,
     max_attempts: Option<u32>,
     max_refused: Option<u32>,
+    rules: Vec<Rule>,
+    origins: Vec<Origin>,
     /// What a setter could not take.
     refused: Option<ConfigError>,
-    /// A document has its own words for rules that cannot work.
-    is_of_document: bool,
 }
 
 impl RetryPolicy {
@@ -68,8 +70,9 @@ impl RetryPolicy {
             max_retries: None,
             max_attempts: None,
             max_refused: None,
+            rules: self.0.rules.list.to_vec(),
+            origins: self.0.rules.origins.to_vec(),
             refused: None,
-            is_of_document: false,
         }
     }
 }
@@ -229,6 +232,43 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.classifiers.header_rules = header_rules)
     }
 
+    /// The name that [`RetryPolicy::explain`] tells. Default that of the policy that the builder started from, or `custom`.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().name("orders").build()?;
+    /// assert!(policy.explain().starts_with("orders (changed): at most 5 attempts"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.with(|settings| settings.name = name.into())
+    }
+
+    /// Says where a setting comes from, as [`RetryPolicy::explain`] tells it: its field, its value in words, and the place.
+    /// For a program that puts policies together from files of its own. A policy with an origin is not called changed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().max_retries(2).origin("max_retries", "2", "retry.toml");
+    /// assert!(policy.build()?.explain().contains("max_retries: 2 (from retry.toml)"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn origin(
+        mut self,
+        field: impl Into<Cow<'static, str>>,
+        value: impl Into<Arc<str>>,
+        from: impl Into<Arc<str>>,
+    ) -> Self {
+        self.origins.push(Origin {
+            field: field.into(),
+            value: value.into(),
+            from: from.into(),
+        });
+        self
+    }
+
     /// Builds the policy. Its name, which [`RetryPolicy::explain`] tells, is that of the policy that the builder started
     /// from, or `custom`.
     ///
@@ -249,19 +289,23 @@ impl RetryPolicyBuilder {
         if let Some(refused) = self.refused {
             return Err(refused);
         }
+        let max_refused = self.refused_apart();
         let settings = Settings {
             max_retries,
-            max_refused: self.refused_apart(),
+            max_refused,
             never: self.settings.never && max_retries == 0,
-            // A document says where each field came from.
-            changed: self.settings.rules.origins.is_empty(),
+            // Its origins say what it was changed to.
+            changed: self.origins.is_empty(),
+            rules: Rules {
+                list: self.rules.into(),
+                origins: self.origins.into(),
+                ..self.settings.rules
+            },
             ..self.settings
         };
         settings.check()?;
-        if !self.is_of_document {
-            settings.check_refused(self.max_refused)?;
-            settings.check_waits()?;
-        }
+        settings.check_refused(self.max_refused)?;
+        settings.check_waits()?;
         Ok(RetryPolicy(Arc::new(settings)))
     }
 

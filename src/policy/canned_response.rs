@@ -41,9 +41,9 @@ impl CannedResponse {
     }
 
     /// Its headers, in the place of those given before. Default none; a `content-type` is not made up.
-    pub fn headers(self, headers: HeaderMap) -> Self {
+    pub fn headers(self, headers: impl Into<Arc<HeaderMap>>) -> Self {
         Self {
-            headers: Arc::new(headers),
+            headers: headers.into(),
             ..self
         }
     }

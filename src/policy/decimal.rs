@@ -35,10 +35,20 @@ const WIDE_ONE: u128 = 1_000_000;
 const POWER_ONE: u128 = 1_000_000_000_000;
 
 impl Decimal {
-    pub(crate) const ZERO: Self = Self(Repr::Micros(0));
-    pub(crate) const ONE: Self = Self(Repr::Micros(ONE));
+    /// Zero.
+    pub const ZERO: Self = Self(Repr::Micros(0));
+    /// One.
+    pub const ONE: Self = Self(Repr::Micros(ONE));
 
-    pub(crate) const fn from_micros(micros: u64) -> Self {
+    /// A number of millionths.
+    ///
+    /// ```
+    /// use http_retry::policy::Decimal;
+    ///
+    /// assert_eq!(Decimal::from_micros(500_000), Decimal::from(0.5));
+    /// ```
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
         Self(Repr::Micros(micros))
     }
 
@@ -57,13 +67,19 @@ impl Decimal {
         }
     }
 
-    /// Itself, if it is a decimal between `least` and `most`, both included.
-    pub(crate) fn within(
-        self,
-        field: &'static str,
-        least: Self,
-        most: Self,
-    ) -> Result<Self, ConfigError> {
+    /// Returns the decimal if it is one of at most six places between `least` and `most`, both included.
+    ///
+    /// ```
+    /// use http_retry::policy::Decimal;
+    ///
+    /// let share = Decimal::from(1.5).within("share", Decimal::ZERO, Decimal::ONE);
+    /// assert_eq!(share.unwrap_err().to_string(), "share: 1.5 is not allowed: must be 0 to 1");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] of this field if it is out of bounds, negative, infinite, or has more than six places.
+    pub fn within(self, field: &'static str, least: Self, most: Self) -> Result<Self, ConfigError> {
         match self.0 {
             Repr::Micros(micros) if (least.micros()..=most.micros()).contains(&micros) => Ok(self),
             Repr::Micros(_) => Err(ConfigError::new(

@@ -69,23 +69,27 @@ impl RetryPlan {
         self.additions.as_ref()?.tally
     }
 
-    /// Headers of the request from now on.
-    pub(crate) fn set(&self) -> Option<&Arc<HeaderMap>> {
+    /// Returns the headers that the request has from now on, in the place of those of the same names; `None` if none change.
+    #[must_use]
+    pub fn set(&self) -> Option<&Arc<HeaderMap>> {
         self.additions.as_ref()?.set.as_ref()
     }
 
-    /// The service that the request goes to from now on.
-    pub(crate) fn failover(&self) -> Option<&Arc<str>> {
+    /// Returns the name of the service that the request goes to from now on; `None` if it stays.
+    #[must_use]
+    pub fn failover(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.failover.as_ref()
     }
 
-    /// The budget that pays, if not the service's own.
-    pub(crate) fn budget(&self) -> Option<&Arc<str>> {
+    /// Returns the name of the budget that pays; `None` for the service's own.
+    #[must_use]
+    pub fn budget(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.budget.as_ref()
     }
 
-    /// The request must change first.
-    pub(crate) fn rewrite(&self) -> Option<&RewriteBody> {
+    /// Returns how the request's body must change first; `None` if it stays.
+    #[must_use]
+    pub fn rewrite(&self) -> Option<&RewriteBody> {
         self.additions.as_ref()?.rewrite.as_ref()
     }
 

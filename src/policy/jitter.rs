@@ -58,8 +58,7 @@ impl Jitter {
     }
 
     /// The same under its own name, where it has one.
-    #[cfg(feature = "serde")]
-    pub(crate) fn named(self) -> Self {
+    pub(super) fn named(self) -> Self {
         let named = [Self::None, Self::Full, Self::Equal];
         let same = |other: &Self| other.interval() == self.interval();
         match self {

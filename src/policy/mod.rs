@@ -75,8 +75,6 @@ pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, RetryPlan};
 pub use header_rules::AWS_THROTTLES;
-#[cfg(feature = "serde")]
-pub(crate) use jitter::Cap;
 pub use jitter::Jitter;
 pub(crate) use judging::OwnError;
 pub use moment::Moment;
@@ -85,12 +83,13 @@ pub use reason::Reason;
 pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
 pub(crate) use request_line::{is_host_like, without_port};
+pub(crate) use request_override::Overrides;
 pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
 pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
-pub use session::RetrySession;
-pub(crate) use session::{BodyRequirement, Command, Event, Server};
+pub(crate) use session::Server;
+pub use session::{BodyRequirement, Command, Event, RetrySession};
 pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
@@ -98,19 +97,10 @@ pub use worst_case::WorstCase;
 pub(crate) use body_probe::Inspect;
 pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::Cost;
-#[cfg(any(test, feature = "redis", feature = "testing"))]
 pub(crate) use moment::splitmix64;
-#[cfg(feature = "redis")]
-pub(crate) use moment::{nanos, uniform};
 pub(crate) use outcome::Redirected;
-#[cfg(feature = "serde")]
-pub(crate) use presets::Preset;
 pub(crate) use rewrite::RewriteWith;
 pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
-#[cfg(feature = "serde")]
-pub(crate) use rules::{
-    Condition, Counter, ErrorGroup, Failover, ResultKind, Rule, ServerDelays, Source, Test, Wait,
-};
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
 pub(crate) use whole_answers::{BrokenAnswer, Filled};

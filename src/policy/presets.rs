@@ -23,15 +23,6 @@ pub(crate) struct Preset {
 }
 
 impl Preset {
-    #[cfg(feature = "serde")]
-    pub(crate) const ALL: [&'static Self; 5] = [
-        &Self::USER_FACING,
-        &Self::BACKGROUND,
-        &Self::LLM,
-        &Self::RATE_LIMITED,
-        &Self::NEVER,
-    ];
-
     const USER_FACING: Self = Self {
         name: "user_facing",
         max_retries: 1,

@@ -58,9 +58,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reasons and their names in documents.
-    #[cfg(feature = "serde")]
-    pub(crate) const NAMES: [(&'static str, Self); 17] = [
+    /// All reasons by their names, for a reader of documents.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
         ("rate_limited", Self::RateLimited),
         ("quota_exhausted", Self::QuotaExhausted),
         ("overloaded", Self::Overloaded),

@@ -9,7 +9,7 @@ mod tests;
 pub(super) use delays::{GATED_LEAST, longest_spread};
 pub(crate) use plan::Server;
 use step::Reading;
-pub(crate) use step::{BodyRequirement, Command, Event};
+pub use step::{BodyRequirement, Command, Event};
 
 use super::decision::{Counts, RetryPlan, Stop, Tally};
 use super::moment::Moment;

@@ -1,7 +1,7 @@
 //! What the rest of the crate asks a policy.
 
-use super::RetryOverride;
 use super::rules::{Action, OnExhausted, Rules};
+use super::{Backoff, Methods, RetryOverride};
 use super::{RetryPolicy, Settings, StreamHolder};
 use http::HeaderName;
 use std::fmt;
@@ -72,8 +72,33 @@ impl RetryPolicy {
         self.0.never && last && !self.resends_beyond_its_limit()
     }
 
-    /// The longest total wait at the gate, if there is one.
-    pub(crate) fn max_gate_wait(&self) -> Option<Duration> {
+    /// How the delays grow.
+    #[must_use]
+    pub fn backoff(&self) -> &Backoff {
+        &self.0.backoff
+    }
+
+    /// Which methods are repeated after the server may have processed the request.
+    #[must_use]
+    pub fn methods(&self) -> Methods {
+        self.0.methods
+    }
+
+    /// How many attempts a rate limit may refuse without a retry counted.
+    #[must_use]
+    pub fn max_refused(&self) -> u32 {
+        self.0.max_refused
+    }
+
+    /// The longest wait that a server may ask for; `None` for any.
+    #[must_use]
+    pub fn max_server_delay(&self) -> Option<Duration> {
+        self.0.max_server_delay
+    }
+
+    /// The longest total wait of a call at the gate; `None` without a gate.
+    #[must_use]
+    pub fn max_gate_wait(&self) -> Option<Duration> {
         self.0.max_gate_wait
     }
 
@@ -88,8 +113,9 @@ impl RetryPolicy {
         limits.into_iter().flatten().min()
     }
 
-    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
-    pub(crate) fn quotas_at_once(&self) -> bool {
+    /// Whether a quota counts at the gate from the first response on, not only after a refusal.
+    #[must_use]
+    pub fn quotas_at_once(&self) -> bool {
         self.0.quotas_at_once
     }
 

@@ -2,7 +2,6 @@
 
 mod sources;
 #[cfg(test)]
-#[cfg(feature = "serde")]
 mod tests;
 
 pub(super) use sources::limited;

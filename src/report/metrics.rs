@@ -83,7 +83,6 @@ impl Observer for MetricsObserver {
             RetryEventKind::Resumed { kind, .. } => resumed(service(), Some(kind), "resumed"),
             RetryEventKind::Interrupted { kind, why, .. } => resumed(service(), kind, why.as_str()),
             // A fleet counts by itself, once for all adapters in it.
-            #[cfg(feature = "redis")]
             RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => {}
             RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
         }

@@ -13,8 +13,7 @@
 mod dead_letter;
 mod download;
 mod failed;
-#[cfg(feature = "redis")]
-mod fleet;
+mod leave_reason;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod recorder;
@@ -23,18 +22,15 @@ mod span;
 mod subject;
 mod text_cut;
 
-#[cfg(feature = "redis")]
-pub use crate::budget::fleet::LeaveReason;
 pub use dead_letter::{DeadLetter, DeadLetters};
 pub use failed::RequestFailed;
+pub use leave_reason::LeaveReason;
 #[cfg(feature = "metrics")]
 pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 pub use text_cut::TextCut;
 
 pub(crate) use download::DownloadRecorder;
-#[cfg(feature = "redis")]
-pub(crate) use fleet::{Ended, FleetRecorder, Step};
 pub(crate) use recorder::ReportRecorder;
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::is_logged;
@@ -132,6 +128,29 @@ pub struct RetryEvent<'a> {
     pub kind: RetryEventKind<'a>,
 }
 
+impl<'a> RetryEvent<'a> {
+    /// The event of a service whose budget or gate this process no longer shares with its fleet.
+    #[must_use]
+    pub fn fleet_left(service: &'a str, at: Duration, reason: LeaveReason) -> Self {
+        Self::of_service(service, at, RetryEventKind::FleetLeft { reason })
+    }
+
+    /// The event of a service whose budget and gate this process shares with its fleet, after this time without it.
+    #[must_use]
+    pub fn fleet_joined(service: &'a str, at: Duration, away: Duration) -> Self {
+        Self::of_service(service, at, RetryEventKind::FleetJoined { away })
+    }
+
+    fn of_service(service: &'a str, at: Duration, kind: RetryEventKind<'a>) -> Self {
+        Self {
+            service,
+            method: None,
+            at,
+            kind,
+        }
+    }
+}
+
 /// What happened to a request, or to a fleet.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -198,17 +217,15 @@ pub enum RetryEventKind<'a> {
         /// Why its rest does not come.
         why: ResumeFailure,
     },
-    /// This process cannot share the service's budget or gate with its [fleet](crate::fleet), and goes on with a share
+    /// This process cannot share the service's budget or gate with its [fleet](crate::docs::fleet), and goes on with a share
     /// of its own until [`FleetJoined`](Self::FleetJoined). It is about no request: `method` is `None`.
-    #[cfg(feature = "redis")]
     #[non_exhaustive]
     FleetLeft {
         /// Why it cannot.
         reason: LeaveReason,
     },
-    /// This process shares the service's budget and gate with its [fleet](crate::fleet), for the first time or again. It
+    /// This process shares the service's budget and gate with its [fleet](crate::docs::fleet), for the first time or again. It
     /// is about no request: `method` is `None`.
-    #[cfg(feature = "redis")]
     #[non_exhaustive]
     FleetJoined {
         /// How long it was without the fleet, or waited for the first answer.

@@ -44,9 +44,8 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The units and their names in documents.
-    #[cfg(any(feature = "serde", test))]
-    pub(crate) const NAMES: [(&'static str, Self); 8] = [
+    /// All units by their names, for a reader of documents: `s`, `ms`, `min`, `unix`, `unix_ms`, `iso`, `http_date`, `auto`.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
         ("s", Self::S),
         ("ms", Self::Ms),
         ("min", Self::Min),

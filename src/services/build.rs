@@ -1,130 +1,197 @@
-//! From what code says of services to the routes that requests go by, in the order of their failovers.
+//! From services as they are given to the routes that requests go by, in the order of their failovers.
 
-use super::ServicesBuilder;
 use super::service::{Place, Service};
-use crate::budget::{NEVER_REFILLS, RetryBudget, ServiceBudgets};
+use super::{Inner, KeptBudgets, ServicesBuilder};
+use crate::budget::{NEVER_REFILLS, RetryBudget};
 use crate::error::ConfigError;
 use crate::policy::rules::NamesUsed;
 use crate::report::warn_of_misuse;
-use crate::route::{self, Broken, Budgets, Chains, Destination, Overrides, Route};
+use crate::route::{self, Broken, Budgets, Chains, Destination, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 struct Builder<'a> {
     given: &'a ServicesBuilder,
     chains: Chains,
+    budgets: KeptBudgets,
+    errors: Vec<ConfigError>,
 }
 
-pub(super) fn services(given: &ServicesBuilder) -> Result<route::Services, ConfigError> {
-    check(given)?;
-    let of_services = given.services.iter();
-    let of_services =
-        of_services.filter_map(|(name, service)| Some((name, service.budget.as_ref()?)));
-    for (name, budget) in given.budgets.iter().chain(of_services) {
-        if budget.never_refills() {
-            warn_of_misuse(name, NEVER_REFILLS);
-        }
-    }
-    let chains = Chains::default();
-    let mut builder = Builder { given, chains };
+/// A service in the making, and the budget of its places that have none of their own.
+type Owner<'a> = (&'a Service, &'a RetryBudget);
+
+pub(super) fn services(given: &ServicesBuilder) -> Result<Inner, Vec<ConfigError>> {
+    let mut builder = Builder {
+        given,
+        chains: Chains::default(),
+        budgets: KeptBudgets {
+            named: given.budgets.keys().cloned().collect(),
+            hosts: given.before.hosts.clone(),
+            own: BTreeMap::new(),
+        },
+        errors: Vec::new(),
+    };
+    builder.check();
+    builder.warn();
     for service in given.services.values() {
-        builder.service(service)?;
+        builder.service(service);
     }
     let rest = Route::new(given.policy.clone());
-    let budget = Budgets::PerService(ServiceBudgets::default());
-    let rest = builder.route("services", Route { budget, ..rest })?;
-    let by_name = builder.chains.services();
-    Ok(route::Services {
-        by_name,
-        rest: Arc::new(rest),
+    let rest = Route {
+        budget: builder.budget_of_the_rest(),
+        names_budget: given.rest_budget.is_some(),
+        ..rest
+    };
+    let rest = builder.route("services", rest);
+    if !builder.errors.is_empty() {
+        return Err(builder.errors);
+    }
+    Ok(Inner {
+        services: route::Services {
+            by_name: builder.chains.services(),
+            rest: Arc::new(rest),
+        },
+        budgets: builder.budgets,
+        #[cfg(feature = "redis")]
+        fleet: given.fleet.clone(),
     })
 }
 
-fn check(given: &ServicesBuilder) -> Result<(), ConfigError> {
-    if let Some(name) = &given.twice {
-        return Err(ConfigError::new("services", name, "is there twice"));
-    }
-    let mut matches = HashMap::new();
-    for (name, service) in &given.services {
-        service.check()?;
-        let matching = service.place.matching.in_order();
-        if matching.is_open() {
-            continue;
-        }
-        if let Some(other) = matches.insert(matching, name) {
-            let allowed = format!("no request would match it: {other} has the same match");
-            return Err(ConfigError::new(format!("services.{name}"), name, allowed));
-        }
-    }
-    Ok(())
-}
-
 impl Builder<'_> {
+    fn check(&mut self) {
+        if let Some(name) = &self.given.twice {
+            let twice = ConfigError::new("services", name, "is there twice");
+            self.errors.push(twice);
+        }
+        let mut matches = HashMap::new();
+        for (name, service) in &self.given.services {
+            self.errors.extend(service.check().err());
+            let matching = service.place.matching.in_order();
+            if matching.is_open() {
+                continue;
+            }
+            if let Some(other) = matches.insert(matching, name) {
+                let allowed = format!("no request would match it: {other} has the same match");
+                let field = format!("services.{name}");
+                self.errors.push(ConfigError::new(field, name, allowed));
+            }
+        }
+    }
+
+    /// Warns of budgets that never refill, each once.
+    fn warn(&self) {
+        let of_services = self.given.services.iter();
+        let of_services =
+            of_services.filter_map(|(name, service)| Some((name, service.place.budget.as_ref()?)));
+        for (name, budget) in self.given.budgets.iter().chain(of_services) {
+            let is_new = !self.given.before.named.contains(name);
+            if is_new && budget.never_refills() {
+                warn_of_misuse(name, NEVER_REFILLS);
+            }
+        }
+    }
+
+    fn budget_of_the_rest(&self) -> Budgets {
+        if let Some(budget) = &self.given.rest_budget {
+            return Budgets::One(budget.clone());
+        }
+        #[cfg(feature = "redis")]
+        if let Some(fleet) = &self.given.fleet {
+            return Budgets::InFleet(fleet.clone());
+        }
+        Budgets::PerService(self.budgets.hosts.clone())
+    }
+
+    /// The budget of a service that is given none: the one that it had before, if there is one.
+    fn own_budget(&mut self, service: &Service) -> RetryBudget {
+        let (name, alone) = (service.name(), service.alone);
+        let before = self.given.before.own.get(name);
+        let kept = before.filter(|(was_alone, _)| *was_alone == alone);
+        let budget = match kept {
+            Some((_, budget)) => budget.clone(),
+            #[cfg(feature = "redis")]
+            None => match self.given.fleet.as_ref().filter(|_| !alone) {
+                Some(fleet) => fleet.budget_of(name),
+                None => RetryBudget::default(),
+            },
+            #[cfg(not(feature = "redis"))]
+            None => RetryBudget::default(),
+        };
+        let kept = (alone, budget.clone());
+        self.budgets.own.insert(Arc::clone(name), kept);
+        budget
+    }
+
     /// A service, after all that it leads to.
-    fn service(&mut self, service: &Service) -> Result<Arc<route::Service>, ConfigError> {
+    fn service(&mut self, service: &Service) -> Arc<route::Service> {
         let name = service.name();
         if let Some(made) = self.chains.made(name) {
-            return Ok(made);
+            return made;
         }
         self.chains.begin(name);
-        let budget = service.budget.clone().unwrap_or_default();
+        let own = match &service.place.budget {
+            Some(budget) => budget.clone(),
+            None => self.own_budget(service),
+        };
         let mut routes = Vec::with_capacity(service.routes.len());
-        for own in &service.routes {
-            let label = format!("{name}/{}", own.place.name);
-            let found = self.route_of((service, &budget), &own.place, label)?;
-            let matching = own.place.matching.clone();
-            routes.push((Arc::clone(&own.place.name), matching, found));
+        for route in &service.routes {
+            let label = format!("{name}/{}", route.place.name);
+            let found = self.route_of((service, &own), &route.place, label);
+            let matching = route.place.matching.clone();
+            routes.push((Arc::clone(&route.place.name), matching, found));
         }
-        let rest = self.route_of((service, &budget), &service.place, name.to_string())?;
+        let rest = self.route_of((service, &own), &service.place, name.to_string());
         let matching = service.place.matching.clone();
-        Ok(self.chains.end(route::Service {
+        self.chains.end(route::Service {
             name: Arc::clone(name),
             matching: (!matching.is_open()).then_some(matching),
             routes,
             rest,
-        }))
+        })
     }
 
-    /// A route of a service, whose budget pays for all of its routes.
-    fn route_of(
-        &mut self,
-        (service, budget): (&Service, &RetryBudget),
-        place: &Place,
-        label: String,
-    ) -> Result<Arc<Route>, ConfigError> {
+    /// A route of a service, whose budget pays for the routes that have none.
+    fn route_of(&mut self, (service, own): Owner<'_>, place: &Place, label: String) -> Arc<Route> {
         let field = format!("services.{label}");
-        let overrides: Overrides = service.overrides.by(&place.policy);
+        let budget = place.budget.as_ref();
         let route = Route {
-            budget: Budgets::One(budget.clone()),
-            names_budget: service.budget.is_some(),
+            budget: Budgets::One(budget.unwrap_or(own).clone()),
+            names_budget: budget.or(service.place.budget.as_ref()).is_some(),
+            alone: service.alone,
             service: Some(Arc::clone(service.name())),
-            overrides,
+            overrides: service.overrides.by(&place.policy),
             base: service.base_url.clone(),
             ..Route::new(place.policy.named(label))
         };
-        self.route(&field, route).map(Arc::new)
+        Arc::new(self.route(&field, route))
     }
 
     /// The route with what its policy has names for.
-    fn route(&mut self, field: &str, mut route: Route) -> Result<Route, ConfigError> {
+    fn route(&mut self, field: &str, mut route: Route) -> Route {
         let policy = route.policy.clone();
         let mut names = NamesUsed::default();
         policy.rules().names(&mut names);
         let mut destinations = BTreeMap::new();
         for name in names.failovers {
-            destinations.insert(Arc::clone(name), self.destination(field, name)?);
+            match self.destination(field, name) {
+                Ok(destination) => {
+                    destinations.insert(Arc::clone(name), destination);
+                }
+                Err(error) => self.errors.push(error),
+            }
         }
-        route.budgets = Arc::new(named(field, "budget", &names.budgets, &self.given.budgets)?);
-        let dead_letters = named(
-            field,
-            "dead_letter",
+        let given = self.given;
+        let budgets = self.named((field, "budget"), &names.budgets, &given.budgets);
+        let dead_letters = self.named(
+            (field, "dead_letter"),
             &names.dead_letters,
-            &self.given.dead_letters,
-        )?;
+            &given.dead_letters,
+        );
         route.keeps_head |= !destinations.is_empty() || !dead_letters.is_empty();
         route.destinations = Arc::new(destinations);
+        route.budgets = Arc::new(budgets);
         route.dead_letters = Arc::new(dead_letters);
-        Ok(route)
+        route
     }
 
     fn destination(&mut self, field: &str, name: &Arc<str>) -> Result<Destination, ConfigError> {
@@ -132,41 +199,39 @@ impl Builder<'_> {
         let given = self.given;
         let Some(service) = given.services.get(name) else {
             let known: Vec<&str> = given.services.keys().map(|name| &**name).collect();
-            return Err(wrong(format!(
-                "is no service: there are {}",
-                known.join(", ")
-            )));
+            let known = known.join(", ");
+            return Err(wrong(format!("is no service: there are {known}")));
         };
         let Some(base) = service.base_url.clone() else {
-            return Err(wrong(
-                "has no base_url, where a failover would go".to_owned(),
-            ));
+            let allowed = "has no base_url, where a failover would go";
+            return Err(wrong(allowed.to_owned()));
         };
         let broken = |broken: Broken| wrong(broken.to_string());
         self.chains.check_step(name).map_err(broken)?;
-        let service = self.service(service)?;
+        let service = self.service(service);
         self.chains.check_rest(name).map_err(broken)?;
         Ok(Destination { base, service })
     }
-}
 
-/// What these names stand for.
-fn named<T: Clone>(
-    field: &str,
-    what: &str,
-    names: &[&Arc<str>],
-    known: &BTreeMap<Arc<str>, T>,
-) -> Result<BTreeMap<Arc<str>, T>, ConfigError> {
-    let found = names.iter().map(|name| match known.get(*name) {
-        Some(found) => Ok((Arc::clone(name), found.clone())),
-        None => {
+    /// What these names stand for.
+    fn named<T: Clone>(
+        &mut self,
+        (field, what): (&str, &str),
+        names: &[&Arc<str>],
+        known: &BTreeMap<Arc<str>, T>,
+    ) -> BTreeMap<Arc<str>, T> {
+        let mut found = BTreeMap::new();
+        for name in names {
+            if let Some(known) = known.get(*name) {
+                found.insert(Arc::clone(name), known.clone());
+                continue;
+            }
             let all: Vec<&str> = known.keys().map(|name| &**name).collect();
-            let allowed = format!(
-                "has no such name among the services: there are [{}]",
-                all.join(", ")
-            );
-            Err(ConfigError::new(format!("{field}.{what}"), name, allowed))
+            let all = all.join(", ");
+            let allowed = format!("has no such name among the services: there are [{all}]");
+            let field = format!("{field}.{what}");
+            self.errors.push(ConfigError::new(field, name, allowed));
         }
-    });
-    found.collect()
+        found
+    }
 }

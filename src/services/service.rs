@@ -2,9 +2,8 @@
 
 use crate::budget::RetryBudget;
 use crate::error::ConfigError;
-use crate::policy::RetryPolicy;
 use crate::policy::rules::{NAME, is_name};
-use crate::route::Overrides;
+use crate::policy::{Overrides, RetryPolicy};
 use crate::route::matching::{self, Matching};
 use http::{Method, Uri};
 use std::sync::Arc;
@@ -41,12 +40,12 @@ use std::sync::Arc;
 pub struct Service {
     pub(super) place: Place,
     pub(super) base_url: Option<Uri>,
-    pub(super) budget: Option<RetryBudget>,
+    pub(super) alone: bool,
     pub(super) overrides: RequestOverrides,
     pub(super) routes: Vec<Route>,
 }
 
-/// Requests of a service that have a policy of their own; the budget and the failover address stay those of the service. The
+/// Requests of a service that have a policy of their own; the failover address stays that of the service. The
 /// first route that matches wins; a request that no route matches goes by the service's policy.
 ///
 /// ```
@@ -84,6 +83,7 @@ pub enum RequestOverrides {
 pub(super) struct Place {
     pub(super) name: Arc<str>,
     pub(super) policy: RetryPolicy,
+    pub(super) budget: Option<RetryBudget>,
     pub(super) matching: Matching,
     /// The first thing that a setter could not take: which, what was given, and what is allowed.
     refused: Option<(&'static str, String, &'static str)>,
@@ -96,7 +96,7 @@ impl Service {
         Self {
             place: Place::new(name.into(), policy),
             base_url: None,
-            budget: None,
+            alone: false,
             overrides: RequestOverrides::Allow,
             routes: Vec::new(),
         }
@@ -147,9 +147,15 @@ impl Service {
     }
 
     /// The budget that pays for its retries; clone it into every service that shares it. Default one of its own.
-    pub fn budget(self, budget: RetryBudget) -> Self {
+    pub fn budget(mut self, budget: RetryBudget) -> Self {
+        self.place.budget = Some(budget);
+        self
+    }
+
+    /// Keeps the service out of the fleet of its services or of its layer: its budget and its gate are of this process alone.
+    pub fn alone(self) -> Self {
         Self {
-            budget: Some(budget),
+            alone: true,
             ..self
         }
     }
@@ -170,8 +176,21 @@ impl Service {
         &self.place.name
     }
 
-    /// Whether names and matches are such.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    /// Checks its name, its match and its routes, as [`ServicesBuilder::build`](super::ServicesBuilder::build) does.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::services::Service;
+    ///
+    /// let orders = Service::new("orders", RetryPolicy::background());
+    /// assert!(orders.clone().host("orders.example.com").check().is_ok());
+    /// assert!(orders.host("https://orders.example.com").check().is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is none: a name, a host, a path; or a route that no request would match.
+    pub fn check(&self) -> Result<(), ConfigError> {
         let field = format!("services.{}", shown(&self.place.name));
         self.place.check(&field)?;
         for (index, route) in self.routes.iter().enumerate() {
@@ -201,6 +220,12 @@ impl Service {
 }
 
 impl Route {
+    /// The budget that pays for the retries of this route. Default that of the service.
+    pub fn budget(mut self, budget: RetryBudget) -> Self {
+        self.place.budget = Some(budget);
+        self
+    }
+
     /// A route of this name, 1 to 128 bytes and once in its service, by this policy. Give it a path or a method; both must
     /// hold then. One without either is an error.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
@@ -227,11 +252,7 @@ impl RequestOverrides {
     pub(super) fn by(self, policy: &RetryPolicy) -> Overrides {
         match self {
             Self::Allow => Overrides::Allow,
-            Self::FillOnly => Overrides::FillOnly {
-                limit: false,
-                deadline: !policy.has_deadline(),
-                whole_answers: !policy.reads_whole_answers(),
-            },
+            Self::FillOnly => Overrides::fill_only(policy),
             Self::Deny => Overrides::Deny,
         }
     }
@@ -242,6 +263,7 @@ impl Place {
         Self {
             name,
             policy,
+            budget: None,
             matching: Matching::default(),
             refused: None,
         }

@@ -1,5 +1,6 @@
 //! The policy, rules and costs at each place that a request can match.
 
+use super::Inner;
 use crate::budget::RetryBudget;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
 use crate::route::{Budgets, Route, Service, Services};
@@ -56,7 +57,12 @@ pub struct RouteSummary {
 }
 
 /// The places of services, which may share what they can with other processes.
-pub(crate) fn routes(services: &Services, in_fleet: bool) -> Vec<RouteSummary> {
+pub(super) fn routes(inner: &Inner) -> Vec<RouteSummary> {
+    let services = &inner.services;
+    #[cfg(feature = "redis")]
+    let in_fleet = inner.fleet.is_some();
+    #[cfg(not(feature = "redis"))]
+    let in_fleet = false;
     let mut costs = Costs {
         services,
         known: BTreeMap::new(),

@@ -30,6 +30,7 @@ mod reqwest_stack;
 mod resume;
 mod service_budgets;
 mod services;
+mod shared_account;
 mod tower_stack;
 mod waiting;
 mod whole_answers;

@@ -1,74 +1,91 @@
 //! Presets as layers.
 
-use super::delays::{Backoff, RetryAfter};
-use super::{Growth, Limit, Retry};
-use crate::config::gating::Gating;
-use crate::config::given::Given;
-use crate::config::types::duration_text;
-use crate::config::words::word_for;
-use crate::policy::{Preset, Source};
+use super::blocks::{Backoff, Growth, RetryAfter};
+use super::limits::Gating;
+use super::{Limit, Retry};
+use crate::RetryPolicy;
+use crate::config::reader::Given;
+use crate::config::values::{Count, Duration, DurationOrNone, duration_text};
+use crate::config::words::{Word, word_for};
 use std::sync::Arc;
 
+type Preset = (&'static str, fn() -> RetryPolicy);
+
+/// The presets by their names. Without the feature `llm` another one stands for its preset, which a document is told.
+pub(in crate::config) const PRESETS: [Preset; 5] = [
+    ("user_facing", RetryPolicy::user_facing),
+    ("background", RetryPolicy::background),
+    #[cfg(feature = "llm")]
+    ("llm", crate::llm::policy),
+    #[cfg(not(feature = "llm"))]
+    ("llm", RetryPolicy::background),
+    ("rate_limited", RetryPolicy::rate_limited),
+    ("never", RetryPolicy::never),
+];
+
 impl Retry {
-    /// A preset as a layer.
-    pub(in crate::config) fn preset(preset: &'static Preset) -> Self {
-        Self::numbers(preset, &Source::Preset(preset.name))
+    /// Returns a preset as a layer.
+    pub(in crate::config) fn preset(name: &str) -> Option<Self> {
+        let (_, policy) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
+        let from = format!("preset {name}").into();
+        let is_llm = name == "llm";
+        let classifier = if is_llm { "llm" } else { "by status" };
+        Some(Self {
+            classifier: gives(&from, is_llm, classifier),
+            ..Self::of_policy(&policy(), &from)
+        })
     }
 
-    /// What holds where the document says nothing: `background`, whose longest delay a longer base raises.
+    /// Returns what holds where the document says nothing: `background`, whose longest delay a longer base raises.
     pub(in crate::config) fn defaults() -> Self {
         Self {
             max_delay: None,
-            classifier: None,
-            ..Self::numbers(&Preset::BACKGROUND, &Source::Default)
+            ..Self::of_policy(&RetryPolicy::background(), &"default".into())
         }
     }
 
-    fn numbers(preset: &Preset, from: &Source) -> Self {
-        let limit = match preset.max_retries {
+    fn of_policy(policy: &RetryPolicy, from: &Arc<str>) -> Self {
+        let limit = match policy.max_retries() {
             0 => Limit::Never,
             retries => Limit::Retries(retries),
         };
         let gating = Gating {
-            wait: preset.max_gate_wait,
-            quotas_at_once: Some(preset.quotas_at_once),
+            wait: policy.max_gate_wait(),
+            quotas_at_once: Some(policy.quotas_at_once()),
         };
-        let gate = preset
-            .max_gate_wait
-            .map_or_else(|| "off".to_owned(), duration_text);
-        let refused = preset.max_refused > 0;
-        let is_llm = preset.name == Preset::LLM.name;
-        let classifier = if is_llm { "llm" } else { "by status" };
-        let (longest, asked) = (preset.max_delay, preset.max_server_delay);
-        let retries = preset.max_retries.to_string();
+        let refused = Some(policy.max_refused()).filter(|refused| *refused > 0);
+        // A preset grows by exponents, and reaches its maximum.
+        let (base, longest) = (
+            policy.backoff().ceiling(1),
+            policy.backoff().ceiling(u32::MAX),
+        );
+        let asked = policy.max_server_delay();
+        let asked_text = asked.map_or_else(|| "none".to_owned(), duration_text);
+        let methods = policy.methods();
         Self {
-            max_retries: Some(from.gives(limit, retries)),
-            max_refused: refused
-                .then(|| from.gives(preset.max_refused, preset.max_refused.to_string())),
+            max_retries: gives(from, limit, policy.max_retries().to_string()),
+            max_refused: refused.and_then(|most| gives(from, Count(most), most.to_string())),
             backoff: Some(Backoff {
-                growth: Some(from.gives(Growth::Exponential, "exponential")),
-                ..Backoff::default()
+                growth: gives(from, Growth::Exponential, "exponential"),
+                args: None,
             }),
-            base: Some(from.gives(preset.base, duration_text(preset.base))),
-            max_delay: Some(from.gives(Some(longest), duration_text(longest))),
+            base: gives(from, Duration(base), duration_text(base)),
+            max_delay: gives(from, DurationOrNone(Some(longest)), duration_text(longest)),
             retry_after: Some(RetryAfter {
-                max: Some(from.gives(Some(asked), duration_text(asked))),
+                max: gives(from, DurationOrNone(asked), asked_text),
                 ..RetryAfter::default()
             }),
-            methods: Some(from.gives(preset.methods, word_for(&preset.methods))),
-            gate: Some(from.gives(gating, gate)),
-            classifier: Some(from.gives(is_llm, classifier)),
+            methods: gives(from, Word(methods), word_for(&methods)),
+            gate: gives(from, gating, gating.in_words()),
             ..Self::default()
         }
     }
 }
 
-impl Source {
-    fn gives<T>(&self, value: T, text: impl Into<Arc<str>>) -> Given<T> {
-        Given {
-            value,
-            text: text.into(),
-            from: self.clone(),
-        }
-    }
+fn gives<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Given<T>> {
+    Some(Given {
+        value,
+        text: text.into(),
+        from: Arc::clone(from),
+    })
 }

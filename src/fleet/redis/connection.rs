@@ -1,9 +1,9 @@
 //! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
 
 use super::failure::{self, Failure};
-use crate::budget::fleet::LeaveReason;
-use crate::fleet::listeners::Listeners;
-use crate::gate::GatePush;
+use crate::fleet::gate::GateNotice;
+use crate::fleet::store::Subscribers;
+use crate::report::LeaveReason;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, PushKind,
@@ -18,24 +18,24 @@ use tokio::sync::Mutex;
 pub(super) struct Connection {
     client: Client,
     settings: RedisConnectionInfo,
-    /// How often a connection was tried.
+    /// The number of connections that were tried.
     tries: AtomicU64,
     last: Mutex<Last>,
-    heard: Arc<Heard>,
+    inbound: Arc<Inbound>,
 }
 
-/// What came of the last try.
+/// The result of the last try.
 type Last = Result<Commands, LeaveReason>;
 
-/// The way to send commands, and whether messages come back on it.
+/// The way to send commands, and whether the server pushes notices on it.
 type Commands = (MultiplexedConnection, bool);
 
-/// What comes by connections without having been asked for.
+/// The receiver of what connections bring unasked.
 #[derive(Default)]
-struct Heard {
+struct Inbound {
     /// The number of the last connection that ended.
     ended: AtomicU64,
-    listeners: Listeners,
+    subscribers: Subscribers,
 }
 
 /// An open connection.
@@ -43,11 +43,11 @@ pub(super) struct Open {
     /// 1 for the first that was tried, and so on.
     pub(super) number: u64,
     pub(super) commands: MultiplexedConnection,
-    /// Messages come by it.
-    pub(super) hears: bool,
+    /// The server pushes notices on it.
+    pub(super) has_pushes: bool,
 }
 
-/// How long a new connection may take.
+/// The longest that a new connection may take.
 const CONNECT: Duration = Duration::from_millis(250);
 
 impl Connection {
@@ -57,7 +57,7 @@ impl Connection {
             settings,
             tries: AtomicU64::new(0),
             last: Mutex::new(Err(LeaveReason::Unreachable)),
-            heard: Arc::default(),
+            inbound: Arc::default(),
         }
     }
 
@@ -65,8 +65,8 @@ impl Connection {
         self.client.get_connection_info().addr()
     }
 
-    pub(super) fn listeners(&self) -> &Listeners {
-        &self.heard.listeners
+    pub(super) fn subscribers(&self) -> &Subscribers {
+        &self.inbound.subscribers
     }
 
     /// The open connection, or a new one. Who has waited while another one tried in vain does not try again, so that a
@@ -76,17 +76,18 @@ impl Connection {
         let mut last = self.last.lock().await;
         let tries = self.tries.load(Ordering::Relaxed);
         let is_settled = match &*last {
-            Ok(_) => self.heard.ended.load(Ordering::Relaxed) < tries,
+            Ok(_) => self.inbound.ended.load(Ordering::Relaxed) < tries,
             Err(_) => tries != before,
         };
-        let number = match is_settled {
-            true => tries,
-            false => self.replace(&mut last, tries.saturating_add(1)).await,
+        let number = if is_settled {
+            tries
+        } else {
+            self.replace(&mut last, tries.saturating_add(1)).await
         };
-        last.clone().map(|(commands, hears)| Open {
+        last.clone().map(|(commands, has_pushes)| Open {
             number,
             commands,
-            hears,
+            has_pushes,
         })
     }
 
@@ -100,13 +101,14 @@ impl Connection {
 
     /// Lets go of a connection.
     pub(super) fn give_up(&self, number: u64) {
-        self.heard.end(number);
+        self.inbound.end(number);
     }
 
     /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
     async fn open(&self, number: u64) -> Last {
-        let heard = Arc::clone(&self.heard);
-        let config = unbounded().set_push_sender(move |push: PushInfo| heard.hear(number, &push));
+        let inbound = Arc::clone(&self.inbound);
+        let config =
+            unbounded().set_push_sender(move |push: PushInfo| inbound.receive(number, &push));
         let opened = match self.open_by(ProtocolVersion::RESP3, &config).await {
             Err(error) if failure::is_older_protocol(&error) => {
                 let opened = self.open_by(ProtocolVersion::RESP2, &unbounded()).await;
@@ -131,21 +133,21 @@ impl Connection {
     }
 }
 
-/// How long an answer may take is measured by who asks, since it may take more than one command.
+/// The caller bounds the time of a reply, since it may take more than one command.
 fn unbounded() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT))
         .set_response_timeout(None)
 }
 
-impl Heard {
-    /// The closure of the client must be able to say that nobody hears it; here somebody always does.
-    fn hear(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
+impl Inbound {
+    /// The closure of the client must be able to return an error; this one never does.
+    fn receive(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
         match push.kind {
             PushKind::Disconnection => self.end(number),
             PushKind::Message => {
-                if let Some((channel, push)) = message(&push.data) {
-                    self.listeners.tell(number, channel, push);
+                if let Some((channel, notice)) = message(&push.data) {
+                    self.subscribers.notify(number, channel, notice);
                 }
             }
             _ => {}
@@ -155,35 +157,35 @@ impl Heard {
 
     fn end(&self, number: u64) {
         self.ended.fetch_max(number, Ordering::Relaxed);
-        self.listeners.lose(number);
+        self.subscribers.lose(number);
     }
 }
 
-/// The channel and the content of a message.
-fn message(data: &[Value]) -> Option<(&str, GatePush)> {
+/// Reads the channel and the notice of a message.
+fn message(data: &[Value]) -> Option<(&str, GateNotice)> {
     let [Value::BulkString(channel), Value::BulkString(text)] = data else {
         return None;
     };
-    let push = GatePush::of(std::str::from_utf8(text).ok()?)?;
-    Some((std::str::from_utf8(channel).ok()?, push))
+    let notice = GateNotice::of(std::str::from_utf8(text).ok()?)?;
+    Some((std::str::from_utf8(channel).ok()?, notice))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn heard(text: &str) -> Option<(String, GatePush)> {
+    fn received(text: &str) -> Option<(String, GateNotice)> {
         let data = ["a", text].map(|text| Value::BulkString(text.as_bytes().to_vec()));
-        message(&data).map(|(channel, push)| (channel.to_owned(), push))
+        message(&data).map(|(channel, notice)| (channel.to_owned(), notice))
     }
 
     #[test]
-    fn what_the_script_would_not_write_is_not_heard() {
-        let push = GatePush {
+    fn what_the_script_would_not_write_is_not_received() {
+        let notice = GateNotice {
             change: 3,
             closed: Duration::from_millis(1_500),
         };
-        assert_eq!(heard("3:1500"), Some(("a".to_owned(), push)));
+        assert_eq!(received("3:1500"), Some(("a".to_owned(), notice)));
         let long = "1".repeat(1_000_000);
         for text in [
             "",
@@ -201,7 +203,7 @@ mod tests {
             &long,
             &format!("1:{long}"),
         ] {
-            assert_eq!(heard(text), None, "{text}");
+            assert_eq!(received(text), None, "{text}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What an error of the server or of its connection means.
+//! The meaning of an error of the server or of its connection.
 
-use crate::budget::fleet::LeaveReason;
 use crate::fleet::store::ends_connection;
+use crate::report::LeaveReason;
 use ::redis::{ErrorKind, RedisError, ServerErrorKind};
 
-/// What an error means, and whether the connection that it came by is of no use any more.
+/// The meaning of an error, and whether the connection that it came by is of no use any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) reason: LeaveReason,
@@ -33,8 +33,8 @@ const CODES: [(&str, LeaveReason); 16] = [
 ];
 
 impl Failure {
-    /// No answer came.
-    pub(super) fn silence() -> Self {
+    /// The failure without a reply.
+    pub(super) fn no_reply() -> Self {
         Self::with(LeaveReason::Timeout)
     }
 
@@ -56,12 +56,13 @@ impl Failure {
     }
 }
 
-/// Whether the server does not know a script, or does not any more.
+/// Returns `true` if the server does not know a script, or no longer.
 pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
-/// Whether the server, or somebody on the way to it, does not speak RESP3. Each engine and proxy says so in its own words.
+/// Returns `true` if the server, or somebody on the way to it, does not speak RESP3. Each engine and proxy says so in its
+/// own words.
 pub(super) fn is_older_protocol(error: &RedisError) -> bool {
     let text = error.detail().unwrap_or("").to_ascii_lowercase();
     error.kind() == ErrorKind::RESP3NotSupported

@@ -1,8 +1,8 @@
 //! The store on a server of the test's own.
 
 use super::*;
-use crate::fleet::server::Server;
-use crate::gate::GatePush;
+use crate::fleet::gate::GateNotice;
+use crate::fleet::tests::server::Server;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Counts in a key, and gives what it is given.
@@ -17,11 +17,11 @@ fn store(server: &Server) -> RedisStore {
     RedisStore::open(&server.url()).unwrap()
 }
 
-struct Ear(UnboundedSender<Option<GatePush>>);
+struct Ear(UnboundedSender<Option<GateNotice>>);
 
-impl Hear for Ear {
-    fn told(&self, push: GatePush) {
-        let _ = self.0.send(Some(push));
+impl Subscriber for Ear {
+    fn notified(&self, notice: GateNotice) {
+        let _ = self.0.send(Some(notice));
     }
 
     fn lost(&self) {
@@ -29,7 +29,7 @@ impl Hear for Ear {
     }
 }
 
-fn ear() -> (Arc<dyn Hear>, UnboundedReceiver<Option<GatePush>>) {
+fn ear() -> (Arc<dyn Subscriber>, UnboundedReceiver<Option<GateNotice>>) {
     let (sender, heard) = unbounded_channel();
     (Arc::new(Ear(sender)), heard)
 }
@@ -133,9 +133,9 @@ async fn a_channel_is_heard_until_the_connection_ends() {
     };
     let store = store(&server);
     let (listener, mut heard) = ear();
-    store.subscribe("c", &listener).await.unwrap();
+    store.subscribe_to("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
-    let told = GatePush {
+    let told = GateNotice {
         change: 4,
         closed: Duration::from_millis(250),
     };
@@ -143,11 +143,11 @@ async fn a_channel_is_heard_until_the_connection_ends() {
     server.kill();
     assert_eq!(heard.recv().await, Some(None));
     assert_eq!(
-        store.subscribe("c", &listener).await,
+        store.subscribe_to("c", &listener).await,
         Err(LeaveReason::Unreachable)
     );
     server.start_again();
-    store.subscribe("c", &listener).await.unwrap();
+    store.subscribe_to("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
     while let Some(None) = heard.recv().await {}
 }
@@ -173,8 +173,8 @@ async fn the_rights_that_the_module_names_are_enough() {
     let other = ["other:a", "http-retry:b", "http-retry:c"];
     assert_eq!(store.run(&all, &other, &[]).await, Err(LeaveReason::Denied));
     let (listener, _heard) = ear();
-    assert_eq!(store.subscribe("http-retry:c", &listener).await, Ok(()));
-    let denied = store.subscribe("other:c", &listener).await;
+    assert_eq!(store.subscribe_to("http-retry:c", &listener).await, Ok(()));
+    let denied = store.subscribe_to("other:c", &listener).await;
     assert_eq!(denied, Err(LeaveReason::Denied));
 }
 

@@ -57,7 +57,7 @@ async fn each_host_is_a_service_that_earns_for_itself() {
     pass(SECOND).await;
     let mut earned: Vec<_> = store.with(|kept| {
         let commands = kept.commands.iter();
-        commands.map(|words| words.successes).collect()
+        commands.map(|report| report.successes).collect()
     });
     earned.sort_unstable();
     earned.dedup();

@@ -1,7 +1,7 @@
 //! What a process does with its subscription, on a store whose connection a test holds.
 
+use super::gate::GateNotice;
 use super::*;
-use crate::gate::GatePush;
 use crate::testing::Script;
 use crate::tower::{Retry, RetryLayer};
 use tower::{Layer, ServiceExt};
@@ -12,7 +12,7 @@ struct Line(Arc<Mutex<Wire>>);
 
 #[derive(Default)]
 struct Wire {
-    listeners: Vec<Arc<dyn Hear>>,
+    subscribers: Vec<Arc<dyn Subscriber>>,
     lasts: bool,
     is_silent: bool,
     subscriptions: usize,
@@ -26,18 +26,22 @@ impl Line {
     }
 
     fn breaks(&self) {
-        for listener in self.with(|wire| std::mem::take(&mut wire.listeners)) {
-            listener.lost();
+        for subscriber in self.with(|wire| std::mem::take(&mut wire.subscribers)) {
+            subscriber.lost();
         }
     }
 }
 
 impl Store for Line {
-    fn settle<'a>(&'a self, _: &'a BudgetKeys, _: &'a BudgetWords) -> Answer<'a, BudgetAnswer> {
+    fn settle_budget<'a>(
+        &'a self,
+        _: &'a BudgetKeys,
+        _: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply> {
         Box::pin(std::future::ready(Err(LeaveReason::Script)))
     }
 
-    fn step<'a>(&'a self, _: &'a GateKeys, words: &'a GateWords) -> Answer<'a, GateAnswer> {
+    fn step_gate<'a>(&'a self, _: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
         Box::pin(async move {
             TokioRuntime.sleep(MILLI).await;
             let (lasts, is_silent) = self.with(|wire| {
@@ -52,17 +56,21 @@ impl Store for Line {
                 return Err(LeaveReason::Unreachable);
             }
             let now = u64::try_from(TokioRuntime.now().as_micros()).unwrap();
-            let (answer, _) = self.with(|wire| step(&mut wire.gate, words, now + 1_000_000));
+            let (answer, _) = self.with(|wire| step(&mut wire.gate, report, now + 1_000_000));
             Ok(answer)
         })
     }
 
-    fn listen<'a>(&'a self, _: &'a GateKeys, listener: &'a Arc<dyn Hear>) -> Answer<'a, ()> {
+    fn subscribe<'a>(
+        &'a self,
+        _: &'a GateKeys,
+        subscriber: &'a Arc<dyn Subscriber>,
+    ) -> Reply<'a, ()> {
         Box::pin(async move {
             TokioRuntime.sleep(MILLI).await;
             self.with(|wire| {
                 wire.subscriptions += 1;
-                wire.listeners.push(Arc::clone(listener));
+                wire.subscribers.push(Arc::clone(subscriber));
             });
             Ok(())
         })
@@ -73,7 +81,10 @@ const MILLI: Duration = Duration::from_millis(1);
 
 /// A process that has used its gates at so many hosts.
 async fn process(line: &Line, hosts: usize) -> (Fleet, Retry<Script>) {
-    let fleet = Fleet::on(Box::new(line.clone()), ("p".into(), WAIT), String::new());
+    let fleet = Fleet::builder()
+        .prefix("p")
+        .wait(WAIT)
+        .on(Box::new(line.clone()), String::new());
     let layer = RetryLayer::new(RetryPolicy::rate_limited()).budget(RetryBudget::unlimited());
     let layer = layer.fleet(&fleet);
     let client = layer.layer(Script::new());
@@ -131,20 +142,20 @@ async fn an_answer_does_not_end_the_back_off() {
     assert!(subscriptions <= 20, "{subscriptions}");
 }
 
-fn closed(change: u64, millis: u64) -> GatePush {
-    GatePush {
+fn closed(change: u64, millis: u64) -> GateNotice {
+    GateNotice {
         change,
         closed: MILLI * u32::try_from(millis).unwrap(),
     }
 }
 
 /// A hundred messages in each of so many milliseconds, all open or now closed, now open.
-async fn flood(line: &Line, millis: u64, ends: &[GatePush]) {
-    let listeners = line.with(|wire| wire.listeners.clone());
+async fn flood(line: &Line, millis: u64, ends: &[GateNotice]) {
+    let subscribers = line.with(|wire| wire.subscribers.clone());
     for _ in 0..millis {
         for push in ends.iter().cycle().take(100 * ends.len()) {
-            for listener in &listeners {
-                listener.told(*push);
+            for subscriber in &subscribers {
+                subscriber.notified(*push);
             }
         }
         pass(MILLI).await;

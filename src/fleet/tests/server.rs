@@ -54,10 +54,10 @@ impl Server {
     }
 
     /// Sends a command by a connection that lasts as long as it, and gives its answer.
-    pub(crate) fn ask(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
+    pub(crate) fn ask(&self, report: &[&str]) -> redis::RedisResult<redis::Value> {
         let mut connection = self.connect()?;
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]).query(&mut connection)
+        let mut command = redis::cmd(report[0]);
+        command.arg(&report[1..]).query(&mut connection)
     }
 
     /// Ends it at once.
@@ -126,8 +126,8 @@ fn skip() {
 }
 
 fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+    subscriber.local_addr().unwrap().port()
 }
 
 /// A server that answers `PING`; nothing if it has ended before.

@@ -81,9 +81,9 @@ impl Controller {
             found = found.min(product(self.interval, times));
         }
         self.interval = found.clamp(1, MAX_FIRST_INTERVAL);
-        // Processes that were told of it do not go on all at once.
+        // Processes that share the gate do not go on all at once.
         let offset = self
-            .told
+            .closed_by_others
             .take()
             .map_or(0, |random| part(random, self.interval));
         self.release = Some(Release {

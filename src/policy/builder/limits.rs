@@ -151,6 +151,21 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.max_gate_wait = most.into())
     }
 
+    /// Whether a quota that a server tells counts at the gate from the first response on; else only after a refusal. Default
+    /// no; yes in [`RetryPolicy::llm_with`](crate::RetryPolicy::llm_with) and
+    /// [`rate_limited`](crate::RetryPolicy::rate_limited). Without a gate it has no effect.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().quotas_at_once(true).build()?;
+    /// assert!(policy.quotas_at_once());
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn quotas_at_once(self, at_once: bool) -> Self {
+        self.with(|settings| settings.quotas_at_once = at_once)
+    }
+
     /// Reads an answer that is a success by its head to its end before the caller gets it, as long as it has at most so
     /// many bytes: a body that is cut, reset or stalled is then a failed attempt. Default 0, off; at most 64 MiB.
     ///

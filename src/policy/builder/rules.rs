@@ -30,11 +30,9 @@ impl RetryPolicyBuilder {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn rule(mut self, rule: Rule) -> Self {
-        let others = &self.settings.rules.list;
-        match rule.after(others) {
+        match rule.after(&self.rules) {
             Ok(rule) => {
-                let all = others.iter().cloned().chain([rule]).collect();
-                self.settings.rules.list = all;
+                self.rules.push(rule);
                 self
             }
             Err(error) => self.refuse(error),

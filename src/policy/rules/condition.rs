@@ -6,16 +6,14 @@ mod request;
 mod table;
 mod value;
 
-pub(crate) use answer::{HeadTest, JsonTest, XmlTest};
+use answer::{HeadTest, JsonTest, XmlTest};
 pub(crate) use answer::{lines, parts};
 pub(crate) use holds::{OfSuccess, Seen};
 pub(super) use holds::{all, any};
 pub(crate) use request::is_like;
 pub use table::Evidence;
 pub use value::Value;
-pub(crate) use value::Wanted;
-#[cfg(feature = "serde")]
-pub(crate) use value::plain;
+use value::Wanted;
 
 use crate::error::ConfigError;
 use http::Method;
@@ -48,10 +46,6 @@ pub(crate) enum Test {
     Status(Vec<RangeInclusive<u16>>),
     Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
-    #[cfg_attr(
-        not(feature = "dialects"),
-        expect(dead_code, reason = "only these features read JSON")
-    )]
     Code(Vec<String>),
     /// A part of an error body or of an error's words, in lower case.
     Message(Vec<String>),
@@ -67,10 +61,6 @@ pub(crate) enum Test {
     Retryable(bool),
     Idempotent(bool),
     Any(Vec<Condition>),
-    #[cfg_attr(
-        not(any(feature = "serde", test)),
-        expect(dead_code, reason = "in code the tests of both stand side by side")
-    )]
     All(Vec<Condition>),
     Not(Condition),
     Function(table::Function),
@@ -213,8 +203,60 @@ impl Condition {
         Self::of(Test::Any(vec![self, other]))
     }
 
+    /// Holds where at least one of these does; never where there are none.
+    ///
+    /// ```
+    /// use http_retry::rules::Condition;
+    ///
+    /// let paths = ["/search/*", "/export/*"].map(Condition::path);
+    /// let slow = Condition::any(paths.into_iter().collect::<Result<Vec<_>, _>>()?);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
+        let mut all: Vec<Self> = Vec::new();
+        for condition in conditions {
+            // Tests of one kind become one, which looks once at what it tests.
+            let joined = match (all.last().map(|last| &*last.0), &*condition.0) {
+                (Some([one]), [other]) => one.joined(other),
+                _ => None,
+            };
+            if joined.is_some() {
+                all.pop();
+            }
+            all.push(joined.map_or(condition, Self::of));
+        }
+        match all.pop() {
+            Some(only) if all.is_empty() => only,
+            last => Self::of(Test::Any(all.into_iter().chain(last).collect())),
+        }
+    }
+
+    /// Holds where all of these do.
+    pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(Test::All(conditions.into_iter().collect()))
+    }
+
     fn of(test: Test) -> Self {
         Self([test].into())
+    }
+}
+
+impl Test {
+    /// Returns one test that holds where one of the two does, if they are of one kind.
+    fn joined(&self, other: &Self) -> Option<Self> {
+        fn both<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
+            [one, other].concat()
+        }
+        Some(match (self, other) {
+            (Self::Error(one), Self::Error(other)) => Self::Error(both(one, other)),
+            (Self::Code(one), Self::Code(other)) => Self::Code(both(one, other)),
+            (Self::Message(one), Self::Message(other)) => Self::Message(both(one, other)),
+            (Self::Header(one), Self::Header(other)) => Self::Header(both(one, other)),
+            (Self::Path(one), Self::Path(other)) => Self::Path(both(one, other)),
+            (Self::Method(one), Self::Method(other)) => Self::Method(both(one, other)),
+            (Self::Attempt(one), Self::Attempt(other)) => Self::Attempt(both(one, other)),
+            _ => return None,
+        })
     }
 }
 

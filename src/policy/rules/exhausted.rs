@@ -64,8 +64,8 @@ impl OnExhausted {
     /// The request goes to another service, where it has these headers in the place of its own of the same names: another
     /// server's credentials, for example. They are never shown.
     #[must_use]
-    pub fn failover_with(to: Failover, headers: HeaderMap) -> Self {
-        let set = (!headers.is_empty()).then(|| Arc::new(headers));
+    pub fn failover_with(to: Failover, headers: impl Into<Arc<HeaderMap>>) -> Self {
+        let set = Some(headers.into()).filter(|headers| !headers.is_empty());
         Self::Failover { to, set }
     }
 

@@ -51,14 +51,10 @@ mod rule;
 pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Evidence, Value};
-#[cfg(feature = "serde")]
-pub(crate) use condition::{HeadTest, JsonTest, ResultKind, Test, Wanted, XmlTest, plain};
 pub(crate) use condition::{OfSuccess, Seen};
 pub(crate) use condition::{is_like, lines, parts};
 pub use exhausted::OnExhausted;
 pub(crate) use origin::Origin;
-#[cfg(feature = "serde")]
-pub(crate) use origin::Source;
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 

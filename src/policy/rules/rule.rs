@@ -102,7 +102,8 @@ impl Rule {
         if !is_name(&name) {
             return wrong(".name", "this name", NAME);
         }
-        if others.iter().any(|other| other.when.is_always()) {
+        // None was added after a rule that takes every outcome.
+        if others.last().is_some_and(|other| other.when.is_always()) {
             let allowed = "is never reached: a rule before it takes every outcome";
             return wrong("", &name, allowed);
         }
@@ -150,9 +151,9 @@ impl RuleBuilder {
     /// let rule = Rule::when(late).set_headers(fresh).retry(RetryPolicy::user_facing());
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn set_headers(self, headers: HeaderMap) -> Self {
+    pub fn set_headers(self, headers: impl Into<Arc<HeaderMap>>) -> Self {
         Self(Rule {
-            set: Some(Arc::new(headers)),
+            set: Some(headers.into()),
             ..self.0
         })
     }

@@ -22,18 +22,18 @@ use std::time::Duration;
 
 /// Something that happened to a request, for [`RetrySession::step`].
 #[non_exhaustive]
-pub(crate) enum Event<'e, 'a> {
+pub enum Event<'e, 'a> {
     /// The request is about to be sent for the first time.
     Start,
     /// The gate let the request pass, after this wait.
     Admitted(Duration),
-    /// The attempt ended. The outcome is judged in place.
+    /// The attempt ended, by its response's head or by an error. The outcome is judged in place.
     Outcome(&'e mut Outcome<'a>),
     /// The attempt ended, and a classifier has judged its outcome.
     Judged(&'e mut Outcome<'a>),
     /// The body was read as the last command said, and the outcome tells what was found. It is judged in place.
     Body(&'e mut Outcome<'a>),
-    /// The attempt's time limit passed. The outcome is judged in place.
+    /// The attempt's time limit passed: an [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). The outcome is judged in place.
     Elapsed(&'e mut Outcome<'a>),
     /// The budget granted the retry.
     Paid(&'e PaidRetry),
@@ -41,15 +41,15 @@ pub(crate) enum Event<'e, 'a> {
     Refused(&'e Outcome<'a>),
     /// The wait before a retry is over.
     Woke,
-    /// The driver cannot carry the last command out, for this reason.
+    /// The driver cannot carry the last command out, for this reason; or the caller gave up.
     Failed(StopReason),
 }
 
 /// The next thing to do for a request, from [`RetrySession::step`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub(crate) enum Command {
-    /// Wait for a turn at the gate, then tell [`Event::Admitted`].
+pub enum Command {
+    /// Wait for a turn at the gate, then tell [`Event::Admitted`]; without a gate at once, with a wait of zero.
     Admit,
     /// Send an attempt within [`RetrySession::attempt_limit`], then tell [`Event::Outcome`], or [`Event::Elapsed`] past it.
     Send,
@@ -59,13 +59,13 @@ pub(crate) enum Command {
     Withdraw(Box<RetryPlan>),
     /// Wait until this time on the clock of [`Moment::now`], then tell [`Event::Woke`].
     Wait(Duration),
-    /// Hand the last outcome over: the request has ended.
+    /// Hand the last outcome over, or what [`RetrySession::ends_with`] says: the request has ended.
     Finish(StopReason),
 }
 
 /// The part of a body that must be read before its outcome can be judged.
 #[non_exhaustive]
-pub(crate) enum BodyRequirement {
+pub enum BodyRequirement {
     /// The start of a response's body, or the text of an error.
     Evidence,
     /// The start of a stream, as far as the probe wants to see it.
@@ -99,7 +99,32 @@ pub(super) enum Reading {
 
 impl RetrySession {
     /// Takes what happened to the request, and returns what to do next.
-    pub(crate) fn step(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
+    ///
+    /// This is all that a client of another kind needs: carry each [`Command`] out, and tell the [`Event`] that it names.
+    /// An event that does not fit the last command is taken as if it did. Nothing here reads a clock, sleeps or sends.
+    ///
+    /// ```
+    /// use http_retry::policy::{Command, Event, Moment, RequestFacts};
+    /// use http_retry::{Outcome, RetryBudget, RetryPolicy, StopReason};
+    /// use std::time::Duration;
+    ///
+    /// let (policy, budget) = (RetryPolicy::background(), RetryBudget::default());
+    /// let facts = RequestFacts::of(&http::Method::GET, &http::HeaderMap::new());
+    /// let mut session = policy.session(facts.replayable(true), Duration::ZERO);
+    /// let now = Moment::new(Duration::ZERO);
+    ///
+    /// let headers = http::HeaderMap::new();
+    /// let mut outcome = Outcome::response(http::StatusCode::SERVICE_UNAVAILABLE, &headers);
+    /// let Command::Withdraw(plan) = session.step(Event::Outcome(&mut outcome), now) else { panic!() };
+    /// let Ok(paid) = budget.withdraw(*plan, Duration::ZERO) else { panic!() };
+    /// let Command::Wait(until) = session.step(Event::Paid(&paid), now) else { panic!() };
+    /// // sleep until then, send the request again, and `paid.commit()` as it goes out
+    /// paid.commit();
+    /// let mut outcome = Outcome::response(http::StatusCode::OK, &headers);
+    /// let command = session.step(Event::Outcome(&mut outcome), Moment::new(until));
+    /// assert!(matches!(command, Command::Finish(StopReason::Succeeded)));
+    /// ```
+    pub fn step(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
         match event {
             Event::Start | Event::Woke if self.gate_wait_left().is_some() => Command::Admit,
             Event::Start | Event::Woke => Command::Send,
@@ -223,8 +248,9 @@ impl RetrySession {
         self.matched_rule(self.decided_by)?.name.as_ref()
     }
 
-    /// What the caller gets at the end of the request, if not the last outcome.
-    pub(crate) fn ends_with(&self) -> &OnExhausted {
+    /// Returns what the caller gets after [`Command::Finish`]: the last outcome, or what the policy puts in its place.
+    #[must_use]
+    pub fn ends_with(&self) -> &OnExhausted {
         match self.stopped {
             Some(stop) if stop.why == StopReason::Failed => &OnExhausted::Fail,
             Some(stop) => self.on_exhausted(stop),

@@ -1,6 +1,6 @@
 use super::*;
-use crate::policy::rules::{Action, Counter, Rule, Wait};
-use crate::policy::{Backoff, Condition, RetryPolicyBuilder, Rules, Test};
+use crate::policy::rules::{Action, Condition, Counter, Rule, Wait};
+use crate::policy::{Backoff, RetryPolicyBuilder};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -13,34 +13,27 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
     builder.build().unwrap()
 }
 
-fn with(policy: &RetryPolicy, rules: Rules) -> RetryPolicy {
-    let builder = policy.to_builder();
-    builder.of_document("test", rules).build().unwrap()
-}
-
 fn rule(action: Action) -> Rule {
-    Rule {
-        name: Some("rule".into()),
-        when: Condition([Test::Retryable(true)].into()),
-        action,
-        set: None,
-    }
+    Rule::when(Condition::retryable())
+        .named("rule")
+        .then(action)
 }
 
 fn ruled(policy: &RetryPolicy, rules: Vec<Rule>) -> WorstCase {
-    let rules = Rules {
-        list: rules.into(),
-        ..Rules::default()
-    };
-    with(policy, rules).worst_case()
+    let builder = rules
+        .into_iter()
+        .fold(policy.to_builder(), RetryPolicyBuilder::rule);
+    builder.build().unwrap().worst_case()
+}
+
+fn failing_otherwise(policy: &RetryPolicy) -> WorstCase {
+    let builder = policy.to_builder().otherwise(Action::Fail);
+    builder.build().unwrap().worst_case()
 }
 
 fn counting_apart(policy: &RetryPolicy) -> RetryPolicy {
-    let counter = Rules {
-        counter: Counter::Rule,
-        ..Rules::default()
-    };
-    with(policy, counter)
+    let builder = policy.to_builder().counter(Counter::Rule);
+    builder.build().unwrap()
 }
 
 fn wait(delay: Option<Duration>, at_most: Option<u32>, max: Option<Duration>) -> Rule {
@@ -91,11 +84,7 @@ fn a_policy_that_no_outcome_comes_to_costs_nothing() {
         ..rule(Action::Retry(fixed(1, SECOND)))
     };
     assert_eq!(ruled(&fixed(9, SECOND), vec![always]).attempts, Some(2));
-    let fails = Rules {
-        otherwise: Action::Fail,
-        ..Rules::default()
-    };
-    let worst = with(&fixed(9, SECOND), fails).worst_case();
+    let worst = failing_otherwise(&fixed(9, SECOND));
     assert_eq!(
         (worst.attempts, worst.waits),
         (Some(1), Some(Duration::ZERO))
@@ -184,11 +173,7 @@ fn a_request_sent_once_waits_at_the_gate_only_before_it() {
     assert_eq!((worst.gated_attempts, worst.gated_waits), (0, SECOND * 5));
     let retries = || rule(Action::Retry(gated(1, 1_000)));
     assert_eq!(ruled(&gated(0, 7_000), vec![retries()]).gated_attempts, 7);
-    let fails = Rules {
-        otherwise: Action::Fail,
-        ..Rules::default()
-    };
-    assert_eq!(with(&gated(1, 7_000), fails).worst_case().gated_attempts, 0);
+    assert_eq!(failing_otherwise(&gated(1, 7_000)).gated_attempts, 0);
     let none = fixed(3, SECOND).worst_case();
     assert_eq!((none.gated_attempts, none.gated_waits), (0, Duration::ZERO));
     assert_eq!(none.gated_sending, Some(Duration::ZERO));

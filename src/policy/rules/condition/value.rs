@@ -19,7 +19,7 @@ use crate::policy::header_rules::bare_name;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Value(pub(crate) Wanted);
+pub struct Value(pub(super) Wanted);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
@@ -55,7 +55,15 @@ impl Value {
 
     /// A value that starts with this text; case does not matter.
     pub fn starts(start: impl AsRef<str>) -> Self {
-        Self(Wanted::Starts(vec![start.as_ref().to_lowercase()]))
+        Self::starts_with_any([start])
+    }
+
+    /// A value that starts with one of these texts; case does not matter.
+    pub fn starts_with_any(starts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let starts = starts
+            .into_iter()
+            .map(|start| start.as_ref().to_lowercase());
+        Self(Wanted::Starts(starts.collect()))
     }
 
     /// A value that has one of these texts in it, both in lower case and without `_`, `-`, `.` and blanks.
@@ -67,7 +75,12 @@ impl Value {
 
     /// A value that begins with this whole number: 0 stands for `0`, `0.0` and `0;w=60`, and not for `05`.
     pub fn number(number: u64) -> Self {
-        Self(Wanted::Number(vec![number]))
+        Self::numbers([number])
+    }
+
+    /// A value that begins with one of these whole numbers, as [`number`](Self::number) says.
+    pub fn numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
+        Self(Wanted::Number(numbers.into_iter().collect()))
     }
 
     /// A value that is a whole number or a decimal, not below 0.
@@ -77,7 +90,7 @@ impl Value {
 }
 
 impl Wanted {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::There | Self::AnyNumber => false,
             Self::Is(texts) => texts.is_empty(),
@@ -126,7 +139,7 @@ impl<const N: usize> From<[&str; N]> for Value {
     }
 }
 
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let kept = text
         .chars()
         .filter(|c| !matches!(c, '_' | '-' | '.') && !c.is_whitespace());

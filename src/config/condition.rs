@@ -1,0 +1,414 @@
+//! WHEN: the conditions of a document.
+
+use super::reader::{Kept, block};
+use super::value::Value;
+use super::values::{
+    Attempts, BareStatus, HeaderKey, List, MethodName, Name, Natural, PathPattern, Several,
+    Statuses, Texts, header_name, leaf,
+};
+use super::words::{Word, Words, words};
+use crate::error::ConfigError;
+use crate::rules::{self, ErrorGroup};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+block! {
+    /// Tests that must all hold; a list inside of a key means "one of".
+    WhenKeys {
+        outcome: Word<ResultKind>,
+        status: Statuses,
+        error: Several<Word<ErrorGroup>>,
+        code: Texts,
+        message: Texts,
+        header: HeaderTests,
+        json: JsonTests,
+        xml: XmlTests,
+        path: Several<PathPattern>,
+        keyed: bool,
+        method: Several<MethodName>,
+        attempt: Attempts,
+        retryable: bool,
+        idempotent: bool,
+        any: List<When>,
+        all: List<When>,
+        not: When,
+    }
+}
+
+/// A condition.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "WhenForm")]
+pub(super) struct When(pub(super) rules::Condition);
+
+#[derive(Deserialize)]
+enum WhenForm {
+    #[serde(rename = "$map")]
+    Tests(Box<WhenKeys>),
+    /// A bare status stands for a test of it.
+    #[serde(rename = "$other")]
+    Status(BareStatus),
+}
+
+/// A list of conditions, of which one must hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "ConditionsForm")]
+pub(super) struct Conditions(pub(super) rules::Condition);
+
+#[derive(Deserialize)]
+enum ConditionsForm {
+    #[serde(rename = "$list")]
+    List(List<When>),
+    #[serde(rename = "$other")]
+    Other(NoList),
+}
+
+leaf! {
+    NoList(()) = |value| {
+        let example = "[\"5xx\", 429, {error: timeout}]";
+        let write = match value {
+            Value::Integer(_) => format!("[{value}], or {example}"),
+            Value::Text(_) if value.is_public() => format!("[{value}], or {example}"),
+            _ => example.to_owned(),
+        };
+        Err(format!("{value} is not a list: write {write}"))
+    };
+
+    /// A place of a JSON body.
+    JsonPlace(String) = |value| match value {
+        Value::Text(text) => pointer(text).map(|()| text.clone()),
+        value => Err(format!("{value} is not a text")),
+    };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResultKind {
+    Ok,
+    Error,
+}
+
+words! { ResultKind:
+    "ok" => ResultKind::Ok, "error" => ResultKind::Error
+}
+
+impl Words for ErrorGroup {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("any", Self::Any),
+        ("connect", Self::Connect),
+        ("timeout", Self::Timeout),
+        ("reset", Self::Reset),
+        ("dns", Self::Dns),
+        ("tls", Self::Tls),
+        ("body", Self::Body),
+    ];
+    /// What reports call an error, and what people do.
+    const MEANT: &'static [(&'static str, &'static str)] = &[
+        ("refused", "connect"),
+        ("unreachable", "connect"),
+        ("connection", "connect"),
+        ("connect_timeout", "connect, or timeout for all timeouts"),
+        ("timed_out", "timeout"),
+        ("incomplete", "reset"),
+        ("closed", "reset"),
+        ("eof", "reset"),
+        ("broken_pipe", "reset"),
+        ("http2", "reset"),
+        ("not_processed", "reset"),
+        ("resolve", "dns"),
+        ("certificate", "tls"),
+        ("ssl", "tls"),
+        ("decode", "body"),
+        ("request", "any"),
+        ("redirect", "any"),
+        ("protocol", "any"),
+        ("other", "any"),
+    ];
+}
+
+impl From<ConditionsForm> for Conditions {
+    fn from(read: ConditionsForm) -> Self {
+        let list = match read {
+            ConditionsForm::List(List(list)) => list,
+            ConditionsForm::Other(_) => Vec::new(),
+        };
+        Self(rules::Condition::any(
+            list.into_iter().map(|When(when)| when),
+        ))
+    }
+}
+
+impl TryFrom<WhenForm> for When {
+    type Error = String;
+
+    fn try_from(read: WhenForm) -> Result<Self, String> {
+        let refused = |error: ConfigError| error.to_string();
+        let tests = match read {
+            WhenForm::Status(BareStatus(range)) => {
+                return status([range]).map(Self).map_err(refused);
+            }
+            WhenForm::Tests(keys) => tests(*keys).map_err(refused)?,
+        };
+        // Both hold where all do.
+        tests
+            .into_iter()
+            .reduce(rules::Condition::and)
+            .map(Self)
+            .ok_or_else(|| {
+                "is empty: give at least one condition, such as {status: 429}".to_owned()
+            })
+    }
+}
+
+fn status(
+    ranges: impl IntoIterator<Item = std::ops::RangeInclusive<u32>>,
+) -> Result<rules::Condition, ConfigError> {
+    let statuses = ranges.into_iter().flatten();
+    rules::Condition::status(statuses.filter_map(|status| u16::try_from(status).ok()))
+}
+
+/// Each test that is given.
+fn tests(when: WhenKeys) -> Result<Vec<rules::Condition>, ConfigError> {
+    use rules::Condition;
+    fn any<T>(
+        list: Vec<T>,
+        of: impl Fn(T) -> Result<Condition, ConfigError>,
+    ) -> Result<Option<Condition>, ConfigError> {
+        let conditions = list.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        Ok((!conditions.is_empty()).then(|| Condition::any(conditions)))
+    }
+    fn either(holds: bool, condition: Condition) -> Condition {
+        if holds { condition } else { !condition }
+    }
+    let several = |list: List<When>| list.0.into_iter().map(|When(when)| when);
+    let statuses = when.status.filter(|ranges| !ranges.0.is_empty());
+    let statuses = statuses.map(|ranges| status(ranges.0.into_iter().map(|range| range.0)));
+    let all = [
+        when.outcome.map(|Word(outcome)| match outcome {
+            ResultKind::Ok => Condition::success(),
+            ResultKind::Error => Condition::failure(),
+        }),
+        statuses.transpose()?,
+        any(list(when.error), |Word(group)| Ok(Condition::error(group)))?,
+        any(texts(when.code), Condition::code)?,
+        any(texts(when.message), Condition::message)?,
+        any(when.header.map_or_else(Vec::new, |tests| tests.0), Ok)?,
+        any(list(when.path), |path| Condition::path(path.0))?,
+        when.keyed.map(|keyed| either(keyed, Condition::keyed())),
+        any(list(when.method), |method| Ok(Condition::method(method.0)))?,
+        any(list(when.attempt), |range| Condition::attempt(range.0))?,
+        when.retryable
+            .map(|retryable| either(retryable, Condition::retryable())),
+        when.idempotent
+            .map(|idempotent| either(idempotent, Condition::idempotent())),
+        when.any.map(|list| Condition::any(several(list))),
+        when.all.map(|list| Condition::all(several(list))),
+        when.not.map(|When(when)| !when),
+    ];
+    let of_bodies = [
+        when.json.map(|tests| tests.0),
+        when.xml.map(|tests| tests.0),
+    ];
+    let of_bodies = of_bodies.into_iter().flatten().flatten();
+    Ok(all.into_iter().flatten().chain(of_bodies).collect())
+}
+
+fn list<T>(several: Option<Several<T>>) -> Vec<T> {
+    several.map_or_else(Vec::new, |several| several.0)
+}
+
+fn texts(texts: Option<Texts>) -> Vec<String> {
+    texts.map_or_else(Vec::new, |texts| texts.0)
+}
+
+block! {
+    /// What a value must be; exactly one of is, name, starts, has, number and any_number.
+    ComparedKeys {
+        is: Texts,
+        name: Texts,
+        starts: Texts,
+        has: Texts,
+        number: Several<Natural>,
+        any_number: bool,
+        part: Name,
+    }
+}
+
+/// What a value must be, and of which part of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "ComparedForm")]
+struct Compared {
+    value: rules::Value,
+    part: Option<Name>,
+}
+
+#[derive(Deserialize)]
+enum ComparedForm {
+    #[serde(rename = "$map")]
+    Keys(Box<ComparedKeys>),
+    #[serde(rename = "$text")]
+    Text(Texts),
+    #[serde(rename = "$list")]
+    Texts(Texts),
+    #[serde(rename = "$other")]
+    There(ThereOrNumber),
+}
+
+leaf! {
+    /// `true` where something must be there, or a number that it must be.
+    ThereOrNumber(rules::Value) = |value| match value {
+        Value::Bool(true) => Ok(rules::Value::any()),
+        Value::Integer(number) => Ok(rules::Value::is([number.to_string()])),
+        value => Err(format!("{value} is not a text")),
+    };
+}
+
+impl TryFrom<ComparedForm> for Compared {
+    type Error = &'static str;
+
+    fn try_from(read: ComparedForm) -> Result<Self, &'static str> {
+        use rules::Value;
+        let keys = match read {
+            ComparedForm::There(ThereOrNumber(value)) => return Ok(Self { value, part: None }),
+            ComparedForm::Text(Texts(texts)) | ComparedForm::Texts(Texts(texts)) => {
+                return Ok(Self {
+                    value: Value::is(texts),
+                    part: None,
+                });
+            }
+            ComparedForm::Keys(keys) => *keys,
+        };
+        let found = [
+            keys.is.map(|Texts(texts)| Value::is(texts)),
+            keys.name.map(|Texts(texts)| Value::name(texts)),
+            keys.starts
+                .map(|Texts(texts)| Value::starts_with_any(texts)),
+            keys.has.map(|Texts(texts)| Value::has(texts)),
+            keys.number
+                .map(|Several(numbers)| Value::numbers(numbers.into_iter().map(|one| one.0))),
+            keys.any_number
+                .filter(|any| *any)
+                .map(|_| Value::any_number()),
+        ];
+        let mut found = found.into_iter().flatten();
+        let value = match (found.next(), found.next(), &keys.part) {
+            (Some(value), None, _) => value,
+            (None, None, Some(_)) => Value::any(),
+            _ => {
+                return Err(
+                    "must hold exactly one of is, name, starts, has, number and any_number",
+                );
+            }
+        };
+        let part = keys.part;
+        Ok(Self { value, part })
+    }
+}
+
+/// A name where being there is enough, a list of such names, or a map of names and values.
+#[derive(Deserialize)]
+#[serde(bound = "N: Deserialize<'de>")]
+enum Places<N> {
+    #[serde(rename = "$map")]
+    Values(BTreeMap<String, Kept<Compared>>),
+    #[serde(rename = "$other")]
+    There(Several<N>),
+}
+
+/// Conditions on headers, of which one must hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Places<HeaderKey>")]
+pub(super) struct HeaderTests(Vec<rules::Condition>);
+
+impl TryFrom<Places<HeaderKey>> for HeaderTests {
+    type Error = String;
+
+    fn try_from(read: Places<HeaderKey>) -> Result<Self, String> {
+        let values = match read {
+            Places::There(Several(names)) => {
+                let names = names.into_iter();
+                let there = names.map(|HeaderKey(name)| rules::Condition::header(name));
+                return Ok(Self(there.collect()));
+            }
+            Places::Values(values) => values,
+        };
+        let tests = named(values, "header", |name, Compared { value, part }| {
+            let name = header_name(name)?;
+            let test = match part {
+                Some(Name(part)) => rules::Condition::head_part(name, &*part, value),
+                None => rules::Condition::head(name, value),
+            };
+            test.map_err(|error| error.to_string())
+        })?;
+        Ok(Self(tests))
+    }
+}
+
+/// Conditions on places of a JSON body, which must all hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Places<JsonPlace>")]
+pub(super) struct JsonTests(Vec<rules::Condition>);
+
+impl TryFrom<Places<JsonPlace>> for JsonTests {
+    type Error = String;
+
+    fn try_from(read: Places<JsonPlace>) -> Result<Self, String> {
+        let json = |place: &str, value| {
+            rules::Condition::json(place, value).map_err(|error| error.to_string())
+        };
+        let tests = match read {
+            Places::There(Several(places)) => {
+                let places = places.iter();
+                places
+                    .map(|JsonPlace(place)| json(place, rules::Value::any()))
+                    .collect::<Result<_, _>>()?
+            }
+            Places::Values(values) => named(values, "pointer", |place, compared| {
+                pointer(place)?;
+                if compared.part.is_some() {
+                    return Err("part is for headers".to_owned());
+                }
+                json(place, compared.value)
+            })?,
+        };
+        Ok(Self(tests))
+    }
+}
+
+/// Conditions on elements of an XML body, which must all hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Kept<Texts>>")]
+pub(super) struct XmlTests(Vec<rules::Condition>);
+
+impl TryFrom<BTreeMap<String, Kept<Texts>>> for XmlTests {
+    type Error = String;
+
+    fn try_from(read: BTreeMap<String, Kept<Texts>>) -> Result<Self, String> {
+        let xml = |tag: &str, Texts(texts)| {
+            rules::Condition::xml(tag, texts).map_err(|error| error.to_string())
+        };
+        named(read, "element", xml).map(Self)
+    }
+}
+
+/// The entries of a map that must not be empty.
+fn named<T>(
+    map: BTreeMap<String, Kept<T>>,
+    what: &str,
+    of: impl Fn(&str, T) -> Result<rules::Condition, String>,
+) -> Result<Vec<rules::Condition>, String> {
+    if map.is_empty() {
+        return Err(format!(
+            "is empty: give at least one {what}, or leave the key out"
+        ));
+    }
+    let given = map
+        .into_iter()
+        .filter_map(|(name, Kept(value))| Some((name, value?)));
+    given.map(|(name, value)| of(&name, value)).collect()
+}
+
+/// Checks a pointer, which may be a secret if it is none.
+fn pointer(text: &str) -> Result<(), String> {
+    let checked = rules::Condition::json(text, rules::Value::any());
+    let checked = checked.map_err(|error| format!("holds no pointer: {}", error.allowed()));
+    checked.map(drop)
+}

@@ -1,0 +1,204 @@
+//! Layers upon layers: what a block uses lies below it, and every name must mean something.
+
+use super::builder::Names;
+use super::document::{ServiceSpec, Spec};
+use super::problems::{Problems, Unknown};
+use super::reader::{Given, Path};
+use super::retry::{End, Growth, Limit, NEEDS_LLM, PRESETS, Retry};
+use super::values::Name;
+use std::sync::Arc;
+
+/// The longest chain of policies and of dialects that use each other.
+pub(super) const LONGEST_CHAIN: usize = 16;
+
+/// Looks names up in one document.
+pub(super) struct Resolver<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) names: &'a Names,
+    pub(super) problems: &'a Problems,
+}
+
+impl Resolver<'_> {
+    /// Checks the policies, also those that nobody uses.
+    pub(super) fn check_policies(&self) {
+        for (name, block) in &self.spec.policies {
+            // `use` would find the preset, and the block never.
+            if PRESETS.iter().any(|(preset, _)| preset == name) {
+                let cause =
+                    format!("\"{name}\" is the name of a preset: give the block another one");
+                let path = Path::default().key("policies").key(name);
+                self.problems.add(&path, &name, cause);
+            }
+            self.check_names(&self.layer(block));
+        }
+    }
+
+    /// Returns a block above what it uses.
+    pub(super) fn layer(&self, block: &Retry) -> Retry {
+        self.layer_after(block, &mut Vec::new())
+    }
+
+    fn layer_after(&self, block: &Retry, trail: &mut Vec<Arc<str>>) -> Retry {
+        let mut own = block.clone();
+        self.one_limit(&mut own);
+        for (key, from) in own
+            .on_exhausted
+            .iter_mut()
+            .flat_map(|end| end.needless.drain(..))
+        {
+            let cause = format!("{key} has no effect without failover");
+            self.problems.at(&from, &"", cause);
+        }
+        let Some(uses) = own.uses.take() else {
+            return own;
+        };
+        let Name(name) = &uses.value;
+        if let Some(preset) = Retry::preset(name) {
+            // By status alone it would be another preset.
+            if &**name == "llm" && cfg!(not(feature = "llm")) {
+                self.wrong(&uses, format!("the preset llm {NEEDS_LLM}"));
+            }
+            return own.over(&preset);
+        }
+        if trail.len() >= LONGEST_CHAIN {
+            let cause = format!("use goes through more than {LONGEST_CHAIN} policies");
+            self.wrong(&uses, cause);
+            return own;
+        }
+        if trail.contains(name) {
+            trail.push(Arc::clone(name));
+            let cause = format!("use goes round in a circle: {}", trail.join(" -> "));
+            self.wrong(&uses, cause);
+            return own;
+        }
+        let Some(used) = self.spec.policies.get(&**name) else {
+            let own_names = self.spec.policies.keys().map(String::as_str);
+            let presets = PRESETS.iter().map(|(preset, _)| *preset);
+            self.unknown(&uses, name, "is no policy", own_names.chain(presets));
+            return own;
+        };
+        trail.push(Arc::clone(name));
+        own.over(&self.layer_after(used, trail))
+    }
+
+    /// Makes one field of the two words for a limit, which an explanation calls `max_retries`.
+    fn one_limit(&self, own: &mut Retry) {
+        let Some(attempts) = own.max_attempts.take() else {
+            return;
+        };
+        if let Some(retries) = &own.max_retries {
+            let set = &retries.text;
+            let cause = format!("max_retries is set too, to {set}: give one of the two");
+            self.wrong(&attempts, cause);
+            return;
+        }
+        own.max_retries = Some(match attempts.value {
+            Limit::Retries(in_all) => {
+                let retries = in_all.saturating_sub(1);
+                attempts.with(Limit::Retries(retries), retries.to_string())
+            }
+            Limit::Never | Limit::Unlimited => {
+                attempts.with(Limit::Unlimited, Arc::clone(&attempts.text))
+            }
+        });
+    }
+
+    /// Checks that the names of a layer mean something.
+    fn check_names(&self, retry: &Retry) {
+        self.check_budget(retry);
+        self.check_error_types(retry);
+        let growth = retry
+            .backoff
+            .as_ref()
+            .and_then(|backoff| backoff.growth.as_ref());
+        if let Some(Growth::Custom(name)) = growth.map(|growth| &growth.value) {
+            if !self.names.backoffs.contains_key(name) {
+                self.custom_backoff(name, retry);
+            }
+        }
+        let end = retry.on_exhausted.as_ref().and_then(|end| end.end.as_ref());
+        let Some(given) = end else {
+            return;
+        };
+        match &given.value {
+            End::Failover(to, _) => {
+                let _ = self.destination(to.service(), &given.from);
+            }
+            End::DeadLetter(name) => self.check_dead_letter(given, name),
+            End::Last | End::Fail | End::Respond => {}
+        }
+    }
+
+    pub(super) fn check_dead_letter(&self, given: &Given<End>, name: &str) {
+        let known = &self.names.dead_letters;
+        if !known.contains_key(name) {
+            let known = known.keys().map(|name| &**name);
+            let what = "is no dead letter observer of this program";
+            self.unknown(given, name, what, known);
+        }
+    }
+
+    pub(super) fn check_budget(&self, retry: &Retry) {
+        let Some(given) = &retry.budget else {
+            return;
+        };
+        let Name(name) = &given.value;
+        let (own, of_code) = (&self.spec.budgets, &self.names.budgets);
+        if !own.contains_key(&**name) && !of_code.contains_key(name) {
+            let of_code = of_code.keys().map(|name| &**name);
+            let known = own.keys().map(String::as_str).chain(of_code);
+            self.unknown(given, name, "is no budget", known);
+        }
+    }
+
+    pub(super) fn check_error_types(&self, retry: &Retry) {
+        let Some(given) = &retry.classify_error else {
+            return;
+        };
+        let known = &self.names.error_types;
+        for Name(name) in &given.value.0 {
+            if !known.contains_key(name) {
+                let known = known.keys().map(|name| &**name);
+                self.unknown(given, name, "is no error type of this program", known);
+            }
+        }
+    }
+
+    /// Returns a service that can be failed over to.
+    pub(super) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
+        let services = &self.spec.services;
+        let Some(service) = services.get(name) else {
+            let unknown = Unknown {
+                name,
+                what: format!("\"{name}\" is no service"),
+                known: services.keys().map(String::as_str),
+            };
+            self.problems.unknown(from, &name, unknown);
+            return None;
+        };
+        if service.base_url.is_none() {
+            let place = Path::default().key("services").key(name).key("base_url");
+            let cause = format!("\"{name}\" has no place to go to: give {}", place.as_str());
+            self.problems.at(from, &name, cause);
+            return None;
+        }
+        Some(service)
+    }
+
+    pub(super) fn wrong<T>(&self, given: &Given<T>, cause: impl Into<String>) {
+        self.problems.at(&given.from, &given.text, cause);
+    }
+
+    /// Tells a name that must be among the known ones, and is not.
+    pub(super) fn unknown<'k, T>(
+        &self,
+        given: &Given<T>,
+        name: &str,
+        what: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) {
+        let what = format!("\"{name}\" {what}");
+        let unknown = Unknown { name, what, known };
+        self.problems.unknown(&given.from, &given.text, unknown);
+    }
+}

@@ -1,0 +1,219 @@
+//! The places of a document that requests can come to: the document itself, a service or a route.
+
+use super::document::Place;
+use super::layers::Resolver;
+use super::policy::{Says, deadline, no_deadline, value};
+use super::reader::Given;
+use super::retry::{End, Growth, Retry, RetryBlock};
+use super::rule::{Otherwise, Rule, Said};
+use super::values::Set;
+use crate::RetryPolicy;
+use crate::rules::{self, Action, Condition};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A place with its layers laid upon each other.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub(super) policy: RetryPolicy,
+    pub(super) retry: Arc<Retry>,
+    /// The services that it fails over to, and where it says so first.
+    pub(super) failovers: Failovers,
+}
+
+pub(super) type Failovers = Rc<BTreeMap<Arc<str>, Arc<str>>>;
+
+/// The rules of one place in the making.
+struct Rules<'a> {
+    retry: &'a Retry,
+    says: Says,
+    failovers: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+impl Resolver<'_> {
+    /// Returns the place at the end of these layers, the most general first. What it does not change is the place around it.
+    pub(super) fn place(&self, name: &str, around: Option<&Placed>, layers: &[&Place]) -> Placed {
+        match (around, layers.last()) {
+            (Some(around), Some(own)) if own.says_nothing() => around.clone(),
+            _ => self.place_of_its_own(name, around, layers),
+        }
+    }
+
+    fn place_of_its_own(&self, name: &str, around: Option<&Placed>, layers: &[&Place]) -> Placed {
+        let outer = match around {
+            Some(around) => Arc::clone(&around.retry),
+            None => Arc::new(Retry::defaults()),
+        };
+        let retry = match layers.last().and_then(|own| own.retry.as_deref()) {
+            Some(own) => Arc::new(self.layer(own).over(&outer)),
+            None => outer,
+        };
+        let mut rules = Rules {
+            retry: &retry,
+            says: Says {
+                budget: value(&retry.budget).map(|name| name.0),
+                origins: retry.given(),
+                ..Says::default()
+            },
+            failovers: BTreeMap::new(),
+        };
+        for layer in layers.iter().rev() {
+            self.check_reached(&layer.rules);
+            for rule in &layer.rules {
+                self.rule(rule, &mut rules);
+            }
+        }
+        rules.says.otherwise = layers
+            .iter()
+            .rev()
+            .find_map(|layer| layer.otherwise.as_ref())
+            .map(|otherwise| match otherwise {
+                Otherwise::Action(action) => action.clone(),
+                Otherwise::Retry(block) => self.retry_by(Some(block), &mut rules),
+            });
+        rules.failover_at_last(&retry);
+        Placed {
+            policy: self.policy(name.to_owned(), &retry, rules.says),
+            failovers: Rc::new(rules.failovers),
+            retry: Arc::clone(&retry),
+        }
+    }
+
+    /// Tells the first rule that comes after one that takes every outcome.
+    fn check_reached(&self, rules: &[Given<Rule>]) {
+        let decide = rules.iter().filter(|rule| rule.value.class.is_none());
+        let mut after = decide.skip_while(|rule| rule.value.when.is_some());
+        if let (Some(first), Some(next)) = (after.next(), after.next()) {
+            let first = &first.from;
+            let cause = format!("is never reached: {first} has no when and takes every outcome");
+            let name = next.value.name.as_ref().map_or(&next.from, |name| &name.0);
+            self.problems.at(&next.from, name, cause);
+        }
+    }
+
+    fn rule(&self, given: &Given<Rule>, rules: &mut Rules<'_>) {
+        let (rule, path) = (&given.value, given.path());
+        let (key, said) = match rule.said() {
+            Ok(said) => said,
+            Err((Some(key), cause)) => return self.problems.add(&path.key(key), &"", cause),
+            Err((None, cause)) => {
+                if !self.problems.are_within(path.as_str()) {
+                    self.problems.add(&path, &"", cause);
+                }
+                return;
+            }
+        };
+        let needless = rule.needless(&said);
+        for (key, why) in &needless {
+            let cause = format!("{key} has no effect: {why}");
+            self.problems.add(&path.key(key), &"", cause);
+        }
+        let name = rule.name.as_ref().map_or(&given.from, |name| &name.0);
+        let from: Arc<str> = path.key(key).as_str().into();
+        let action = match said {
+            Said::Judges(row) => {
+                if let Err(error) = row.check() {
+                    let cause = error.allowed().to_owned();
+                    self.problems.add(&path.key("when"), &"", cause);
+                    return;
+                }
+                let judged = rules.says.judged.clone();
+                rules.says.judged = judged.rule(Arc::clone(name), *row);
+                return;
+            }
+            Said::Retry(block) => self.retry_by(block, rules),
+            Said::Action(action) => action,
+        };
+        match &action {
+            Action::Wait(_) if !self.wait_is_right(rule, &from, rules.retry) => return,
+            Action::Failover(to) => {
+                let service = to.service().into();
+                rules.failovers.entry(service).or_insert(from);
+            }
+            _ => {}
+        }
+        let when = rule.when.as_ref().map(|when| when.0.clone());
+        let builder = rules::Rule::when(when.unwrap_or_else(Condition::always));
+        // A place may be longer than a name of a rule.
+        let name = Some(name).filter(|name| name.len() <= 128);
+        let builder = name
+            .into_iter()
+            .fold(builder, |rule, name| rule.named(Arc::clone(name)));
+        // The builder would refuse what has been told.
+        let has_effect = !needless.iter().any(|(key, _)| *key == "set");
+        let set = rule.set.iter().filter(|_| has_effect);
+        let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
+        let takes_all = |rule: &rules::Rule| *rule.condition() == Condition::always();
+        // A rule of an outer place is not reached after one without a condition.
+        if !rules.says.rules.last().is_some_and(takes_all) {
+            rules.says.rules.push(builder.then(action));
+        }
+    }
+
+    fn wait_is_right(&self, rule: &Rule, from: &str, retry: &Retry) -> bool {
+        let wait = rule.wait.as_ref().or(rule.requeue.as_ref());
+        let has_delay = wait.is_some_and(|wait| wait.delay.is_some());
+        let ends = wait.is_some_and(super::rule::Wait::ends) || deadline(retry).is_some();
+        let growth = retry
+            .backoff
+            .as_ref()
+            .and_then(|backoff| value(&backoff.growth));
+        let delays = has_delay || growth != Some(Growth::None);
+        // What was not read would look like what is not given.
+        let is_read = !self.problems.are_within(from);
+        if is_read && !delays {
+            let cause = "has no delay, and the backoff is none: give delay";
+            self.problems.at(from, &"", cause);
+        }
+        if is_read && !ends {
+            let also = no_deadline(retry);
+            let cause = format!("never ends: give at_most, max or a deadline{also}");
+            self.problems.at(from, &"", cause);
+        }
+        delays && ends
+    }
+
+    /// A policy of a rule's own. Where it retries is the rule's to say, so a list from outside does not narrow it.
+    fn retry_by(&self, block: Option<&RetryBlock>, rules: &mut Rules<'_>) -> Action {
+        let outer = Retry {
+            retry_on: None,
+            ..rules.retry.clone()
+        };
+        let retry = match block {
+            Some(RetryBlock(block)) => {
+                self.check_is_of_the_place(&block.classify_error, "classify_error");
+                self.check_is_of_the_place(&block.hold_streams, "hold_streams");
+                self.layer(block).over(&outer)
+            }
+            None => outer,
+        };
+        rules.failover_at_last(&retry);
+        let says = Says {
+            budget: rules.says.budget.clone(),
+            ..Says::default()
+        };
+        Action::Retry(self.policy("rule".to_owned(), &retry, says))
+    }
+
+    /// An outcome is judged before a rule is asked.
+    fn check_is_of_the_place<T>(&self, given: &Option<Given<T>>, key: &str) {
+        if let Some(given) = given {
+            let cause =
+                format!("{key} has no effect in a rule: write it in the retry of the service");
+            self.wrong(given, cause);
+        }
+    }
+}
+
+impl Rules<'_> {
+    fn failover_at_last(&mut self, retry: &Retry) {
+        let end = retry.on_exhausted.as_ref().and_then(|end| end.end.as_ref());
+        if let Some((End::Failover(to, _), from)) = end.map(|end| (&end.value, &end.from)) {
+            let service = to.service().into();
+            self.failovers
+                .entry(service)
+                .or_insert_with(|| Arc::clone(from));
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! From the layers of a place to its policy, by the builder that everybody else uses.
+
+use super::builder::Ceiling;
+use super::dialect::Speaks;
+use super::layers::Resolver;
+use super::reader::{Given, is_written};
+use super::retry::{Cap, End, Field, Growth, Limit, Retry};
+use super::value::Value;
+use super::words::Word;
+use crate::dialect::{Dialect, Dialects};
+use crate::policy::{Classify, Decimal, Methods};
+use crate::rules::{self, Action, CannedResponse, ServerDelays};
+use crate::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a place says beyond its settings.
+pub(super) struct Says {
+    pub(super) rules: Vec<rules::Rule>,
+    /// Rows of rules that say what answers mean.
+    pub(super) judged: Dialect,
+    pub(super) otherwise: Option<Action>,
+    /// The budget of the place, which needs no name.
+    pub(super) budget: Option<Arc<str>>,
+    /// Where each setting comes from.
+    pub(super) origins: Vec<Field>,
+}
+
+impl Default for Says {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            judged: Dialect::named("rules"),
+            otherwise: None,
+            budget: None,
+            origins: Vec::new(),
+        }
+    }
+}
+
+pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+    given.as_ref().map(|given| given.value.clone())
+}
+
+impl Resolver<'_> {
+    /// Returns the policy of some layers and what a place says beyond them.
+    pub(super) fn policy(&self, name: String, retry: &Retry, says: Says) -> RetryPolicy {
+        let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
+        let builder = self.with_lists(builder, retry);
+        let builder = if says.judged.is_empty() {
+            builder
+        } else {
+            builder.classifier(says.judged)
+        };
+        let builder = self.with_dialect(builder, retry);
+        let builder = self.taught(builder, retry);
+        let budget = value(&retry.budget).map(|name| name.0);
+        let budget = budget.filter(|name| Some(name) != says.budget.as_ref());
+        let builder = budget
+            .into_iter()
+            .fold(builder, RetryPolicyBuilder::budget_named);
+        let rules = says.rules.into_iter();
+        let builder = rules.fold(builder, RetryPolicyBuilder::rule);
+        let otherwise = says.otherwise.into_iter();
+        let builder = otherwise.fold(builder, RetryPolicyBuilder::otherwise);
+        let origins = says.origins.into_iter();
+        let builder = origins.fold(builder, |builder, (field, text, from)| {
+            builder.origin(field, text, from)
+        });
+        builder.build().unwrap_or_else(|error| {
+            self.refused(retry, &error);
+            RetryPolicy::default()
+        })
+    }
+
+    /// A builder with the numbers.
+    fn limits(&self, retry: &Retry) -> RetryPolicyBuilder {
+        let limit = value(&retry.max_retries);
+        let retries = match (limit, &retry.max_retries) {
+            (Some(Limit::Retries(retries)), _) => retries,
+            (Some(Limit::Unlimited), Some(given)) => {
+                self.check_ends(given, retry);
+                u32::MAX
+            }
+            _ => 0,
+        };
+        let builder = if limit == Some(Limit::Never) {
+            RetryPolicy::never().to_builder()
+        } else {
+            RetryPolicy::builder()
+        };
+        let gate = value(&retry.gate);
+        let wait = gate.and_then(|gate| gate.wait);
+        // The builder refuses a limit that nothing heeds.
+        let refused = value(&retry.max_refused).filter(|_| wait.is_some() && retries > 0);
+        let delays = retry.retry_after.as_ref();
+        let asked = delays
+            .and_then(|delays| value(&delays.max))
+            .and_then(|max| max.0);
+        builder
+            .max_retries(retries)
+            .max_refused(refused.map(|refused| refused.0).unwrap_or_default())
+            .deadline(deadline(retry))
+            .attempt_timeout(value(&retry.attempt_timeout).and_then(|timeout| timeout.0))
+            .whole_answers(
+                value(&retry.whole_answers)
+                    .map(|size| size.0)
+                    .unwrap_or_default(),
+            )
+            .max_server_delay(asked)
+            .methods(value(&retry.methods).map_or(Methods::Idempotent, |Word(methods)| methods))
+            .max_gate_wait(wait)
+            .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true))
+    }
+
+    fn with_lists(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
+        self.check_budget(retry);
+        self.check_error_types(retry);
+        let delays = retry.retry_after.as_ref();
+        let ignores = delays.and_then(|delays| value(&delays.ignored)) == Some(true);
+        let over = delays.and_then(|delays| value(&delays.over));
+        let counter = value(&retry.counter).map(|Word(counter)| counter);
+        let credentials = value(&retry.credentials).map_or_else(Vec::new, |names| names.0);
+        let builder = builder
+            .counter(counter.unwrap_or_default())
+            .server_delays(if ignores {
+                ServerDelays::Ignore
+            } else {
+                over.map(|Word(over)| over).unwrap_or_default()
+            })
+            .credentials(credentials.into_iter().map(|name| name.0))
+            .on_exhausted(self.on_exhausted(retry));
+        let retry_on = value(&retry.retry_on).map(|list| [list.0]);
+        let builder = retry_on
+            .into_iter()
+            .fold(builder, RetryPolicyBuilder::retry_on);
+        let stop_on = value(&retry.stop_on).map(|list| [list.0]);
+        stop_on
+            .into_iter()
+            .fold(builder, RetryPolicyBuilder::stop_on)
+    }
+
+    fn with_dialect(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
+        let header_rules = value(&retry.header_rules).into_iter();
+        let builder = header_rules.fold(builder, RetryPolicyBuilder::header_rules);
+        let Some(given) = &retry.dialect else {
+            return builder;
+        };
+        match &given.value {
+            Speaks::Nobody => builder,
+            Speaks::ByHost => {
+                let inspect = value(&retry.inspect_success).unwrap_or_default();
+                builder.dialects(Dialects::by_host().inspect_success(inspect))
+            }
+            Speaks::These(names) => {
+                let Some(dialect) = self.dialect_of(given, names) else {
+                    return builder;
+                };
+                if let Err(error) = dialect.check() {
+                    self.wrong(given, format!("{} {}", error.given(), error.allowed()));
+                    return builder;
+                }
+                builder.dialect(dialect)
+            }
+        }
+    }
+
+    /// What code taught, after what the document names of it, and what only calls to language models need.
+    fn taught(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
+        let named = value(&retry.classify_error).map_or_else(Vec::new, |names| names.0);
+        let named = named
+            .iter()
+            .filter_map(|name| self.names.error_types.get(&name.0));
+        let errors = named.chain(&self.names.errors);
+        let builder = errors.fold(builder, |builder, teach| teach(builder));
+        let own = self.names.classifiers.iter().cloned();
+        let own = own.chain(of_preset(retry));
+        let builder = own.fold(builder, RetryPolicyBuilder::classifier);
+        for_models(builder, retry)
+    }
+
+    /// Checks that retries without a limit end.
+    fn check_ends(&self, limit: &Given<Limit<0>>, retry: &Retry) {
+        if deadline(retry).is_none() {
+            let also = no_deadline(retry);
+            let cause = format!("unlimited needs a deadline: write deadline: 2m{also}");
+            self.wrong(limit, cause);
+        }
+    }
+
+    fn on_exhausted(&self, retry: &Retry) -> rules::OnExhausted {
+        use rules::OnExhausted;
+        let last = retry.on_exhausted.as_ref();
+        let Some(given) = last.and_then(|last| last.end.as_ref()) else {
+            return OnExhausted::Last;
+        };
+        match &given.value {
+            End::Last => OnExhausted::Last,
+            End::Fail => OnExhausted::Fail,
+            End::Failover(to, None) => OnExhausted::failover(to.clone()),
+            End::Failover(to, Some(set)) => OnExhausted::failover_with(to.clone(), Arc::clone(set)),
+            End::DeadLetter(name) => {
+                self.check_dead_letter(given, name);
+                OnExhausted::dead_letter(Arc::clone(name))
+            }
+            End::Respond => {
+                let canned = self.canned_response(retry, given);
+                canned.map_or(OnExhausted::Last, OnExhausted::Respond)
+            }
+        }
+    }
+
+    fn canned_response(&self, retry: &Retry, given: &Given<End>) -> Option<CannedResponse> {
+        let last = retry.on_exhausted.as_ref();
+        let response = last
+            .and_then(|last| last.respond.clone())
+            .unwrap_or_default();
+        let status = value(&response.status);
+        if status.is_none() && !self.problems.are_within(&given.from) {
+            let cause = "respond has no status: write {respond: {status: 503}}";
+            self.wrong(given, cause);
+        }
+        let status = http::StatusCode::from_u16(u16::try_from(status?.0).ok()?).ok()?;
+        let canned = CannedResponse::new(status);
+        let headers = value(&response.headers).into_iter();
+        let canned = headers.fold(canned, |canned, headers| canned.headers(headers.0));
+        let body = value(&response.body).into_iter();
+        Some(body.fold(canned, |canned, body| canned.body(body.0)))
+    }
+
+    fn backoff(&self, retry: &Retry) -> Backoff {
+        let base = value(&retry.base).map(|base| base.0).unwrap_or_default();
+        let growth = retry.backoff.as_ref();
+        let backoff = match growth.and_then(|backoff| value(&backoff.growth)) {
+            Some(Growth::None) => Backoff::none(),
+            Some(Growth::Fixed) => Backoff::fixed(base),
+            Some(Growth::Linear) => Backoff::linear(base),
+            None | Some(Growth::Exponential) => Backoff::exponential(base),
+            Some(Growth::Schedule(delays)) => Backoff::schedule(delays),
+            Some(Growth::Custom(name)) => self.custom_backoff(&name, retry),
+        };
+        let jitter = retry.jitter.clone().unwrap_or_default();
+        let (least, most) = (value(&jitter.min), value(&jitter.max));
+        let jitter = match (value(&jitter.decorrelated), least, most) {
+            (Some(true), ..) => Jitter::Decorrelated,
+            (_, None, None) => Jitter::Full,
+            (_, min, max) => {
+                Jitter::between(min.unwrap_or(Decimal::ZERO), max.unwrap_or(Decimal::ONE))
+            }
+        };
+        let backoff = backoff.jitter(jitter);
+        let factor = value(&retry.factor).map(|factor| factor.0);
+        let backoff = factor.into_iter().fold(backoff, Backoff::factor);
+        let first_step = value(&retry.first_step).map(|step| step.0);
+        let backoff = first_step.into_iter().fold(backoff, Backoff::first_step);
+        let max_delay = value(&retry.max_delay).map(|most| most.0);
+        let backoff = max_delay.into_iter().fold(backoff, Backoff::max_delay);
+        match value(&retry.cap) {
+            Some(Word(Cap::Before)) => backoff.cap_before_jitter(),
+            Some(Word(Cap::After)) => backoff.cap_after_jitter(),
+            Some(Word(Cap::Both)) | None => backoff,
+        }
+    }
+
+    pub(super) fn custom_backoff(&self, name: &str, retry: &Retry) -> Backoff {
+        let backoff = retry.backoff.as_ref();
+        let Some(given) = backoff.and_then(|backoff| backoff.growth.as_ref()) else {
+            return Backoff::none();
+        };
+        let Some(make) = self.names.backoffs.get(name) else {
+            let known = self.names.backoffs.keys().map(|name| &**name);
+            self.unknown(given, name, "is no custom backoff of this program", known);
+            return Backoff::none();
+        };
+        let args = backoff.and_then(|backoff| backoff.args.as_ref());
+        let made: Result<Ceiling, String> = make(args.map_or(&Value::Null, |args| &args.0.value.0));
+        match made {
+            Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
+            Err(cause) => {
+                let from = args.map_or(&given.from, |args| &args.0.from);
+                self.problems.at(from, &name, cause);
+                Backoff::none()
+            }
+        }
+    }
+
+    /// Tells what the builder refuses at the place where the document says it.
+    fn refused(&self, retry: &Retry, error: &ConfigError) {
+        let field = error.field().trim_start_matches("backoff.");
+        let field = match field {
+            "schedule" => "backoff",
+            other => other,
+        };
+        let bound = match field {
+            "base" => "max_delay",
+            "attempt_timeout" => "deadline",
+            "jitter.min" => "jitter.max",
+            _ => "",
+        };
+        let all = retry.given();
+        let of = |wanted: &str| {
+            let found = all.iter().find(|(field, ..)| field == wanted);
+            found.map(|(_, text, from)| (&**text, &**from))
+        };
+        let given = of(field);
+        let (text, from) = given.unwrap_or((error.given(), field));
+        let is_built_in = given.is_some_and(|(_, from)| !is_written(from));
+        let (place, cause) = match of(bound) {
+            Some((most, place)) if is_built_in && is_written(place) => {
+                let least = format!("must be at least {field}, which is {text} ({from})");
+                let cause = format!("{most} is not allowed: {least}: give {field} too");
+                (place, cause)
+            }
+            most => {
+                let allowed = error.allowed();
+                let allowed = allowed.replace("use Backoff::none()", "write backoff: none");
+                let far = most.filter(|(_, most)| block_of(most) != block_of(from));
+                let at = far.map_or_else(String::new, |(_, far)| format!(" ({far})"));
+                (from, format!("{text} is not allowed: {allowed}{at}"))
+            }
+        };
+        self.problems.at(place, &text, cause);
+    }
+}
+
+pub(super) fn deadline(retry: &Retry) -> Option<Duration> {
+    value(&retry.deadline).and_then(|deadline| deadline.0)
+}
+
+/// Returns where the document takes a deadline away.
+pub(super) fn no_deadline(retry: &Retry) -> String {
+    let given = retry.deadline.as_ref();
+    given.map_or_else(String::new, |given| format!(" ({} is none)", given.from))
+}
+
+fn block_of(from: &str) -> Option<&str> {
+    let (block, _) = from.rsplit_once('.')?;
+    Some(block.trim_end_matches(".jitter"))
+}
+
+#[cfg(feature = "llm")]
+fn of_preset(retry: &Retry) -> Option<Arc<dyn Classify>> {
+    let is_llm = value(&retry.classifier) == Some(true);
+    is_llm.then(|| Arc::new(crate::llm::LlmClassifier::new()) as Arc<dyn Classify>)
+}
+
+#[cfg(not(feature = "llm"))]
+fn of_preset(_: &Retry) -> Option<Arc<dyn Classify>> {
+    None
+}
+
+#[cfg(feature = "llm")]
+fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
+    use super::retry::{FirstEvent, Part};
+    use crate::llm::{HoldStreams, Truncation};
+    let builder = match value(&retry.truncate).and_then(|cut| cut.0) {
+        Some((keep, share)) => {
+            let truncation = match keep {
+                Part::Head => Truncation::keep_head(),
+                Part::Tail => Truncation::keep_tail(),
+                Part::Ends => Truncation::keep_ends(),
+            };
+            builder.rewrite(share.into_iter().fold(truncation, Truncation::share))
+        }
+        None => builder,
+    };
+    match value(&retry.hold_streams).and_then(|hold| hold.0) {
+        Some(most) => {
+            let most = most.into_iter().map(|FirstEvent(most)| most);
+            builder.hold_streams(most.fold(HoldStreams::new(), HoldStreams::first_event_timeout))
+        }
+        None => builder,
+    }
+}
+
+#[cfg(not(feature = "llm"))]
+fn for_models(builder: RetryPolicyBuilder, _: &Retry) -> RetryPolicyBuilder {
+    builder
+}

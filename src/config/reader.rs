@@ -1,0 +1,514 @@
+//! Reads the types of a document out of its values, by serde.
+//!
+//! The derived types say which keys there are and what each holds; the [`Reader`] knows the place. Whatever is wrong goes to
+//! the [`Problems`] at the place where it was met, the value counts as left out, and the rest is read on. So one pass finds
+//! all problems of a document.
+//!
+//! Three names have a meaning of their own here:
+//!
+//! - A variant of an enum that is called `$map`, `$text`, `$list`, `$nothing` or `$other` takes the values of that kind.
+//! - A struct that is called `$given` gets the value, the text and the place of what it stands for ([`Given`]).
+//! - A newtype that is called `$hidden` holds what may be a secret ([`Hidden`]): no error shows it.
+
+use super::problems::{Problems, Unknown};
+use super::shown;
+use super::value::Value;
+use super::values::header_name;
+use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The place of a value: `services.openai.retry.base`, `rules[2].when.status`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Path(Arc<str>);
+
+/// A value, its place, and where problems go.
+#[derive(Clone)]
+pub(super) struct Reader<'a> {
+    value: &'a Value,
+    path: Path,
+    problems: &'a Problems,
+    is_hidden: bool,
+}
+
+/// The cause of a problem; `None` once it has been told.
+#[derive(Debug)]
+pub(super) struct Wrong(Option<String>);
+
+/// A value, how it was written, and where.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(rename = "$given")]
+pub(super) struct Given<T> {
+    pub(super) value: T,
+    pub(super) text: Arc<str>,
+    pub(super) from: Arc<str>,
+}
+
+/// A value that may be a secret.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(rename = "$hidden")]
+pub(super) struct Hidden<T>(pub(super) T);
+
+/// A value, or `None` if it is wrong, which has been told.
+#[derive(Debug, Clone)]
+pub(super) struct Kept<T>(pub(super) Option<T>);
+
+/// A value at whose place its own error is told, if it has one.
+#[derive(serde::Deserialize)]
+struct Told<T>(T);
+
+const GIVEN: &str = "$given";
+const HIDDEN: &str = "$hidden";
+
+/// Reads a field of a [`block`].
+pub(super) fn kept<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    reader: D,
+) -> Result<Option<T>, D::Error> {
+    let Kept(value) = Kept::deserialize(reader)?;
+    Ok(value)
+}
+
+/// A map of a document: each key with its type. A key without a value counts as left out.
+macro_rules! block {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Default, serde::Deserialize)]
+        #[serde(default)]
+        pub(in crate::config) struct $name {
+            $(
+                $(#[$doc])*
+                #[serde($(rename = $key,)? deserialize_with = "crate::config::reader::kept")]
+                pub(in crate::config) $field: Option<$type>,
+            )+
+        }
+    };
+}
+
+pub(super) use block;
+
+impl Path {
+    pub(super) fn key(&self, key: &str) -> Self {
+        let key = shown::name(key);
+        if self.0.is_empty() {
+            Self(key.into())
+        } else {
+            Self(format!("{}.{key}", self.0).into())
+        }
+    }
+
+    fn item(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0).into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        if self.0.is_empty() {
+            "the document"
+        } else {
+            &self.0
+        }
+    }
+}
+
+impl From<&Arc<str>> for Path {
+    fn from(place: &Arc<str>) -> Self {
+        Self(Arc::clone(place))
+    }
+}
+
+impl<T> Given<T> {
+    /// Returns the value in other words.
+    pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        Self { text, ..self }
+    }
+
+    /// Returns another value of the same place.
+    pub(super) fn with<U>(&self, value: U, text: impl Into<Arc<str>>) -> Given<U> {
+        Given {
+            value,
+            text: text.into(),
+            from: Arc::clone(&self.from),
+        }
+    }
+
+    pub(super) fn path(&self) -> Path {
+        Path::from(&self.from)
+    }
+}
+
+/// Returns `true` if a place is one of the document, and no default or preset.
+pub(super) fn is_written(from: &str) -> bool {
+    from != "default" && !from.starts_with("preset ")
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Kept<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let told = Told::deserialize(reader).ok();
+        Ok(Self(told.map(|Told(value)| value)))
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a whole document.
+    pub(super) fn read<T: Deserialize<'a>>(value: &'a Value, problems: &'a Problems) -> Option<T> {
+        let reader = Self {
+            value,
+            path: Path::default(),
+            problems,
+            is_hidden: false,
+        };
+        Told::deserialize(reader).ok().map(|Told(read)| read)
+    }
+
+    fn at(&self, value: &'a Value, path: Path) -> Self {
+        Self {
+            value,
+            path,
+            ..self.clone()
+        }
+    }
+
+    fn shown(&self) -> String {
+        if self.is_hidden {
+            self.value.kind().to_owned()
+        } else {
+            self.value.to_string()
+        }
+    }
+
+    /// The value is of another kind than the one that is wanted.
+    fn not(&self, wanted: &str) -> Wrong {
+        Wrong(Some(format!("{} is not {wanted}", self.shown())))
+    }
+
+    /// Tells a cause at this place, unless something inside is wrong, which says more.
+    fn tell(&self, Wrong(cause): Wrong) -> Wrong {
+        let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
+        let is_news = !has_parts || !self.problems.are_within(self.path.as_str());
+        if let Some(cause) = cause.filter(|_| is_news) {
+            let shown = self.shown();
+            // A cause without the value may have a reason for that.
+            let given = if cause.contains(&shown) { &*shown } else { "" };
+            self.problems.add(&self.path, &given, cause);
+        }
+        Wrong(None)
+    }
+
+    /// Takes the known keys out of a map, in their order, and tells the others.
+    fn known_entries(
+        &self,
+        map: &'a BTreeMap<String, Value>,
+        name: &str,
+        keys: &'static [&'static str],
+    ) -> Vec<(&'a str, &'a Value)> {
+        let mut known = Vec::with_capacity(map.len());
+        for key in keys {
+            match map.get_key_value(*key) {
+                None => {}
+                Some((key, Value::Null)) => self.tell_empty(name, key),
+                Some((key, value)) => known.push((key.as_str(), value)),
+            }
+        }
+        known
+    }
+
+    /// A key of an action needs a value, even if that says nothing.
+    fn tell_empty(&self, name: &str, key: &str) {
+        if matches!((name, key), ("Rule" | "OtherwiseRetry", "retry")) {
+            let cause = "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
+            self.problems.add(&self.path.key(key), &"", cause);
+        }
+    }
+
+    fn tell_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
+        for key in map.keys().filter(|key| !keys.contains(&key.as_str())) {
+            let shown = shown::key(key);
+            let of_retry = super::retry::Retry::KEYS;
+            if keys.contains(&"retry") && of_retry.contains(&key.as_str()) {
+                let cause = format!("is a key of retry: write retry: {{{key}: ..}}");
+                self.problems.add(&self.path.key(key), &shown, cause);
+                continue;
+            }
+            let unknown = Unknown {
+                name: key,
+                what: "is not a known key".to_owned(),
+                // Where an editor finds what may stand here.
+                known: keys.iter().copied().filter(|key| *key != "$schema"),
+            };
+            let path = self.path.key(&shown);
+            self.problems.unknown(path.as_str(), &shown, unknown);
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Reader<'de> {
+    type Error = Wrong;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Integer(number) => visitor.visit_i128(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::List(_) => self.deserialize_seq(visitor),
+            Value::Map(_) => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.value {
+            Value::Bool(value) => visitor.visit_bool(*value),
+            _ => Err(self.not("true or false")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.value {
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            _ => Err(self.not("a text")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.value {
+            Value::List(list) => visitor.visit_seq(Items {
+                left: list.iter().enumerate(),
+                reader: self,
+            }),
+            _ => Err(self.not("a list")),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        let Value::Map(map) = self.value else {
+            return Err(self.not("a map"));
+        };
+        let entries = map.iter().map(|(key, value)| (key.as_str(), value));
+        visitor.visit_map(Entries::of(entries.collect(), self))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        if name == GIVEN {
+            return visitor.visit_seq(GivenParts(self, 0));
+        }
+        let Value::Map(map) = self.value else {
+            return Err(self.not("a map"));
+        };
+        let entries = Entries::of(self.known_entries(map, name, keys), self.clone());
+        let read = visitor.visit_map(entries);
+        self.tell_unknown(map, keys);
+        read
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        let inside = Self {
+            is_hidden: self.is_hidden || name == HIDDEN,
+            ..self
+        };
+        let place = inside.clone();
+        let read = visitor.visit_newtype_struct(inside);
+        read.map_err(|wrong| place.tell(wrong))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        let kind = match self.value {
+            Value::Map(_) => "$map",
+            Value::List(_) => "$list",
+            Value::Text(_) => "$text",
+            Value::Null => "$nothing",
+            Value::Bool(_) | Value::Integer(_) | Value::Float(_) => "$other",
+        };
+        let mut forms = [kind, "$other"].into_iter();
+        match forms.find_map(|form| variants.iter().copied().find(|variant| *variant == form)) {
+            Some(form) => visitor.visit_enum(Form(form, self)),
+            None => Err(self.not(name)),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.value {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+        ignored_any
+    }
+}
+
+struct Items<'a> {
+    left: std::iter::Enumerate<std::slice::Iter<'a, Value>>,
+    reader: Reader<'a>,
+}
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Wrong;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Wrong> {
+        let Some((index, value)) = self.left.next() else {
+            return Ok(None);
+        };
+        let item = self.reader.at(value, self.reader.path.item(index));
+        seed.deserialize(item).map(Some)
+    }
+}
+
+struct Entries<'a> {
+    left: std::vec::IntoIter<(&'a str, &'a Value)>,
+    next: Option<Reader<'a>>,
+    reader: Reader<'a>,
+}
+
+impl<'a> Entries<'a> {
+    fn of(entries: Vec<(&'a str, &'a Value)>, reader: Reader<'a>) -> Self {
+        Self {
+            left: entries.into_iter(),
+            next: None,
+            reader,
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Wrong;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Wrong> {
+        let Some((key, value)) = self.left.next() else {
+            return Ok(None);
+        };
+        // What is no name of a header may be a secret, and is told at its map.
+        let path = if self.reader.is_hidden && header_name(key).is_err() {
+            self.reader.path.clone()
+        } else {
+            self.reader.path.key(key)
+        };
+        self.next = Some(self.reader.at(value, path));
+        seed.deserialize(BorrowedStrDeserializer::new(key))
+            .map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wrong> {
+        match self.next.take() {
+            Some(value) => seed.deserialize(value),
+            None => Err(Wrong(None)),
+        }
+    }
+}
+
+/// The value, its text and its place, in turn.
+struct GivenParts<'a>(Reader<'a>, u8);
+
+impl<'de> SeqAccess<'de> for GivenParts<'de> {
+    type Error = Wrong;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Wrong> {
+        let Self(reader, part) = self;
+        *part = part.saturating_add(1);
+        let text = match *part {
+            1 => return seed.deserialize(reader.clone()).map(Some),
+            2 if reader.is_hidden => "given".to_owned(),
+            2 => reader.shown().trim_matches('"').to_owned(),
+            _ => reader.path.0.as_ref().to_owned(),
+        };
+        seed.deserialize(StringDeserializer::new(text)).map(Some)
+    }
+}
+
+/// The form of a value, and the value.
+struct Form<'a>(&'static str, Reader<'a>);
+
+impl<'de> EnumAccess<'de> for Form<'de> {
+    type Error = Wrong;
+    type Variant = Reader<'de>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Reader<'de>), Wrong> {
+        let Self(form, reader) = self;
+        let variant = seed.deserialize(BorrowedStrDeserializer::new(form))?;
+        Ok((variant, reader))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Reader<'de> {
+    type Error = Wrong;
+
+    fn unit_variant(self) -> Result<(), Wrong> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Wrong> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
+        self.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        self.deserialize_any(visitor)
+    }
+}
+
+impl de::Error for Wrong {
+    fn custom<T: fmt::Display>(cause: T) -> Self {
+        Self(Some(cause.to_string()))
+    }
+
+    /// serde's own words quote the value, which may be a secret.
+    fn invalid_type(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self(Some(format!("is not {expected}")))
+    }
+
+    fn invalid_value(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self(Some(format!("is not {expected}")))
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or_default())
+    }
+}
+
+impl std::error::Error for Wrong {}

@@ -1,0 +1,413 @@
+//! The fields of RETRY that are a word or a map.
+//!
+//! What the word says is a field too, which no map can hold; an explanation calls it by the name of the whole field.
+
+use super::{Layer, layer};
+use crate::config::reader::{Given, Hidden, block};
+use crate::config::value::Value;
+use crate::config::values::{
+    Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, leaf,
+};
+use crate::config::words::{Word, word, words};
+use crate::policy::Decimal;
+use crate::rules::{Failover, ServerDelays};
+use http::HeaderMap;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration as Time;
+
+/// A word, or a map in its place.
+#[derive(Deserialize)]
+#[serde(bound = "W: Deserialize<'de>, M: Deserialize<'de>")]
+pub(super) enum WordOr<W, M> {
+    #[serde(rename = "$map")]
+    Map(Box<M>),
+    #[serde(rename = "$other")]
+    Word(W),
+}
+
+/// How the ceilings of the delays grow.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "BackoffForm")]
+pub(in crate::config) struct Backoff {
+    pub(in crate::config) growth: Option<Given<Growth>>,
+    pub(in crate::config) args: Option<Args>,
+}
+
+layer! { Backoff { growth as "", args, } }
+
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::config) enum Growth {
+    None,
+    Fixed,
+    Linear,
+    Exponential,
+    Schedule(Arc<[Time]>),
+    Custom(Arc<str>),
+}
+
+#[derive(Deserialize)]
+enum BackoffForm {
+    #[serde(rename = "$map")]
+    Custom(Box<CustomKeys>),
+    #[serde(rename = "$list")]
+    Schedule(Given<List<Duration>>),
+    #[serde(rename = "$other")]
+    Word(Given<Word<Growth>>),
+}
+
+block! {
+    /// A schedule that the program gives a name to with `RetryConfig::builder().backoff(NAME, ..)`.
+    CustomKeys {
+        custom: Given<Name>,
+        args: Given<ArgsValue>,
+    }
+}
+
+words! { Growth:
+    "none" => Growth::None, "fixed" => Growth::Fixed, "linear" => Growth::Linear,
+    "exponential" => Growth::Exponential;
+    "schedule" => "[1s, 5s]", "custom" => "{custom: NAME}"
+}
+
+impl TryFrom<BackoffForm> for Backoff {
+    type Error = &'static str;
+
+    fn try_from(read: BackoffForm) -> Result<Self, &'static str> {
+        let growth = match read {
+            BackoffForm::Word(word) => word.with(word.value.0.clone(), Arc::clone(&word.text)),
+            BackoffForm::Schedule(list) => {
+                let delays: Arc<[Time]> = list.value.0.iter().map(|delay| delay.0).collect();
+                let words: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
+                let text = format!("[{}]", words.join(", "));
+                list.with(Growth::Schedule(delays), text)
+            }
+            BackoffForm::Custom(keys) => return Self::custom(*keys),
+        };
+        Ok(Self {
+            growth: Some(growth),
+            args: None,
+        })
+    }
+}
+
+impl Backoff {
+    fn custom(keys: CustomKeys) -> Result<Self, &'static str> {
+        if keys.custom.is_none() && keys.args.is_none() {
+            return Err("names no custom backoff: write {custom: NAME}");
+        }
+        let growth = keys.custom.map(|name| {
+            let text = format!("custom {}", name.value.0);
+            name.with(Growth::Custom(Arc::clone(&name.value.0)), text)
+        });
+        let args = keys.args.map(|args| {
+            // An explanation tells a number, and of a text only that it is there.
+            let is_text = matches!(*args.value.0, Value::Text(_));
+            Args(if is_text {
+                args.in_words("given")
+            } else {
+                args
+            })
+        });
+        Ok(Self { growth, args })
+    }
+}
+
+leaf! {
+    /// What a program's own schedule is made from: whatever its type reads.
+    ArgsValue(Arc<Value>) = |value| {
+        const MOST: usize = 256;
+        const MOST_TEXT: usize = 16 * 1024;
+        // They are handed to the program at every place where the backoff holds.
+        if value.is_larger_than(MOST, MOST_TEXT) {
+            return Err(format!("holds more than {MOST} values or {MOST_TEXT} bytes of text"));
+        }
+        Ok(Arc::new(value.clone()))
+    };
+}
+
+/// The arguments of a custom backoff, a block too.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Args(pub(in crate::config) Given<ArgsValue>);
+
+impl Layer for Args {
+    fn lay_on(&mut self, below: &Self) {
+        let own = Arc::make_mut(&mut self.0.value.0);
+        if let (Value::Map(own), Value::Map(below)) = (own, &*below.0.value.0) {
+            for (key, value) in below {
+                own.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+
+    fn fields(&self, name: Cow<'static, str>, all: &mut Vec<super::Field>) {
+        self.0.fields(name, all);
+    }
+}
+
+/// The part of the ceiling that is waited.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "JitterForm")]
+pub(in crate::config) struct Jitter {
+    /// Whether each delay depends on the one before.
+    pub(in crate::config) decorrelated: Option<Given<bool>>,
+    pub(in crate::config) min: Option<Given<Decimal>>,
+    pub(in crate::config) max: Option<Given<Decimal>>,
+}
+
+layer! { Jitter { decorrelated as "", min, max, } }
+
+type JitterForm = WordOr<Given<JitterWord>, Given<JitterKeys>>;
+
+block! {
+    /// An interval of the ceiling.
+    JitterKeys {
+        min: Given<Number<0, 1_000>>,
+        max: Given<Number<0, 1_000>>,
+    }
+}
+
+/// An interval in millionths of the ceiling, and whether each delay depends on the one before.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::config) struct Interval(u64, u64, bool);
+
+words! { Interval:
+    "none" => Interval(1_000_000, 1_000_000, false), "full" => Interval(0, 1_000_000, false),
+    "equal" => Interval(500_000, 1_000_000, false), "decorrelated" => Interval(0, 1_000_000, true);
+    "" => "\"20%\"", "" => "{min: 0.5, max: 1}"
+}
+
+leaf! {
+    JitterWord(Interval) = |value| match value {
+        Value::Text(text) if text.ends_with('%') => around(text).ok_or_else(|| {
+            format!("{value} is not allowed: must be \"0%\" to \"100%\", in whole numbers")
+        }),
+        _ => word(value),
+    };
+}
+
+/// Reads a percentage: `20%` is 0.8 to 1.2 times the ceiling.
+fn around(text: &str) -> Option<Interval> {
+    let percent: u32 = text.strip_suffix('%')?.trim().parse().ok()?;
+    let part = u64::from(percent).saturating_mul(10_000);
+    let least = 1_000_000_u64.checked_sub(part)?;
+    Some(Interval(least, 1_000_000_u64.saturating_add(part), false))
+}
+
+impl From<JitterForm> for Jitter {
+    fn from(read: JitterForm) -> Self {
+        let word = match read {
+            WordOr::Word(word) => word,
+            WordOr::Map(keys) => {
+                let part = |given: &Given<Number<0, 1_000>>| {
+                    given.with(given.value.0, given.value.0.to_string())
+                };
+                return Self {
+                    decorrelated: Some(keys.with(false, "between min and max")),
+                    min: keys.value.min.as_ref().map(part),
+                    max: keys.value.max.as_ref().map(part),
+                };
+            }
+        };
+        let JitterWord(Interval(least, most, decorrelated)) = word.value;
+        let part = |micros| {
+            let part = Decimal::from_micros(micros);
+            Some(word.with(part, part.to_string()))
+        };
+        Self {
+            decorrelated: Some(word.with(decorrelated, Arc::clone(&word.text))),
+            min: part(least),
+            max: part(most),
+        }
+    }
+}
+
+/// How long a server may make the request wait.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "RetryAfterForm")]
+pub(in crate::config) struct RetryAfter {
+    /// Whether the server is not heard.
+    pub(in crate::config) ignored: Option<Given<bool>>,
+    pub(in crate::config) max: Option<Given<DurationOrNone>>,
+    pub(in crate::config) over: Option<Given<Word<ServerDelays>>>,
+}
+
+layer! { RetryAfter { ignored as "", max, over, } }
+
+type RetryAfterForm = WordOr<Given<Word<Ignored>>, Given<RetryAfterKeys>>;
+
+block! {
+    /// What a server may ask for.
+    RetryAfterKeys {
+        max: Given<DurationOrNone>,
+        over: Given<Word<ServerDelays>>,
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ignored(bool);
+
+words! { Ignored:
+    "respect" => Ignored(false), "ignore" => Ignored(true);
+    "clamp" => "{max: 30s, over: clamp}"
+}
+
+// What is done where it asks for more than max.
+words! { ServerDelays:
+    "stop" => ServerDelays::Respect, "clamp" => ServerDelays::Clamp
+}
+
+impl From<RetryAfterForm> for RetryAfter {
+    fn from(read: RetryAfterForm) -> Self {
+        match read {
+            WordOr::Word(word) => Self {
+                ignored: Some(word.with(word.value.0.0, Arc::clone(&word.text))),
+                ..Self::default()
+            },
+            WordOr::Map(keys) => Self {
+                ignored: Some(keys.with(false, "respect")),
+                max: keys.value.max,
+                over: keys.value.over,
+            },
+        }
+    }
+}
+
+/// What becomes of a request that has no retries left.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "ExhaustedForm")]
+pub(in crate::config) struct OnExhausted {
+    pub(in crate::config) end: Option<Given<End>>,
+    pub(in crate::config) respond: Option<Response>,
+    /// The keys that have no effect without failover, and their places.
+    pub(in crate::config) needless: Vec<(&'static str, Arc<str>)>,
+}
+
+layer! { OnExhausted { end as "", respond, } }
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) enum End {
+    Last,
+    Fail,
+    Respond,
+    Failover(Failover, Option<Arc<HeaderMap>>),
+    DeadLetter(Arc<str>),
+}
+
+words! { End:
+    "last" => End::Last, "fail" => End::Fail;
+    "respond" => "{respond: {status: 503}}", "failover" => "{failover: SERVICE}",
+    "dead_letter" => "{dead_letter: NAME}"
+}
+
+type ExhaustedForm = WordOr<Given<Word<End>>, Given<ExhaustedKeys>>;
+
+block! {
+    /// Exactly one of respond, failover and dead_letter.
+    ExhaustedKeys {
+        respond: Response,
+        failover: Name,
+        same_keys: Given<bool>,
+        set: Given<Set>,
+        dead_letter: Name,
+    }
+}
+
+/// A response that no server has sent. What it holds may be a secret.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "Hidden<ResponseKeys>")]
+pub(in crate::config) struct Response {
+    pub(in crate::config) status: Option<Given<Count<200, 599>>>,
+    pub(in crate::config) headers: Option<Given<Headers>>,
+    pub(in crate::config) body: Option<Given<Body>>,
+}
+
+layer! { Response { status, headers, body, } }
+
+block! {
+    /// The parts of a response.
+    ResponseKeys {
+        status: Given<Count<200, 599>>,
+        headers: Given<Headers>,
+        body: Given<Body>,
+    }
+}
+
+leaf! {
+    /// The body of a response.
+    Body(Arc<str>) = |value| match value {
+        Value::Text(text) => Ok(text.as_str().into()),
+        other => Err(format!("{} is not a text", other.kind())),
+    };
+}
+
+impl From<Hidden<ResponseKeys>> for Response {
+    fn from(Hidden(keys): Hidden<ResponseKeys>) -> Self {
+        Self {
+            status: keys.status.map(|status| {
+                let text = status.value.0.to_string();
+                status.in_words(text)
+            }),
+            headers: keys.headers,
+            body: keys.body,
+        }
+    }
+}
+
+impl TryFrom<ExhaustedForm> for OnExhausted {
+    type Error = &'static str;
+
+    fn try_from(read: ExhaustedForm) -> Result<Self, &'static str> {
+        let keys = match read {
+            WordOr::Map(keys) => keys,
+            WordOr::Word(word) => {
+                return Ok(Self {
+                    end: Some(word.with(word.value.0.clone(), Arc::clone(&word.text))),
+                    ..Self::default()
+                });
+            }
+        };
+        let (end, text) = keys
+            .value
+            .end()
+            .ok_or("must hold exactly one of respond, failover and dead_letter")?;
+        let mut needless = Vec::new();
+        if keys.value.failover.is_none() {
+            let same_keys = keys.value.same_keys.iter().map(|given| &given.from);
+            needless.extend(same_keys.map(|from| ("same_keys", Arc::clone(from))));
+            let set = keys.value.set.iter().map(|given| &given.from);
+            needless.extend(set.map(|from| ("set", Arc::clone(from))));
+        }
+        Ok(Self {
+            end: Some(keys.with(end, text)),
+            respond: keys.value.respond,
+            needless,
+        })
+    }
+}
+
+impl ExhaustedKeys {
+    /// Returns the one end that is given, and the words for it.
+    fn end(&self) -> Option<(End, String)> {
+        match (&self.respond, &self.failover, &self.dead_letter) {
+            (Some(_), None, None) => Some((End::Respond, "respond".to_owned())),
+            (None, None, Some(Name(name))) => {
+                let text = format!("dead_letter {name}");
+                Some((End::DeadLetter(Arc::clone(name)), text))
+            }
+            (None, Some(Name(service)), None) => {
+                let to = Failover::to(Arc::clone(service));
+                let set = self.set.as_ref().map(|set| Arc::clone(&set.value.0));
+                let same_keys = self.same_keys.as_ref();
+                Some(if same_keys.is_some_and(|same| same.value) {
+                    let text = format!("failover {service}, same keys");
+                    (End::Failover(to.same_keys(), set), text)
+                } else {
+                    (End::Failover(to, set), format!("failover {service}"))
+                })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The fields of a place that are a word or a map: the gate, and the settings for calls to language models.
+
+use super::blocks::WordOr;
+use crate::config::reader::block;
+use crate::config::value::Value;
+use crate::config::values::{Share, duration_text, positive};
+use crate::config::words::{Word, word_for, words};
+use crate::policy::Decimal;
+use serde::Deserialize;
+use std::time::Duration;
+
+/// One pause for all callers after a 429.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
+pub(in crate::config) struct Gating {
+    /// How long a call waits there in all; `None` without a gate.
+    pub(in crate::config) wait: Option<Duration>,
+    /// Whether a quota counts from the first answer on; `None` where that is left to the preset.
+    pub(in crate::config) quotas_at_once: Option<bool>,
+}
+
+block! {
+    /// A gate with a limit of its own.
+    GateKeys {
+        max_wait: GateWait,
+    }
+}
+
+positive! {
+    /// The longest wait at the gate.
+    GateWait = "; write gate: off";
+
+    /// The longest time to the first event of a stream.
+    HoldTime = "; write hold_streams: off";
+}
+
+#[derive(Debug, Clone, Copy)]
+struct GateWord(Option<Duration>);
+
+words! { GateWord:
+    "on" => GateWord(Some(Duration::from_secs(5 * 60))), "off" => GateWord(None)
+}
+
+impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
+    type Error = &'static str;
+
+    fn try_from(read: WordOr<Word<GateWord>, GateKeys>) -> Result<Self, &'static str> {
+        let wait = match read {
+            WordOr::Word(Word(GateWord(wait))) => wait,
+            WordOr::Map(keys) => match keys.max_wait {
+                Some(GateWait(wait)) => Some(wait),
+                None => return Err("says nothing: write {max_wait: 5m}"),
+            },
+        };
+        Ok(Self {
+            wait,
+            quotas_at_once: None,
+        })
+    }
+}
+
+impl Gating {
+    /// Returns it as an explanation shows it.
+    pub(in crate::config) fn in_words(self) -> String {
+        self.wait.map_or_else(|| "off".to_owned(), duration_text)
+    }
+}
+
+/// Settings for language models, or the preset, in a program without the feature.
+pub(in crate::config) const NEEDS_LLM: &str =
+    "needs a program that is built with the feature llm of http-retry";
+
+/// How a request that is too long for the model is cut; `None` for not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "WordOr<Word<CutWord>, CutKeys>")]
+pub(in crate::config) struct Truncate(pub(in crate::config) Option<(Part, Option<Decimal>)>);
+
+block! {
+    /// A cut.
+    CutKeys {
+        keep: Word<Part>,
+        share: Share,
+    }
+}
+
+/// The part of a text that stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::config) enum Part {
+    Head,
+    Tail,
+    Ends,
+}
+
+words! { Part:
+    "head" => Part::Head, "tail" => Part::Tail, "ends" => Part::Ends
+}
+
+#[derive(Debug, Clone, Copy)]
+struct CutWord(Option<Part>);
+
+words! { CutWord:
+    "off" => CutWord(None), "head" => CutWord(Some(Part::Head)), "tail" => CutWord(Some(Part::Tail)),
+    "ends" => CutWord(Some(Part::Ends));
+    "" => "{keep: tail, share: 0.5}"
+}
+
+impl TryFrom<WordOr<Word<CutWord>, CutKeys>> for Truncate {
+    type Error = &'static str;
+
+    fn try_from(read: WordOr<Word<CutWord>, CutKeys>) -> Result<Self, &'static str> {
+        in_this_build(match read {
+            WordOr::Word(Word(CutWord(keep))) => keep.map(|keep| (keep, None)),
+            WordOr::Map(keys) => {
+                let keep = keys.keep.map_or(Part::Head, |Word(keep)| keep);
+                Some((keep, keys.share.map(|Share(share)| share)))
+            }
+        })
+        .map(Self)
+    }
+}
+
+impl Truncate {
+    pub(super) fn in_words(self) -> String {
+        match self.0 {
+            None => "off".to_owned(),
+            Some((keep, None)) => word_for(&keep).to_owned(),
+            Some((keep, Some(share))) => format!("{}, share {share}", word_for(&keep)),
+        }
+    }
+}
+
+/// How long the start of a streamed answer is held back: `None` for not at all, then the longest time, if it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "WordOr<Word<HoldWord>, HoldKeys>")]
+pub(in crate::config) struct Hold(pub(in crate::config) Option<Option<FirstEvent>>);
+
+block! {
+    /// How long a stream is held.
+    HoldKeys {
+        first_event_timeout: FirstEvent,
+    }
+}
+
+/// The longest time to the first event, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(in crate::config) struct FirstEvent(pub(in crate::config) Option<Duration>);
+
+impl TryFrom<Value> for FirstEvent {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match &value {
+            Value::Text(text) if text == "none" => Ok(Self(None)),
+            _ => HoldTime::try_from(value).map(|HoldTime(time)| Self(Some(time))),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct HoldWord(bool);
+
+words! { HoldWord:
+    "on" => HoldWord(true), "off" => HoldWord(false);
+    "" => "{first_event_timeout: 2m}"
+}
+
+impl TryFrom<WordOr<Word<HoldWord>, HoldKeys>> for Hold {
+    type Error = &'static str;
+
+    fn try_from(read: WordOr<Word<HoldWord>, HoldKeys>) -> Result<Self, &'static str> {
+        in_this_build(match read {
+            WordOr::Word(Word(HoldWord(on))) => on.then_some(None),
+            WordOr::Map(keys) => Some(keys.first_event_timeout),
+        })
+        .map(Self)
+    }
+}
+
+impl Hold {
+    pub(super) fn in_words(self) -> String {
+        match self.0 {
+            None => "off".to_owned(),
+            Some(None) => "on".to_owned(),
+            Some(Some(FirstEvent(None))) => "on, for any time".to_owned(),
+            Some(Some(FirstEvent(Some(most)))) => {
+                format!("on, for at most {}", duration_text(most))
+            }
+        }
+    }
+}
+
+/// Refuses what needs a feature without it, so that it is not passed over.
+fn in_this_build<T>(wanted: Option<T>) -> Result<Option<T>, &'static str> {
+    if wanted.is_some() && cfg!(not(feature = "llm")) {
+        return Err(NEEDS_LLM);
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,394 @@
+//! The types of a document's values: durations, numbers, sizes, ranges, names, headers.
+
+mod duration;
+mod range;
+
+pub(super) use duration::{Duration, DurationOrNone, duration_text, positive};
+pub(super) use range::{Attempts, BareStatus, Statuses};
+
+use super::reader::{Hidden, Kept, block};
+use super::shown;
+use super::value::Value;
+use crate::policy::Decimal;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A type that is read from a value at once.
+macro_rules! leaf {
+    ($($(#[$about:meta])* $name:ident($of:ty) = $read:expr;)+) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+        #[serde(try_from = "crate::config::value::Value")]
+        pub(in crate::config) struct $name(pub(in crate::config) $of);
+
+        impl TryFrom<crate::config::value::Value> for $name {
+            type Error = String;
+
+            fn try_from(value: crate::config::value::Value) -> Result<Self, String> {
+                let read: fn(&crate::config::value::Value) -> Result<$of, String> = $read;
+                read(&value).map(Self)
+            }
+        }
+    )+};
+}
+
+pub(super) use leaf;
+
+/// A list that is not empty. Wrong items are left out.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Vec<Kept<T>>", bound = "T: Deserialize<'de>")]
+pub(super) struct List<T>(pub(super) Vec<T>);
+
+impl<T> TryFrom<Vec<Kept<T>>> for List<T> {
+    type Error = &'static str;
+
+    fn try_from(items: Vec<Kept<T>>) -> Result<Self, &'static str> {
+        if items.is_empty() {
+            return Err("is an empty list: give at least one item, or leave the key out");
+        }
+        Ok(Self(
+            items.into_iter().filter_map(|Kept(item)| item).collect(),
+        ))
+    }
+}
+
+/// A list, or the one value that stands for a list of itself.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "OneOrMore<T>", bound = "T: Deserialize<'de>")]
+pub(super) struct Several<T>(pub(super) Vec<T>);
+
+#[derive(Deserialize)]
+#[serde(bound = "T: Deserialize<'de>")]
+enum OneOrMore<T> {
+    #[serde(rename = "$list")]
+    List(List<T>),
+    #[serde(rename = "$other")]
+    One(T),
+}
+
+impl<T> From<OneOrMore<T>> for Several<T> {
+    fn from(read: OneOrMore<T>) -> Self {
+        Self(match read {
+            OneOrMore::List(List(list)) => list,
+            OneOrMore::One(one) => vec![one],
+        })
+    }
+}
+
+/// A list of up to 100, or one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Several<T>", bound = "T: Deserialize<'de>")]
+pub(super) struct Few<T>(pub(super) Vec<T>);
+
+impl<T> TryFrom<Several<T>> for Few<T> {
+    type Error = String;
+
+    fn try_from(Several(items): Several<T>) -> Result<Self, String> {
+        const MOST: usize = 100;
+        if items.len() > MOST {
+            return Err(format!("has more than {MOST} names"));
+        }
+        Ok(Self(items))
+    }
+}
+
+/// A whole number.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) struct Count<const LEAST: u32, const MOST: u32>(pub(super) u32);
+
+impl<const LEAST: u32, const MOST: u32> TryFrom<Value> for Count<LEAST, MOST> {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        /// An upper bound from here on is no news to anybody.
+        const MANY: u32 = u32::MAX - 1;
+        let number = match value {
+            Value::Integer(number) => u32::try_from(number).ok(),
+            _ => None,
+        };
+        if let Some(number) = number.filter(|number| (LEAST..=MOST).contains(number)) {
+            return Ok(Self(number));
+        }
+        let bounds = match (LEAST, MOST, &value) {
+            (0, 1, _) => "must be 0 or 1".to_owned(),
+            (.., Value::Integer(number)) if *number > MOST.into() => {
+                format!("must be at most {MOST}")
+            }
+            (_, MANY.., _) => format!("must be a whole number of at least {LEAST}"),
+            _ => format!("must be a whole number from {LEAST} to {MOST}"),
+        };
+        Err(format!("{value} is not allowed: {bounds}"))
+    }
+}
+
+/// A number of up to six decimal places.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) struct Number<const LEAST: u32, const MOST: u32>(pub(super) Decimal);
+
+impl<const LEAST: u32, const MOST: u32> TryFrom<Value> for Number<LEAST, MOST> {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let bounds = (Decimal::from(LEAST), Decimal::from(MOST));
+        decimal(&value, bounds, &format!("must be {LEAST} to {MOST}")).map(Self)
+    }
+}
+
+pub(super) const MOST_TOKENS: u32 = 1_000_000_000;
+const LEAST_PART: Decimal = Decimal::from_micros(1);
+
+leaf! {
+    /// The capacity of a budget.
+    Capacity(Decimal) = |value| {
+        let bounds = (LEAST_PART, Decimal::from(MOST_TOKENS));
+        decimal(value, bounds, &format!("must be above 0, up to {MOST_TOKENS}"))
+    };
+
+    /// What a retry costs.
+    Cost(Decimal) = |value| {
+        let bounds = (LEAST_PART, Decimal::from(MOST_TOKENS));
+        decimal(value, bounds, "must be above 0, up to the capacity")
+    };
+
+    /// A part of a whole.
+    Share(Decimal) = |value| {
+        let almost_all = Decimal::from_micros(999_999);
+        decimal(value, (LEAST_PART, almost_all), "must be above 0 and below 1")
+    };
+
+    /// A size in bytes: `512KiB`, `2MiB`, or a number of bytes.
+    Bytes(usize) = |value| {
+        let size = match value {
+            Value::Integer(number) => usize::try_from(*number).ok(),
+            Value::Text(text) => size(text),
+            _ => None,
+        };
+        size.ok_or_else(|| format!("{value} is not a size: write 512KiB, 2MiB or a number of bytes"))
+    };
+
+    /// A method of HTTP.
+    MethodName(Method) = |value| {
+        let upper = text(value)?.to_ascii_uppercase();
+        let method = Method::from_bytes(upper.as_bytes());
+        method.map_err(|_| format!("{value} is not a method: write GET or POST"))
+    };
+
+    /// The name of a header.
+    HeaderKey(HeaderName) = |value| header_name(text(value)?).map_err(str::to_owned);
+
+    /// A whole number, not below 0.
+    Natural(u64) = |value| {
+        let number = match value {
+            Value::Integer(number) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| format!("{value} is not a whole number, not below 0"))
+    };
+
+    /// A text or a number to look for.
+    SearchText(String) = |value| match value {
+        Value::Integer(number) => Ok(number.to_string()),
+        value => text(value).map(str::to_owned),
+    };
+
+    /// The value of a header, which may be a secret.
+    HeaderText(HeaderValue) = |value| match value {
+        Value::Text(text) => HeaderValue::from_str(text).map_err(|_| {
+            "is no header value: it holds a line break or another control character".to_owned()
+        }),
+        Value::Map(_) | Value::List(_) | Value::Null => {
+            Err(format!("{} is not a text", value.kind()))
+        }
+        other => Err(format!("{} is not a text: put it in quotes", other.kind())),
+    };
+
+    /// Where a service is. It may hold a password.
+    BaseUrl(String) = |value| {
+        let url = text(value)?;
+        let service = crate::services::Service::new("a", crate::RetryPolicy::default());
+        let checked = service.base_url(url).check();
+        checked.map_err(|error| format!("is no base URL: {}", error.allowed()))?;
+        Ok(url.to_owned())
+    };
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    match value {
+        Value::Text(text) => Ok(text),
+        _ => Err(format!("{value} is not a text")),
+    }
+}
+
+fn decimal(
+    value: &Value,
+    (least, most): (Decimal, Decimal),
+    allowed: &str,
+) -> Result<Decimal, String> {
+    let given = match value {
+        Value::Integer(number) => u32::try_from(*number).ok().map(Decimal::from),
+        Value::Float(number) => Some(Decimal::from(*number)),
+        _ => return Err(format!("{value} is not a number")),
+    };
+    let Some(given) = given else {
+        return Err(format!("{value} is not allowed: {allowed}"));
+    };
+    given.within("", least, most).map_err(|error| {
+        let (_, places) = error.allowed().split_once(',').unwrap_or_default();
+        let comma = if places.is_empty() { "" } else { "," };
+        format!("{given} is not allowed: {allowed}{comma}{places}")
+    })
+}
+
+/// Reads only units that mean one thing to everybody: a kB is 1000 bytes to some and 1024 to others.
+fn size(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(end)?;
+    let number: usize = number.parse().ok()?;
+    let of: usize = match unit.trim_start() {
+        "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(of)
+}
+
+/// A text that names something.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Name(pub(super) Arc<str>);
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, &'static str> {
+        shown::not_a_name(&name).map_or(Ok(Self(name.into())), Err)
+    }
+}
+
+/// Texts to look for, of which one is enough.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Several<SearchText>")]
+pub(super) struct Texts(pub(super) Vec<String>);
+
+impl TryFrom<Several<SearchText>> for Texts {
+    type Error = &'static str;
+
+    fn try_from(Several(texts): Several<SearchText>) -> Result<Self, &'static str> {
+        if texts.iter().any(|text| text.0.is_empty()) {
+            return Err("holds an empty text: give something to look for");
+        }
+        Ok(Self(texts.into_iter().map(|text| text.0).collect()))
+    }
+}
+
+/// Headers by their names; a list gives a name several values.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Kept<Several<HeaderText>>>")]
+pub(super) struct Headers(pub(super) Arc<HeaderMap>);
+
+impl TryFrom<BTreeMap<String, Kept<Several<HeaderText>>>> for Headers {
+    type Error = String;
+
+    fn try_from(read: BTreeMap<String, Kept<Several<HeaderText>>>) -> Result<Self, String> {
+        /// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
+        const MOST: usize = 100;
+        let several = read
+            .values()
+            .map(|Kept(values)| values.as_ref().map_or(1, |Several(values)| values.len()));
+        if several.fold(0, usize::saturating_add) > MOST {
+            return Err(format!("holds more than {MOST} headers"));
+        }
+        let mut headers = HeaderMap::new();
+        for (name, Kept(values)) in read {
+            let name = header_name(&name)?;
+            for HeaderText(value) in values.into_iter().flat_map(|Several(values)| values) {
+                headers.append(&name, value);
+            }
+        }
+        Ok(Self(Arc::new(headers)))
+    }
+}
+
+block! {
+    /// What changes in the request from the next attempt on.
+    Change {
+        /// Request headers, which take the place of those of the same name.
+        headers: Hidden<Headers>,
+    }
+}
+
+/// The headers that change, at least one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Hidden<Change>")]
+pub(super) struct Set(pub(super) Arc<HeaderMap>);
+
+impl TryFrom<Hidden<Change>> for Set {
+    type Error = &'static str;
+
+    fn try_from(Hidden(change): Hidden<Change>) -> Result<Self, &'static str> {
+        let headers = change.headers.map(|Hidden(Headers(headers))| headers);
+        let headers = headers.filter(|headers| !headers.is_empty());
+        headers
+            .map(Self)
+            .ok_or("sets nothing: write {headers: {NAME: VALUE}}")
+    }
+}
+
+/// Reads the name of a header. It may be a secret if it is none, so the error does not show it.
+pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
+    if !shown::is_short(name) {
+        return Err("holds a header name of more than 128 bytes");
+    }
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        if name.contains(':') {
+            "holds a header name with a colon: write the value as the value of the key"
+        } else {
+            "holds what is no header name: write letters, digits and hyphens"
+        }
+    })
+}
+
+/// Parts of a match, each of which a service takes.
+macro_rules! patterns {
+    ($($name:ident = $setter:ident;)+) => {
+        leaf! {
+            $($name(String) = |value| {
+                let pattern = text(value)?;
+                let service = crate::services::Service::new("a", crate::RetryPolicy::default());
+                let checked = service.$setter(pattern).check();
+                checked.map_err(|error| format!("{value} is not {}", error.allowed()))?;
+                Ok(pattern.to_owned())
+            };)+
+        }
+    };
+}
+
+patterns! {
+    Host = host;
+    Scheme = scheme;
+    PathPattern = path;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_a_number_and_a_unit() {
+        assert_eq!(size("2MiB"), Some(2 << 20));
+        assert_eq!(size(" 512 KiB "), Some(512 << 10));
+        assert_eq!(size("0B"), Some(0));
+        for text in ["2MB", "2M", "MiB", "2", "-2MiB", "1.5MiB", "2mib", ""] {
+            assert_eq!(size(text), None, "{text}");
+        }
+        assert_eq!(size("99999999999999999999MiB"), None);
+        assert_eq!(size("18446744073709551615KiB"), None);
+    }
+}

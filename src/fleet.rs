@@ -1,0 +1,257 @@
+//! A fleet: one budget and one gate for all processes that call the same services, on Redis or Valkey.
+//!
+//! Each process of a program has 20 retry tokens and a gate of its own, so that a thousand of them hold 20,000 tokens and
+//! no one knows what another was refused. In a fleet they share one budget and one gate for each service.
+//!
+//! ```
+//! use http_retry::fleet::Fleet;
+//!
+//! let fleet = Fleet::redis("redis://cache:6379")?;
+//! # Ok::<(), http_retry::ConfigError>(())
+//! ```
+//!
+//! The store is Redis 6.2 or later, or Valkey 7.2 or later. A user of it with these rights is enough, where the prefix
+//! is `http-retry`:
+//!
+//! ```text
+//! ~http-retry:* resetchannels &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set +pexpire +time +publish +subscribe +ping +hello
+//! ```
+//!
+//! No key, value or channel holds anything of a request but its service's name, or its host and port.
+
+mod budget;
+mod builder;
+mod gate;
+#[cfg(feature = "testing")]
+pub(crate) mod memory;
+mod names;
+mod observers;
+mod random;
+mod redis;
+mod resubscription;
+mod shared;
+mod status;
+mod store;
+mod sync;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use builder::FleetBuilder;
+pub use status::FleetStatus;
+
+use self::redis::RedisStore;
+use crate::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
+use crate::error::ConfigError;
+use crate::gate::Gate;
+use crate::report::Observer;
+use crate::runtime::Runtime;
+use shared::Shared;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// One budget and one gate for each service, shared by all processes whose fleets have the same store and prefix; clones
+/// are the same fleet.
+///
+/// Nothing of it can fail a request or hold it up for more than [`wait`](FleetBuilder::wait): a process that cannot reach
+/// the store goes on with a share of its own. A first attempt waits for the store only for its turn at the gate.
+///
+/// Give it to `RetryLayer::fleet`, `RetryMiddleware::fleet` or `Runner::fleet`, which then take their budgets and their
+/// gate from it, where none is given by hand:
+///
+/// ```
+/// use http_retry::fleet::Fleet;
+/// use http_retry::{RetryPolicy, tower::RetryLayer};
+///
+/// let fleet = Fleet::redis("redis://cache:6379")?; // connects in the background
+/// let layer = RetryLayer::new(RetryPolicy::background()).fleet(&fleet);
+/// assert!(!fleet.status().joined, "the store has not answered yet");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
+/// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
+#[derive(Clone)]
+pub struct Fleet(Arc<Inner>);
+
+/// What all clones of a fleet share.
+struct Inner {
+    shared: Arc<Shared>,
+    /// Those of the services that have none by hand.
+    budgets: ServiceBudgets,
+    /// That of the adapters that have none by hand.
+    gate: OnceLock<Gate>,
+    /// The address of the store.
+    store: String,
+}
+
+impl Fleet {
+    /// A fleet on the server at this URL, such as `redis://cache:6379` or `redis://user:password@cache:6379/0`, with the
+    /// default settings. For `rediss://` turn on a TLS feature of the crate `redis`.
+    ///
+    /// It only reads the URL. The connection is made in the background, once a budget or a gate has something to say, and
+    /// again after each failure: after about 250 ms, then after twice as long each time, up to about 5 s.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] of the field `fleet.redis` if the URL is none of a server: it cannot be read, needs a TLS feature
+    /// that is off, or is that of sentinels or a cluster. It does not repeat the URL, which may hold a password.
+    pub fn redis(url: &str) -> Result<Self, ConfigError> {
+        Self::builder().redis(url)
+    }
+
+    /// A fleet on the server that this client connects to, for TLS, credentials or a Unix socket that are set up
+    /// already. The fleet makes a connection of its own, with the default settings: behind others' commands no bound on a
+    /// wait would hold. For other settings see [`FleetBuilder::redis_client`].
+    #[must_use]
+    pub fn redis_client(client: ::redis::Client) -> Self {
+        Self::builder().on_redis(RedisStore::of(client))
+    }
+
+    /// A builder that starts from the default settings: the prefix `http-retry`, and a wait of 50 ms.
+    pub fn builder() -> FleetBuilder {
+        FleetBuilder::default()
+    }
+
+    /// The fleet's budget of a service, with other numbers than the default; they mean the whole fleet. Give it to the
+    /// adapters that call the service, and to all processes the same numbers.
+    ///
+    /// Every call makes another handle that counts as a process of its own, so call it once for each service. A budget is
+    /// known to the other processes by the service's name alone.
+    ///
+    /// ```
+    /// use http_retry::RetryBudget;
+    /// use http_retry::fleet::Fleet;
+    ///
+    /// let fleet = Fleet::redis("redis://cache:6379")?;
+    /// let orders = fleet.budget("orders", RetryBudget::builder().capacity(50))?; // 50 for all processes together
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field of the builder that cannot work.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a builder is used up by what it builds"
+    )]
+    pub fn budget(
+        &self,
+        service: &str,
+        budget: RetryBudgetBuilder,
+    ) -> Result<RetryBudget, ConfigError> {
+        let shared = &self.0.shared;
+        let id = process_id(&*shared.runtime());
+        Ok(budget::join(shared, service, budget.terms()?, id))
+    }
+
+    /// Whether this process shares its budgets and gates, for a health page. It asks nobody: it says what was heard last.
+    /// Each change is an event too, [`FleetLeft`] and [`FleetJoined`].
+    ///
+    /// [`FleetLeft`]: crate::report::RetryEventKind::FleetLeft
+    /// [`FleetJoined`]: crate::report::RetryEventKind::FleetJoined
+    #[must_use]
+    pub fn status(&self) -> FleetStatus {
+        self.0.shared.status()
+    }
+
+    /// Tells the store what was earned and spent last, for programs that end: waits until it has, at most
+    /// [`wait`](FleetBuilder::wait). A program that ends without it loses that, which is safe: the others have fewer
+    /// tokens.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, the store may or may not hear of it. The fleet can be used on.
+    pub async fn close(&self) {
+        self.0.shared.flush().await;
+    }
+
+    fn new(shared: Shared, store: String) -> Self {
+        Self(Arc::new(Inner {
+            shared: Arc::new(shared),
+            budgets: ServiceBudgets::default(),
+            gate: OnceLock::new(),
+            store,
+        }))
+    }
+
+    /// The budget of a service that has none by hand.
+    pub(crate) fn budget_of(&self, service: &str) -> RetryBudget {
+        self.with_budget(service, RetryBudget::clone)
+    }
+
+    /// Counts a success of a service that has no budget by hand; the store hears of it later.
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
+        self.with_budget(service, |budget| budget.deposit(now));
+    }
+
+    fn with_budget<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
+        let make = |each: &RetryBudgetBuilder| {
+            // The default numbers are within their own bounds.
+            self.budget(service, each.clone()).unwrap_or_default()
+        };
+        self.0.budgets.with(service, make, act)
+    }
+
+    /// The gate of adapters that have none by hand.
+    pub(crate) fn gate(&self) -> Gate {
+        let shared = || Gate::new().shared(self);
+        self.0.gate.get_or_init(shared).clone()
+    }
+
+    /// An adapter with this runtime and these observers is in the fleet.
+    pub(crate) fn has(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
+        self.0.shared.set_runtime(runtime);
+        self.0.shared.observers.add(observers);
+    }
+}
+
+impl Gate {
+    /// Shares each gate of this handle with all processes of the fleet: refusals of all processes are one vote, which closes
+    /// it in all, and each takes its share of a quota. Call it before you clone the handle, and give all processes the same
+    /// settings.
+    ///
+    /// No call waits for the store; while it is away, each process has a gate of its own. A text of [`Gate::key_by`] and a
+    /// credential reach the store as a hash alone.
+    ///
+    /// ```
+    /// use http_retry::fleet::Fleet;
+    /// use http_retry::gate::Gate;
+    ///
+    /// let fleet = Fleet::redis("redis://cache:6379")?;
+    /// let gate = Gate::new().per_credential().shared(&fleet);
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn shared(self, fleet: &Fleet) -> Self {
+        let shared = Arc::clone(&fleet.0.shared);
+        self.with_peers(move |key| gate::join(&shared, key))
+    }
+}
+
+/// 64 bits that no other process has.
+fn process_id(runtime: &dyn Runtime) -> u64 {
+    let bits = runtime.key_entropy();
+    u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
+}
+
+/// Where the server is, the prefix and the longest wait.
+impl fmt::Display for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { prefix, wait, .. } = &*self.0.shared;
+        let store = &self.0.store;
+        write!(f, "store {store}, prefix {prefix}, wait {wait:?}")
+    }
+}
+
+/// Shows where the server is, and neither the user name nor the password.
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet")
+            .field("store", &self.0.store)
+            .field("prefix", &self.0.shared.prefix)
+            .field("wait", &self.0.shared.wait)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+//! The retries that wait for the store's reply, in the order in which they came.
+
+use std::collections::BTreeMap;
+use std::task::{Poll, Waker};
+
+/// Retries that wait to be paid for.
+#[derive(Debug, Default)]
+pub(super) struct PaymentQueue {
+    /// The number of the next one.
+    next: u64,
+    asking: BTreeMap<u64, Asker>,
+    /// The answers that nobody has read yet; `true` if paid.
+    answered: BTreeMap<u64, bool>,
+    wakers: Vec<Waker>,
+}
+
+#[derive(Debug)]
+struct Asker {
+    price: i64,
+    waker: Option<Waker>,
+}
+
+impl PaymentQueue {
+    pub(super) fn push(&mut self, price: i64) -> u64 {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        let waker = None;
+        self.asking.insert(number, Asker { price, waker });
+        number
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.asking.is_empty()
+    }
+
+    /// Returns the number of the next one: all who wait now are before it.
+    pub(super) fn end(&self) -> u64 {
+        self.next
+    }
+
+    /// Returns the price of all that wait.
+    pub(super) fn price(&self) -> i64 {
+        let prices = self.asking.values().map(|asker| asker.price);
+        prices.fold(0, i64::saturating_add)
+    }
+
+    /// Answers those for whom `answer` returns `Some`, in their order; it is called with their numbers and prices.
+    pub(super) fn answer(&mut self, mut answer: impl FnMut(u64, i64) -> Option<bool>) {
+        let Self {
+            asking,
+            answered,
+            wakers,
+            ..
+        } = self;
+        asking.retain(|number, asker| {
+            let Some(paid) = answer(*number, asker.price) else {
+                return true;
+            };
+            answered.insert(*number, paid);
+            wakers.extend(asker.waker.take());
+            false
+        });
+    }
+
+    /// Returns the answer to one of them, once.
+    pub(super) fn poll(&mut self, number: u64, waker: &Waker) -> Poll<bool> {
+        if let Some(asker) = self.asking.get_mut(&number) {
+            match &mut asker.waker {
+                Some(known) => known.clone_from(waker),
+                none => *none = Some(waker.clone()),
+            }
+            return Poll::Pending;
+        }
+        Poll::Ready(self.answered.remove(&number).unwrap_or(false))
+    }
+
+    /// Forgets one of them, and returns its answer if nobody has read it.
+    pub(super) fn remove(&mut self, number: u64) -> Option<bool> {
+        self.asking.remove(&number);
+        self.answered.remove(&number)
+    }
+
+    /// Returns whom to wake, without a lock.
+    pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.wakers)
+    }
+}

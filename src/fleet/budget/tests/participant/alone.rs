@@ -1,0 +1,111 @@
+//! A process that the store does not answer.
+
+use super::*;
+
+#[test]
+fn without_an_answer_each_process_has_its_share() {
+    let mut process = joined(12 * TOKEN);
+    process.asks(1);
+    process.command();
+    let left = process.after(50).times_out();
+    assert_eq!(
+        left,
+        Some(FleetChange::Left {
+            reason: LeaveReason::Timeout
+        })
+    );
+    assert_eq!(process.times_out(), None);
+    // A fourth of twelve; one is spent by who has waited.
+    assert_eq!(process.paid(), 2);
+    process.successes += 20;
+    assert_eq!(process.paid(), 2);
+    process.successes += 1_000;
+    assert_eq!(process.paid(), 5);
+}
+
+#[test]
+fn who_knows_nothing_has_one_token() {
+    let mut cold = process();
+    cold.asks(1);
+    cold.command();
+    assert!(cold.fails().is_some());
+    assert_eq!(cold.paid(), 0);
+
+    let mut idle = joined(1_000 * TOKEN);
+    idle.after(11_000).asks(2);
+    idle.command();
+    idle.fails();
+    assert_eq!(idle.paid(), 0);
+    let report = idle.after(400).command();
+    assert_eq!(report.taken - report.taken_acked, TOKEN);
+
+    let mut in_debt = joined(-5 * TOKEN);
+    in_debt.asks(1);
+    assert_eq!(in_debt.command().known, Some(0));
+    in_debt.fails();
+    assert_eq!(in_debt.paid(), 0);
+}
+
+#[test]
+fn alone_it_tries_again_later_each_time() {
+    let mut process = joined(0);
+    process.asks(1);
+    process.command();
+    process.fails();
+    for millis in [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000] {
+        let wait = process.waits_until().as_millis();
+        assert!(wait.abs_diff(u128::from(millis)) < 2, "{wait} {millis}");
+        process.after(millis + 2).command();
+        process.fails();
+    }
+}
+
+#[test]
+fn a_clock_that_steps_back_stops_nothing_for_long() {
+    let hour = Duration::from_secs(3_600);
+    let mut refused = process();
+    refused.now += hour;
+    refused.asks(1);
+    refused.command();
+    refused.hears(0, 0);
+    refused.now -= hour;
+    assert_eq!(refused.ask(), Answer::Refused);
+    assert!(matches!(refused.after(6_000).ask(), Answer::Pending(_)));
+
+    let mut flushes = joined(0);
+    flushes.now += hour;
+    assert!(matches!(flushes.next(), NextAction::Wait(_)));
+    flushes.now -= hour;
+    flushes.successes += 1;
+    assert!(flushes.waits_until() <= Duration::from_secs(40));
+
+    let mut alone = joined(0);
+    alone.now += hour;
+    alone.asks(1);
+    alone.command();
+    alone.fails();
+    alone.now -= hour;
+    assert!(alone.waits_until() <= Duration::from_secs(40));
+}
+
+#[test]
+fn an_answer_in_time_joins_and_a_late_one_does_not() {
+    let mut process = process();
+    process.asks(1);
+    process.command();
+    process.after(50).times_out();
+    process.after(150);
+    assert_eq!(process.hears(TOKEN, 8 * TOKEN), None);
+    // What came late serves the next retry. The new share is two, and one was spent alone meanwhile.
+    assert_eq!(process.paid(), 2);
+    let wait = process.waits_until();
+    process.now += wait;
+    process.command();
+    process.after(20);
+    let away = process.now - Duration::from_millis(1_050);
+    assert_eq!(
+        process.hears(0, 8 * TOKEN),
+        Some(FleetChange::Joined { away })
+    );
+    assert!(matches!(process.ask(), Answer::Pending(_)));
+}
