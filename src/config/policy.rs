@@ -360,7 +360,7 @@ fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder 
                 Part::Tail => Truncation::keep_tail(),
                 Part::Ends => Truncation::keep_ends(),
             };
-            builder.truncate(share.into_iter().fold(truncation, Truncation::share))
+            builder.rewrite(share.into_iter().fold(truncation, Truncation::share))
         }
         None => builder,
     };

@@ -5,7 +5,9 @@ mod dialects;
 mod keys;
 mod tables;
 
-use crate::policy::{Class, DelaySource, ErrorKind, Reach, ResumeFailure, RetryPolicy, StopReason};
+use crate::policy::{
+    Class, DelaySource, ErrorKind, Outcome, Reach, ResumeFailure, RetryPolicy, StopReason,
+};
 use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind, TextCut};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
@@ -14,6 +16,7 @@ use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use std::collections::BTreeSet;
+use std::fs;
 use std::time::Duration;
 use tables::{table, words};
 use tower::{Layer, ServiceExt};
@@ -53,6 +56,27 @@ fn the_reference_lists_the_stops_that_count_as_exhausted() {
     assert_eq!(sorted(words(list)), sorted(names));
 }
 
+/// `UPDATE_TABLES=1` writes it anew, after the table itself has been written.
+#[test]
+fn the_readme_shows_the_table_of_statuses() {
+    const TABLE: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/src/policy/classify/statuses.md"
+    );
+    const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let table = fs::read_to_string(TABLE).unwrap();
+    let readme = fs::read_to_string(README).unwrap();
+    let (before, rest) = readme.split_once("<!-- statuses: begin -->\n").unwrap();
+    let (shown, after) = rest.split_once("<!-- statuses: end -->\n").unwrap();
+    if std::env::var_os("UPDATE_TABLES").is_some() {
+        let marks = ["<!-- statuses: begin -->\n", "<!-- statuses: end -->\n"];
+        let anew = [before, marks[0], &table, marks[1], after].concat();
+        fs::write(README, anew).unwrap();
+        return;
+    }
+    assert_eq!(shown, table, "write README.md anew with UPDATE_TABLES=1");
+}
+
 #[test]
 fn the_guide_says_what_each_kind_of_error_is() {
     let all = every!(
@@ -61,6 +85,17 @@ fn the_guide_says_what_each_kind_of_error_is() {
     );
     let names = all.map(|kind| format!("`{kind}`"));
     assert_eq!(first_column("### What an error was"), sorted(names));
+    let rows = table(GUIDE, "### What an error was", 0);
+    for kind in all {
+        let row = rows.iter().find(|row| row[0] == format!("`{kind}`"));
+        let outcome = Outcome::error(kind);
+        let repeated_for = match outcome.class() {
+            Class::Success | Class::Permanent => "never",
+            _ if outcome.reach().is_unprocessed() => "every method",
+            _ => "idempotent requests",
+        };
+        assert!(row.unwrap()[2].starts_with(repeated_for), "{kind}");
+    }
 }
 
 #[test]

@@ -8,15 +8,10 @@ use std::fmt;
 /// The standard table of statuses; a policy's classifier, dialect and header rules go before it. Unless the outcome proves that
 /// the request was not processed ([`Reach`]), only an idempotent request is repeated.
 ///
-/// | status | class | repeated |
-/// |---|---|---|
-/// | 100 to 399 | `Success` | no |
-/// | 408, 425 | `Transient` | by any method: they say that the request was not processed |
-/// | 429; 413 with a time to come back | `Throttled` | by any method |
-/// | 503 with a time to come back; 529 | `Throttled` | if idempotent: a proxy may say so after the server behind it has processed the request |
-/// | 501, 505 to 508, 510, 511 | `Permanent` | no |
-/// | every other 5xx | `Transient` | if idempotent |
-/// | everything else | `Permanent` | no |
+#[doc = include_str!("classify/statuses.md")]
+///
+/// A status that is repeated for every method says that the request was not processed. An overload does not: a proxy may
+/// say so after the server behind it has processed the request.
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
@@ -129,13 +124,7 @@ impl fmt::Display for Reach {
 /// What kind of error ended an attempt, mostly before a response head came. Adapters find it in an error's whole source
 /// chain.
 ///
-/// | kind | class | reach |
-/// |---|---|---|
-/// | `Dns`, `Connect`, `ConnectTimeout`, `Tls` | `Transient` | `Unsent` |
-/// | `Certificate` | `Permanent` | `Unsent` |
-/// | `NotProcessed` | `Transient` | `Refused` |
-/// | `Timeout`, `Reset`, `Incomplete`, `Http2` | `Transient` | `Ambiguous` |
-/// | `Request`, `Redirect`, `Body`, `Protocol`, `Decode`, `Other` | `Permanent` | `Ambiguous` |
+#[doc = include_str!("classify/errors.md")]
 ///
 /// A failure of the body of an answer has the kind and class of the same failure before the head, and reach
 /// [`Answered`](Reach::Answered).
@@ -183,6 +172,26 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    #[cfg(test)]
+    const ALL: [Self; 16] = [
+        Self::Dns,
+        Self::Connect,
+        Self::ConnectTimeout,
+        Self::Tls,
+        Self::Certificate,
+        Self::NotProcessed,
+        Self::Timeout,
+        Self::Reset,
+        Self::Incomplete,
+        Self::Http2,
+        Self::Request,
+        Self::Redirect,
+        Self::Body,
+        Self::Protocol,
+        Self::Decode,
+        Self::Other,
+    ];
+
     /// A stable name, for metric labels and for the OpenTelemetry attribute `error.type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -221,6 +230,8 @@ impl ErrorKind {
         )
     }
 
+    /// The standard table of errors: the only place that says which are retried. The pages that show it are written from
+    /// it, as those of [`standard_status`] are.
     pub(crate) fn standard(self) -> (Class, Reach) {
         match self {
             Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
@@ -253,7 +264,8 @@ pub(crate) fn is_standard_success(status: u16) -> bool {
     matches!(status, 100..=399)
 }
 
-/// The standard status table, as [`Class`] has it; `invited` tells whether the response names a valid time to come back.
+/// The standard status table: the only place that says which statuses are retried. `invited` tells whether the response
+/// names a valid time to come back. `UPDATE_TABLES=1 cargo test --all-features` writes the pages that show it.
 pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
     match status.as_u16() {
         code if is_standard_success(code) => (Class::Success, Reach::Answered),

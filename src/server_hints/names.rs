@@ -1,7 +1,24 @@
 //! The headers that are read, and which of them could not be.
 
+use super::date::{RetryTime, http_date};
+use super::duration::{millis, seconds};
 use std::fmt;
 use std::time::Duration;
+
+/// Reads the value of a header that names a delay.
+type DelayReader = fn(&str) -> Option<RetryTime>;
+
+/// The headers that name a delay, with the reader of each. The first one that can be read counts.
+pub(super) const DELAYS: [(&str, DelayReader); 4] = [
+    ("retry-after-ms", milliseconds),
+    ("x-ms-retry-after-ms", milliseconds),
+    ("x-amz-retry-after", milliseconds),
+    ("retry-after", seconds_or_date),
+];
+
+/// The place of the first quota header among all headers.
+#[expect(clippy::cast_possible_truncation, reason = "a handful")]
+const FIRST_QUOTA: u8 = DELAYS.len() as u8;
 
 /// One of the headers that say something about coming back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,10 +34,6 @@ pub(super) struct Asked {
 macro_rules! names {
     ($($before:literal $after:literal,)*) => {
         [
-            "retry-after-ms",
-            "x-ms-retry-after-ms",
-            "x-amz-retry-after",
-            "retry-after",
             "ratelimit",
             "ratelimit-policy",
             $(
@@ -38,8 +51,8 @@ macro_rules! names {
     };
 }
 
-/// All of them. The last ones stand for every other name that begins so.
-const NAMES: [&str; 45] = names![
+/// The headers that tell of a quota, after those of [`DELAYS`]. The last ones stand for every other name that begins so.
+const QUOTAS: [&str; 41] = names![
     "ratelimit-" "",
     "x-ratelimit-" "",
     "x-rate-limit-" "",
@@ -59,16 +72,23 @@ pub(super) fn may_be_a_hint(name: &str) -> bool {
 }
 
 impl Header {
-    pub(super) const RETRY_AFTER_MS: Self = Self(0);
-    pub(super) const X_MS_RETRY_AFTER_MS: Self = Self(1);
-    pub(super) const X_AMZ_RETRY_AFTER: Self = Self(2);
-    pub(super) const RETRY_AFTER: Self = Self(3);
-    pub(super) const RATELIMIT: Self = Self(4);
-    pub(super) const RATELIMIT_POLICY: Self = Self(5);
+    pub(super) const RATELIMIT: Self = Self(FIRST_QUOTA);
+    pub(super) const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
+
+    /// The header in this place of [`DELAYS`].
+    pub(super) fn of_delay(place: usize) -> Option<Self> {
+        let place = u8::try_from(place).ok()?;
+        (place < FIRST_QUOTA).then_some(Self(place))
+    }
+
+    /// The names of all headers, in the order in which they count.
+    fn names() -> impl Iterator<Item = &'static str> {
+        DELAYS.iter().map(|(name, _)| *name).chain(QUOTAS)
+    }
 
     /// The header of this name, or the one that stands for all that begin as it does.
     pub(super) fn of(name: &str) -> Option<Self> {
-        let places = || (0..).zip(NAMES);
+        let places = || (0..).zip(Self::names());
         let known = places().find(|(_, known)| *known == name);
         let alike = || {
             places().find(|(_, known)| {
@@ -81,7 +101,7 @@ impl Header {
     }
 
     pub(super) fn name(self) -> &'static str {
-        NAMES.get(usize::from(self.0)).copied().unwrap_or_default()
+        Self::names().nth(self.0.into()).unwrap_or_default()
     }
 }
 
@@ -102,7 +122,7 @@ impl HeaderSet {
         std::iter::from_fn(move || {
             let place = usize::try_from(left.trailing_zeros()).ok()?;
             left &= left.wrapping_sub(1);
-            NAMES.get(place).copied()
+            Header::names().nth(place)
         })
     }
 
@@ -119,4 +139,13 @@ impl fmt::Debug for HeaderSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
+}
+
+fn milliseconds(text: &str) -> Option<RetryTime> {
+    millis(text).map(RetryTime::In)
+}
+
+fn seconds_or_date(text: &str) -> Option<RetryTime> {
+    let delay = seconds(text).map(RetryTime::In);
+    delay.or_else(|| http_date(text).map(RetryTime::At))
 }

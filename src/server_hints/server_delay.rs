@@ -1,38 +1,27 @@
 //! The headers that say when to come back.
 
-use super::date::{Clock, RetryTime, http_date};
-use super::duration::{millis, seconds};
+use super::date::Clock;
 use super::line::{MOST_LINES, text};
-use super::names::{Asked, Header, HeaderSet};
+use super::names::{Asked, DELAYS, Header, HeaderSet};
 use http::{HeaderMap, HeaderValue};
-
-type Reader = fn(&str) -> Option<RetryTime>;
 
 /// What the headers that name a delay say, line by line.
 #[derive(Default)]
 pub(super) struct Delays {
     /// How many lines of each have been read.
-    lines: [u8; FORMS.len()],
+    lines: [u8; DELAYS.len()],
     there: HeaderSet,
     readable: HeaderSet,
     /// What the first of them asks for that can be read and does not lie in the past; of its lines the latest.
     pub(super) asked: Option<Asked>,
 }
 
-/// How each of the headers that name a delay is told and read; the first one counts first.
-const FORMS: [(Header, Reader); 4] = [
-    (Header::RETRY_AFTER_MS, milliseconds),
-    (Header::X_MS_RETRY_AFTER_MS, milliseconds),
-    (Header::X_AMZ_RETRY_AFTER, milliseconds),
-    (Header::RETRY_AFTER, seconds_or_date),
-];
-
 /// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
 /// that needs no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
     let places = headers
         .keys()
-        .filter_map(|name| Some((name, FORMS.get(place(name.as_str())?)?)));
+        .filter_map(|name| Some((name, DELAYS.get(place(name.as_str())?)?)));
     let mut lines = places.flat_map(|(name, form)| {
         let lines = headers.get_all(name).iter().take(MOST_LINES);
         lines.filter_map(move |line| form.1(text(line)?))
@@ -41,9 +30,9 @@ pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
 }
 
 impl Delays {
-    /// Reads one more line of the header in this place of the [`FORMS`].
+    /// Reads one more line of the header in this place of the [`DELAYS`].
     pub(super) fn read(&mut self, place: usize, line: &HeaderValue, clock: Clock<'_>) {
-        let Some((header, read)) = FORMS.get(place).copied() else {
+        let (Some(header), Some((_, read))) = (Header::of_delay(place), DELAYS.get(place)) else {
             return;
         };
         let Some(lines) = self.lines.get_mut(place) else {
@@ -73,22 +62,7 @@ impl Delays {
     }
 }
 
-/// The place in [`FORMS`] of the header of this name.
+/// The place in [`DELAYS`] of the header of this name.
 pub(super) fn place(name: &str) -> Option<usize> {
-    match name {
-        "retry-after-ms" => Some(0),
-        "x-ms-retry-after-ms" => Some(1),
-        "x-amz-retry-after" => Some(2),
-        "retry-after" => Some(3),
-        _ => None,
-    }
-}
-
-fn milliseconds(text: &str) -> Option<RetryTime> {
-    millis(text).map(RetryTime::In)
-}
-
-fn seconds_or_date(text: &str) -> Option<RetryTime> {
-    let delay = seconds(text).map(RetryTime::In);
-    delay.or_else(|| http_date(text).map(RetryTime::At))
+    DELAYS.iter().position(|(known, _)| *known == name)
 }

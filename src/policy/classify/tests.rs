@@ -1,6 +1,7 @@
-//! The standard status table.
+//! The standard tables, and the pages that show them.
 
 use super::*;
+use std::collections::BTreeMap;
 
 fn of(status: u16, invited: bool) -> (Class, Reach) {
     standard_status(StatusCode::from_u16(status).unwrap(), || invited)
@@ -21,26 +22,100 @@ fn an_invitation_changes_no_other_status() {
     }
 }
 
+/// `UPDATE_TABLES=1` writes the pages anew; their diff shows what changes for a user.
 #[test]
-fn every_row_of_the_table() {
-    let class = |status| of(status, false).0;
-    for status in [100, 101, 200, 204, 299, 301, 304, 399] {
-        assert_eq!(class(status), Class::Success, "{status}");
+fn the_pages_show_the_tables() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy/classify");
+    for (page, table) in [("statuses.md", statuses()), ("errors.md", errors())] {
+        let path = format!("{folder}/{page}");
+        if std::env::var_os("UPDATE_TABLES").is_some() {
+            std::fs::write(&path, &table).unwrap();
+        }
+        let shown = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(shown, table, "write {page} anew with UPDATE_TABLES=1");
     }
-    for status in [408, 425, 500, 502, 503, 504, 509, 520, 521, 530, 598, 599] {
-        assert_eq!(class(status), Class::Transient, "{status}");
+}
+
+/// The table of statuses: what is alike is one row, and what most of a hundred have in common is "every other".
+fn statuses() -> String {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for hundred in (100..1000).step_by(100) {
+        let all = hundred..hundred + 100;
+        let mut count: BTreeMap<String, usize> = BTreeMap::new();
+        for status in all.clone() {
+            *count.entry(meaning(of(status, false))).or_default() += 1;
+        }
+        let (most, _) = count.iter().max_by_key(|(_, count)| **count).unwrap();
+        let every = if count.len() > 1 { "every other " } else { "" };
+        let other = format!("{every}{}xx", hundred / 100);
+        others.entry(most.clone()).or_default().push(other);
+        for (key, named) in count.keys().filter(|key| *key != most).map(|key| {
+            let same = |status: &u16| meaning(of(*status, false)) == *key;
+            (key, ranges(all.clone().filter(same)))
+        }) {
+            rows.entry(key.clone()).or_default().extend(named);
+        }
+        for status in all.filter(|status| of(*status, true) != of(*status, false)) {
+            let named = format!("{status} with a time to come back");
+            rows.entry(meaning(of(status, true)))
+                .or_default()
+                .push(named);
+        }
     }
-    for status in [429, 529] {
-        assert_eq!(class(status), Class::Throttled, "{status}");
+    for (key, other) in others {
+        rows.entry(key).or_default().extend(other);
     }
-    for status in [
-        400, 401, 403, 404, 409, 422, 451, 499, 501, 505, 506, 507, 508, 510, 511,
-    ] {
-        assert_eq!(class(status), Class::Permanent, "{status}");
+    page("status | class | repeated for", rows)
+}
+
+/// The table of errors.
+fn errors() -> String {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for kind in ErrorKind::ALL {
+        let (class, reach) = kind.standard();
+        let key = format!("`{class:?}` | `{reach:?}` | {}", repeated_for(class, reach));
+        rows.entry(key).or_default().push(format!("`{kind:?}`"));
     }
-    for status in [600, 999] {
-        assert_eq!(class(status), Class::Permanent, "{status}");
+    page("kind | class | reach | repeated for", rows)
+}
+
+fn page(head: &str, rows: BTreeMap<String, Vec<String>>) -> String {
+    let rule = "|---".repeat(head.split('|').count());
+    let rows = rows.into_iter().rev();
+    let rows = rows.map(|(key, cells)| format!("| {} | {key} |\n", cells.join(", ")));
+    format!("| {head} |\n{rule}|\n{}", rows.collect::<String>())
+}
+
+fn meaning((class, reach): (Class, Reach)) -> String {
+    format!("`{class:?}` | {}", repeated_for(class, reach))
+}
+
+fn repeated_for(class: Class, reach: Reach) -> &'static str {
+    match class {
+        Class::Success | Class::Permanent => "never",
+        _ if reach.is_unprocessed() => "every method",
+        _ => "idempotent requests",
     }
+}
+
+/// Statuses as words: `501`, `505 to 508`, `510`, `511`.
+fn ranges(statuses: impl Iterator<Item = u16>) -> Vec<String> {
+    let mut found: Vec<(u16, u16)> = Vec::new();
+    for status in statuses {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == status => *last = status,
+            _ => found.push((status, status)),
+        }
+    }
+    let words = found
+        .into_iter()
+        .flat_map(|(first, last)| match last - first {
+            0 => vec![first.to_string()],
+            1 => vec![first.to_string(), last.to_string()],
+            _ => vec![format!("{first} to {last}")],
+        });
+    words.collect()
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn answer(
 }
 
 fn llm() -> RetryPolicy {
-    RetryPolicy::llm()
+    http_retry::llm::policy()
 }
 
 #[test]

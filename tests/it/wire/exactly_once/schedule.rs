@@ -5,7 +5,8 @@ use super::super::schedules::text;
 use super::super::server::{Act, Answer, Received};
 use crate::random::Random;
 use bytes::Bytes;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_retry::{Class, Outcome};
 
 /// What a schedule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,11 +296,11 @@ fn effect_behind_a_proxy(act: &Act) -> Effect {
 }
 
 fn after_status(status: u16, act: &Act, attempts: u32) -> Effect {
-    match status {
-        200..=399 => Effect::Succeeds,
-        501 | 505 => Effect::Ends,
-        500.. => Effect::Costs(attempts),
-        _ if refuses(act) => Effect::Costs(attempts),
-        _ => Effect::Ends,
+    let headers = HeaderMap::new();
+    let status = StatusCode::from_u16(status).unwrap();
+    match Outcome::response(status, &headers).class() {
+        Class::Success => Effect::Succeeds,
+        Class::Permanent if !refuses(act) => Effect::Ends,
+        _ => Effect::Costs(attempts),
     }
 }
