@@ -71,7 +71,7 @@ fn memory() {
     table::alone(what, beyond as f64, AtMost(256.0));
     let what = "report of 5 attempts, heap included";
     table::alone(what, report(), AtMost(1024.0));
-    let layer = || RetryLayer::new(http_retry::llm::policy());
+    let layer = || RetryLayer::new(RetryPolicy::llm());
     let what = "a call under way through llm, beyond its client's own";
     table::alone(what, in_flight(&layer()), AtMost(512.0));
     let watched = layer().observe(|event: &RetryEvent<'_>| _ = black_box(event));

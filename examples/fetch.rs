@@ -115,7 +115,7 @@ fn choose_policy(preset: &str) -> anyhow::Result<RetryPolicy> {
     Ok(match preset.replace('-', "_").as_str() {
         "user_facing" => RetryPolicy::user_facing(),
         "background" => RetryPolicy::background(),
-        "llm" => http_retry::llm::policy(),
+        "llm" => RetryPolicy::llm(),
         "rate_limited" => RetryPolicy::rate_limited(),
         "never" => RetryPolicy::never(),
         _ => bail!(

@@ -7,7 +7,7 @@
 //! the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
 //! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
-//! [`RetryPolicy::background`](crate::RetryPolicy::background), [`RetryPolicy::llm_with`](crate::RetryPolicy::llm_with) and
+//! [`RetryPolicy::background`](crate::RetryPolicy::background), [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
 //! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a
 //! gate that closes on overload turns load into bursts. While nothing is refused, a call costs an atomic load and two
 //! additions, and no lock.
@@ -123,7 +123,7 @@ impl Gate {
     }
 
     /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
-    /// the call's policy says, at once in [`RetryPolicy::llm_with`](crate::RetryPolicy::llm_with) and
+    /// the call's policy says, at once in [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
     /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before you
     /// clone the handle.
     #[must_use]

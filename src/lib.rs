@@ -48,7 +48,7 @@
 //! | share them among many processes | [`fleet::Fleet`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
-//! | call a language model | [`llm::policy`], [`llm`], [`gate::Gate`] |
+//! | call a language model | [`RetryPolicy::llm`], [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`report`] |
 //! | go on with a download that broke | [`resume`] |
@@ -70,7 +70,7 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | the rows of dialects that read JSON bodies; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
-//! | `llm` | [`llm::policy`]: what the answers of LLM APIs mean |
+//! | `llm` | [`RetryPolicy::llm`]: what the answers of LLM APIs mean |
 //! | `redis` | one budget and one gate for many processes |
 //! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
@@ -91,7 +91,7 @@
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
 #![cfg_attr(
     not(feature = "llm"),
-    doc = "[`llm`]: #features\n[`llm::policy`]: #features"
+    doc = "[`llm`]: #features\n[`RetryPolicy::llm`]: #features"
 )]
 #![cfg_attr(
     not(feature = "testing"),

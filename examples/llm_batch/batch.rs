@@ -5,7 +5,7 @@ use crate::server::{Hint, LlmServer, Quota, Rules, Second};
 use anyhow::{Context, Result, ensure};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::runtime::{Runtime, TokioRuntime};
-use http_retry::{RetryBudget, RetryReport};
+use http_retry::{RetryBudget, RetryPolicy, RetryReport};
 use reqwest::Response;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use reqwest_retry::RetryTransientMiddleware;
@@ -181,7 +181,7 @@ fn client(retries: Retries) -> Result<ClientWithMiddleware> {
         Retries::HttpRetry => {
             // One budget for all calls, as one program has it.
             let budget = RetryBudget::default();
-            client.with(RetryMiddleware::new(http_retry::llm::policy()).budget(budget))
+            client.with(RetryMiddleware::new(RetryPolicy::llm()).budget(budget))
         }
         Retries::ReqwestRetry => {
             let backoff = ExponentialBackoff::builder().build_with_max_retries(3);

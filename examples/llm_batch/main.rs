@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Three servers in this process have the same quota, and three clients make the same calls at the same time: through
-//! `http_retry::llm::policy()` where a 429 carries `Retry-After`, through the same where every answer tells the quota in its
+//! `RetryPolicy::llm()` where a 429 carries `Retry-After`, through the same where every answer tells the quota in its
 //! headers, and through reqwest-retry. It ends with an error if either of the first two leaves a call undone, takes much
 //! longer than the quota allows, or has more calls refused than it must.
 #![expect(

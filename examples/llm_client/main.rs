@@ -25,7 +25,7 @@ use futures_util::StreamExt;
 use http::StatusCode;
 use http_retry::reqwest::redirect_policy;
 use http_retry::tower::{Retry, RetryLayer};
-use http_retry::{RetryBudget, RetryReport, StopReason};
+use http_retry::{RetryBudget, RetryPolicy, RetryReport, StopReason};
 use server::{Hint, LlmServer, Rules, Trouble, chosen};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,7 +87,7 @@ fn client(url: &str, stories: &Stories) -> Result<Client<OpenAIConfig>> {
     let followed = redirect_policy(reqwest::redirect::Policy::default());
     let plain = reqwest::Client::builder().no_proxy().redirect(followed);
     let plain = plain.build()?;
-    let retries = RetryLayer::new(http_retry::llm::policy())
+    let retries = RetryLayer::new(RetryPolicy::llm())
         .redirects_watched()
         .budget(RetryBudget::default())
         .layer(plain);

@@ -94,7 +94,7 @@ fuzz_target!(|input: Input| {
         headers,
         chunks: input.chunks,
     };
-    let policy = http_retry::llm::policy()
+    let policy = RetryPolicy::llm()
         .to_builder()
         .classifier(LlmClassifier::new().inspect_success(true))
         .truncate(Truncation::keep_ends())

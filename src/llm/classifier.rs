@@ -26,7 +26,7 @@ use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 /// use http_retry::policy::{ErrorBody, Reason};
 /// use http_retry::{Class, Outcome, RetryPolicy};
 ///
-/// let policy = http_retry::llm::policy();
+/// let policy = RetryPolicy::llm();
 /// let headers = HeaderMap::new();
 /// let judged = |text: &str| {
 ///     let body = ErrorBody::read(text.as_bytes());
@@ -45,7 +45,7 @@ pub struct LlmClassifier {
 }
 
 impl LlmClassifier {
-    /// The classifier of [`llm::policy`](super::policy).
+    /// The classifier of [`RetryPolicy::llm`](crate::RetryPolicy::llm).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -60,7 +60,7 @@ impl LlmClassifier {
     /// use http_retry::llm::LlmClassifier;
     ///
     /// let looks = LlmClassifier::new().inspect_success(true);
-    /// let policy = http_retry::llm::policy().to_builder().classifier(looks).build()?;
+    /// let policy = RetryPolicy::llm().to_builder().classifier(looks).build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     #[must_use]

@@ -25,10 +25,10 @@ use std::time::Duration;
 ///
 /// // This model begins to answer at once, or not at all.
 /// let hold = HoldStreams::new().first_event_timeout(Duration::from_secs(20));
-/// let policy = http_retry::llm::policy().to_builder().hold_streams(hold).build()?;
+/// let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build()?;
 ///
 /// let never = HoldStreams::new().first_event_timeout(Duration::ZERO);
-/// let refused = http_retry::llm::policy().to_builder().hold_streams(never).build();
+/// let refused = RetryPolicy::llm().to_builder().hold_streams(never).build();
 /// assert_eq!(refused.unwrap_err().field(), "first_event_timeout");
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
@@ -128,6 +128,7 @@ fn failure(reason: Reason) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RetryPolicy;
     use http::header::CONTENT_TYPE;
     use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn a_bound_of_nothing_is_refused() {
         let hold = HoldStreams::new().first_event_timeout(Duration::ZERO);
-        let policy = crate::llm::policy().to_builder().hold_streams(hold).build();
+        let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build();
         assert_eq!(policy.unwrap_err().field(), "first_event_timeout");
     }
 }

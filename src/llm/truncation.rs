@@ -28,7 +28,7 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// use tower::{Layer, ServiceExt, service_fn};
 ///
 /// # async fn ask() -> Result<(), tower::BoxError> {
-/// let policy = http_retry::llm::policy().to_builder().rewrite(Truncation::keep_tail()).build()?;
+/// let policy = RetryPolicy::llm().to_builder().truncate(Truncation::keep_tail()).build()?;
 /// // A model for which 500 bytes are too long.
 /// let model = service_fn(|request: Request<String>| async move {
 ///     let error = r#"{"error": {"code": "context_length_exceeded"}}"#;

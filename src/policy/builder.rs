@@ -97,7 +97,7 @@ impl RetryPolicyBuilder {
     }
 
     /// Which methods may be repeated after the server may have processed the request. Default
-    /// [`Methods::Idempotent`]; [`Methods::All`] in [`RetryPolicy::llm_with`].
+    /// [`Methods::Idempotent`]; [`Methods::All`] in [`RetryPolicy::llm`].
     ///
     /// A single POST becomes safe to repeat by an `Idempotency-Key` header, or by
     /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) where the caller knows that it is.
@@ -160,7 +160,7 @@ impl RetryPolicyBuilder {
     /// [`Dialects`](crate::dialect::Dialects) by host, or a classifier of your own type. It goes after every
     /// [`classifier`](Self::classifier) and the dialects that were added before, and before the standard tables; the
     /// server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)). Default none; in
-    /// `llm::policy()` the table of LLM APIs.
+    /// `RetryPolicy::llm` the table of LLM APIs.
     ///
     /// `build` refuses one that fails its own [`check`](Classify::check): a dialect with a row that cannot work, with more
     /// than 64 rows of its own, or with more than 16 places of a JSON body.
@@ -310,6 +310,7 @@ impl RetryPolicyBuilder {
     }
 
     /// The policy unchecked, under its own name: for presets.
+    #[cfg(feature = "llm")]
     pub(crate) fn unchanged(self) -> RetryPolicy {
         RetryPolicy(Arc::new(self.settings))
     }

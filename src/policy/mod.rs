@@ -99,6 +99,8 @@ pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::Cost;
 pub(crate) use moment::splitmix64;
 pub(crate) use outcome::Redirected;
+#[cfg(feature = "llm")]
+pub(crate) use presets::Preset;
 pub(crate) use rewrite::RewriteWith;
 pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
 pub(crate) use whole_answers::is_grpc;
@@ -114,7 +116,7 @@ use std::time::Duration;
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
 /// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
-/// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm_with) and [`never`](Self::never). Start from a preset and adjust it, or
+/// [`rate_limited`](Self::rate_limited), [`llm`](Self::llm) and [`never`](Self::never). Start from a preset and adjust it, or
 /// build a policy:
 ///
 /// ```

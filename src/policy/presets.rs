@@ -1,6 +1,6 @@
 //! The presets, with the reason for each number. All bound the attempts and use jitter.
 
-use super::{Backoff, Classifiers, Classify, Methods, RetryPolicy, Rules, Settings};
+use super::{Backoff, Classifiers, Methods, RetryPolicy, Rules, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,7 @@ impl Preset {
         methods: Methods::Idempotent,
     };
 
+    #[cfg(any(feature = "serde", feature = "llm"))]
     pub(crate) const LLM: Self = Self {
         name: "llm",
         max_retries: 2,
@@ -165,29 +166,6 @@ impl RetryPolicy {
         Preset::RATE_LIMITED.policy()
     }
 
-    /// For calls to a large language model, with a table of what its responses mean: the preset `llm`, for which
-    /// `llm::policy()` takes the table of this family. A table that fails its own [`Classify::check`] is left out.
-    ///
-    /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
-    /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
-    /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all, and quota headers count from the first response on. Up to 300 refused attempts count apart
-    /// ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these 5 min.
-    ///
-    /// ```
-    /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
-    ///
-    /// let policy = RetryPolicy::llm_with(|outcome: &Outcome<'_>| {
-    ///     let is_loading = outcome.status().is_some_and(|status| status == 503);
-    ///     is_loading.then_some((Class::Throttled, Reach::Refused).into())
-    /// });
-    /// assert_eq!(policy.max_retries(), 2);
-    /// ```
-    #[must_use]
-    pub fn llm_with(table: impl Classify) -> Self {
-        Preset::LLM.policy().to_builder().dialect(table).unchanged()
-    }
-
     /// One attempt: switches retries off without removing the layer. A failure stops with
     /// [`StopReason::Disabled`](crate::StopReason::Disabled).
     ///
@@ -214,14 +192,14 @@ impl Default for RetryPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Outcome;
 
     #[test]
     fn every_preset_passes_the_checks_of_its_own_builder() {
         for preset in [
             RetryPolicy::user_facing(),
             RetryPolicy::background(),
-            RetryPolicy::llm_with(|_: &Outcome<'_>| None),
+            #[cfg(feature = "llm")]
+            RetryPolicy::llm(),
             RetryPolicy::rate_limited(),
             RetryPolicy::never(),
         ] {

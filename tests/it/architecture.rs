@@ -204,11 +204,7 @@ const FORBIDDEN: [&[&str]; 7] = [
 const OF_MODELS: [&str; 5] = ["llm", "model", "prompt", "trunc", "textcut"];
 
 /// The preset, which has a name as every preset has.
-const POLICY_WORDS: [(&str, &str); 3] = [
-    ("policy::presets", "LLM"),
-    ("policy::presets", "llm"),
-    ("policy::presets", "llm_with"),
-];
+const POLICY_WORDS: [(&str, &str); 2] = [("policy::presets", "LLM"), ("policy::presets", "llm")];
 
 const OF_THE_WORLD: [&[&str]; 5] = [
     &["Instant", "::", "now"],

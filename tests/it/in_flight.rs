@@ -4,6 +4,7 @@ use crate::waiting::{CALLS, begin, heap_of_each, paused};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::Full;
+use http_retry::RetryPolicy;
 use http_retry::report::RetryEvent;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
@@ -74,14 +75,14 @@ async fn each_through(layer: RetryLayer) -> u64 {
 
 #[test]
 fn ten_thousand_calls_in_flight_take_576_bytes_each() {
-    let layer = RetryLayer::new(http_retry::llm::policy());
+    let layer = RetryLayer::new(RetryPolicy::llm());
     let each = paused().block_on(each_through(layer));
     assert!(each <= 576, "{each}");
 }
 
 #[test]
 fn a_call_that_is_watched_takes_4300_bytes() {
-    let watched = RetryLayer::new(http_retry::llm::policy()).observe(|_: &RetryEvent<'_>| ());
+    let watched = RetryLayer::new(RetryPolicy::llm()).observe(|_: &RetryEvent<'_>| ());
     let each = paused().block_on(each_through(watched));
     assert!(each <= 4_300, "{each}");
 }
@@ -126,14 +127,14 @@ async fn each_beyond_reqwest(retries: RetryMiddleware) -> u64 {
 
 #[test]
 fn ten_thousand_calls_in_flight_on_reqwest_take_1330_bytes() {
-    let retries = RetryMiddleware::new(http_retry::llm::policy());
+    let retries = RetryMiddleware::new(RetryPolicy::llm());
     let each = paused().block_on(each_beyond_reqwest(retries));
     assert!(each <= 1_330, "{each}");
 }
 
 #[test]
 fn a_call_on_reqwest_that_is_watched_takes_four_kib() {
-    let watched = RetryMiddleware::new(http_retry::llm::policy()).observe(|_: &RetryEvent<'_>| ());
+    let watched = RetryMiddleware::new(RetryPolicy::llm()).observe(|_: &RetryEvent<'_>| ());
     let each = paused().block_on(each_beyond_reqwest(watched));
     assert!(each <= 4_096, "{each}");
 }

@@ -279,10 +279,7 @@ fn a_document_and_code_make_the_same_places() {
                 .host("orders.example.com")
                 .route(Route::new("search", orders).path("/search/*")),
         )
-        .service(
-            Service::new("backup", http_retry::llm::policy())
-                .base_url("https://backup.example.com"),
-        )
+        .service(Service::new("backup", RetryPolicy::llm()).base_url("https://backup.example.com"))
         .build()
         .unwrap()
         .routes();

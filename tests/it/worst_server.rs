@@ -37,7 +37,7 @@ fn presets() -> Vec<RetryPolicy> {
     vec![
         RetryPolicy::user_facing(),
         RetryPolicy::background(),
-        http_retry::llm::policy(),
+        RetryPolicy::llm(),
         RetryPolicy::rate_limited(),
         RetryPolicy::never(),
     ]
@@ -54,7 +54,7 @@ fn adjusted() -> Vec<RetryPolicy> {
     let pending = Condition::status([202]).unwrap();
     vec![
         built(RetryPolicy::builder().max_attempts(2)),
-        built(timed(http_retry::llm::policy()).max_retries(5)),
+        built(timed(RetryPolicy::llm()).max_retries(5)),
         built(
             timed(RetryPolicy::rate_limited())
                 .max_attempts(3)
@@ -182,7 +182,7 @@ fn no_server_beats_the_first_line_of_an_explanation() {
 #[test]
 fn a_server_that_always_refuses_gets_all_attempts_and_no_more() {
     let [two, _, apart, ..] = <[RetryPolicy; 6]>::try_from(adjusted()).unwrap();
-    let llm = built(http_retry::llm::policy().to_builder().max_attempts(2));
+    let llm = built(RetryPolicy::llm().to_builder().max_attempts(2));
     for (policy, sent) in [
         (RetryPolicy::user_facing(), 2),
         (RetryPolicy::background(), 5),

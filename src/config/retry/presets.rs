@@ -16,7 +16,7 @@ pub(in crate::config) const PRESETS: [Preset; 5] = [
     ("user_facing", RetryPolicy::user_facing),
     ("background", RetryPolicy::background),
     #[cfg(feature = "llm")]
-    ("llm", crate::llm::policy),
+    ("llm", RetryPolicy::llm),
     #[cfg(not(feature = "llm"))]
     ("llm", RetryPolicy::background),
     ("rate_limited", RetryPolicy::rate_limited),

@@ -8,7 +8,7 @@ use std::time::Duration;
 impl RetryPolicyBuilder {
     /// The most retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit. Default 4; 1 in
     /// [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in
-    /// [`llm`](crate::RetryPolicy::llm_with) and [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in
+    /// [`llm`](crate::RetryPolicy::llm) and [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in
     /// [`never`](crate::RetryPolicy::never).
     ///
     /// It bounds all that is sent, refused attempts included: [`max_refused`](Self::max_refused) counts them apart. The
@@ -48,7 +48,7 @@ impl RetryPolicyBuilder {
 
     /// The most attempts that a rate limit may refuse without a retry counted: the call waits at the gate and is sent again.
     /// Those beyond it count as retries. Default 0, so that [`max_retries`](Self::max_retries) bounds all that is sent; 300 in
-    /// [`llm`](crate::RetryPolicy::llm_with), 900 in [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
+    /// [`llm`](crate::RetryPolicy::llm), 900 in [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
     ///
     /// Setting `max_retries` or `max_attempts` on such a preset sets it to 0, unless it is set too. Each refused attempt
     /// takes at least a second of [`max_gate_wait`](Self::max_gate_wait), which bounds them as well. `build` refuses a
@@ -112,7 +112,7 @@ impl RetryPolicyBuilder {
     /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer
     /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` for any wait. Default 15 min, which covers a
     /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 min in
-    /// [`llm`](crate::RetryPolicy::llm_with).
+    /// [`llm`](crate::RetryPolicy::llm).
     ///
     /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part upwards, so
     /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.
@@ -152,7 +152,7 @@ impl RetryPolicyBuilder {
     }
 
     /// Whether a quota that a server tells counts at the gate from the first response on; else only after a refusal. Default
-    /// no; yes in [`RetryPolicy::llm_with`](crate::RetryPolicy::llm_with) and
+    /// no; yes in [`RetryPolicy::llm`](crate::RetryPolicy::llm) and
     /// [`rate_limited`](crate::RetryPolicy::rate_limited). Without a gate it has no effect.
     ///
     /// ```

@@ -7,9 +7,9 @@ pub(super) mod truncation;
 
 use super::fields::{Fields, milliseconds, same};
 use call::{Answer, call};
-use http_retry::RetryReport;
 use http_retry::llm::LlmClassifier;
 use http_retry::policy::{DelaySource, RetryPolicyBuilder};
+use http_retry::{RetryPolicy, RetryReport};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const EXPECTED: [&str; 6] = [
 
 /// The preset without its gate, so that each call's own delay is seen.
 pub(super) fn policy() -> RetryPolicyBuilder {
-    http_retry::llm::policy().to_builder().max_gate_wait(None)
+    RetryPolicy::llm().to_builder().max_gate_wait(None)
 }
 
 pub(super) fn check(case: &Value) -> Result<(), String> {

@@ -32,7 +32,7 @@ fn preset(name: &str) -> Result<RetryPolicy, String> {
     match name {
         "user_facing" => Ok(RetryPolicy::user_facing()),
         "background" => Ok(RetryPolicy::background()),
-        "llm" => Ok(http_retry::llm::policy()),
+        "llm" => Ok(RetryPolicy::llm()),
         "rate_limited" => Ok(RetryPolicy::rate_limited()),
         "never" => Ok(RetryPolicy::never()),
         other => Err(format!("preset: {other:?} is not known")),

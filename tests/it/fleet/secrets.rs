@@ -5,7 +5,7 @@ use http_retry::fleet::Fleet;
 use http_retry::report::RetryEvent;
 use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;
-use http_retry::{Backoff, Jitter};
+use http_retry::{Backoff, Jitter, RetryPolicy};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};
@@ -26,7 +26,7 @@ async fn no_key_value_event_or_debug_text_holds_a_secret() {
     let fleet = Fleet::redis(&url).unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
-    let policy = http_retry::llm::policy().to_builder();
+    let policy = RetryPolicy::llm().to_builder();
     let policy = policy.backoff(Backoff::fixed(Duration::from_millis(1)).jitter(Jitter::None));
     let layer = RetryLayer::new(policy.build().unwrap())
         .fleet(&fleet)

@@ -53,7 +53,7 @@ fn answer(
 }
 
 fn llm() -> RetryPolicy {
-    http_retry::llm::policy()
+    RetryPolicy::llm()
 }
 
 #[test]

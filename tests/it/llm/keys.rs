@@ -25,9 +25,9 @@ fn api() -> Script {
 }
 
 fn policy() -> RetryPolicy {
-    let builder = http_retry::llm::policy().to_builder();
+    let builder = RetryPolicy::llm().to_builder();
     let builder = builder.methods(Methods::Idempotent).max_gate_wait(None);
-    builder.rewrite(Truncation::keep_head()).build().unwrap()
+    builder.truncate(Truncation::keep_head()).build().unwrap()
 }
 
 /// The keys of the attempts that were sent.

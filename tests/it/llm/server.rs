@@ -13,10 +13,10 @@ use tower::{Layer, ServiceExt};
 
 /// The report and the body of a call through each stack, to a server with this plan.
 async fn both(make: impl Fn() -> Rules, body: &Value) -> [(RetryReport, String); 2] {
-    let policy = http_retry::llm::policy()
+    let policy = RetryPolicy::llm()
         .to_builder()
         .backoff(Backoff::fixed(Duration::from_millis(5)))
-        .rewrite(Truncation::keep_tail())
+        .truncate(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

@@ -11,7 +11,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::config::{Document, RetryConfig};
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryReport, StopReason};
+use http_retry::{RetryPolicy, RetryReport, StopReason};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -101,7 +101,7 @@ fn layer(document: Value) -> RetryLayer {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_the_last_retry_waits_at_the_gate_too() {
     let server = Server::new([(503, &[][..]), (503, &[]), ASKS_FOR_5_S]);
-    let client = RetryLayer::new(http_retry::llm::policy()).layer(server.clone());
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(server.clone());
     let answer = client.oneshot(call("a")).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     let report = answer.extensions().get::<RetryReport>().unwrap();
@@ -174,7 +174,7 @@ async fn a_quota_that_nobody_would_sit_out_closes_no_gate() {
         ],
     );
     let server = Server::new([spent_for_a_day, spent_for_5_s]);
-    let client = RetryLayer::new(http_retry::llm::policy()).layer(server.clone());
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(server.clone());
     for _ in 0..3 {
         client.clone().oneshot(call("a")).await.unwrap();
     }
@@ -187,7 +187,7 @@ async fn a_quota_that_nobody_would_sit_out_closes_no_gate() {
 async fn nobody_who_waits_at_the_gate_holds_a_place_of_the_client() {
     let server = Server::new([ASKS_FOR_60_S; 6]);
     let inner = ConcurrencyLimit::new(server.clone(), 1);
-    let client = RetryLayer::new(http_retry::llm::policy()).layer(inner.clone());
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(inner.clone());
     // Four close the gate, two go as probes, and two wait there.
     let mut calls = Vec::new();
     for _ in 0..8 {
@@ -217,7 +217,7 @@ async fn a_quota_whose_reset_is_too_far_closes_no_gate() {
     const NONE: &[(&str, &str)] = &left("0");
     let tomorrow: Said = (429, &[("retry-after", "86400")]);
     let server = Server::new([(200, TWO), (200, ONE), (200, NONE), tomorrow, tomorrow]);
-    let client = RetryLayer::new(http_retry::llm::policy()).layer(server.clone());
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(server.clone());
     for status in [200, 200, 200, 429, 429] {
         let answer = client.clone().oneshot(call("a")).await.unwrap();
         assert_eq!(answer.status(), status);
@@ -229,7 +229,7 @@ async fn a_quota_whose_reset_is_too_far_closes_no_gate() {
 async fn newcomers_behind_a_client_limit_wait_for_their_turn() {
     let server = Server::new([ASKS_FOR_5_S; 6]);
     let inner = ConcurrencyLimit::new(server.clone(), 2);
-    let client = RetryLayer::new(http_retry::llm::policy()).layer(inner);
+    let client = RetryLayer::new(RetryPolicy::llm()).layer(inner);
     let calls = (0..50).map(|_| tokio::spawn(client.clone().oneshot(call("a"))));
     for call in join_all(calls).await {
         assert_eq!(call.unwrap().unwrap().status(), StatusCode::OK);

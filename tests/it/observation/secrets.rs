@@ -5,11 +5,11 @@ use super::*;
 use ::metrics::with_local_recorder;
 use async_trait::async_trait;
 use http::{Extensions, HeaderValue, Response};
-use http_retry::StopReason;
 use http_retry::llm::{HoldStreams, Truncation};
 use http_retry::policy::Moment;
 use http_retry::report::{MetricsObserver, RetryEventKind};
 use http_retry::{AttemptTimeout, ErrorKind, Outcome, ReplayBody, RequestFacts};
+use http_retry::{RetryPolicy, StopReason};
 use metrics_util::debugging::DebuggingRecorder;
 use reqwest::{Method, Request};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next};
@@ -250,9 +250,9 @@ fn model(calls: &AtomicUsize) -> Response<String> {
 #[test]
 fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
     let told = Told::default();
-    let policy = http_retry::llm::policy()
+    let policy = RetryPolicy::llm()
         .to_builder()
-        .rewrite(Truncation::keep_tail())
+        .truncate(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

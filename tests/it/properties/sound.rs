@@ -87,7 +87,7 @@ pub(super) fn policy() -> BoxedStrategy<RetryPolicy> {
         1 => select(vec![
             RetryPolicy::user_facing(),
             RetryPolicy::background(),
-            http_retry::llm::policy(),
+            RetryPolicy::llm(),
             RetryPolicy::rate_limited(),
             RetryPolicy::never(),
         ]),

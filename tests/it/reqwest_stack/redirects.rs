@@ -50,9 +50,7 @@ async fn order_with_receipt(policy: RetryPolicy, page: ResponseTemplate) -> (Ret
 
 #[tokio::test]
 async fn no_classifier_takes_back_a_redirected_posts_processing() {
-    let llm = http_retry::llm::policy()
-        .to_builder()
-        .methods(Methods::Idempotent);
+    let llm = RetryPolicy::llm().to_builder().methods(Methods::Idempotent);
     let llm = llm.hold_streams(HoldStreams::new()).build().unwrap();
     let own = RetryPolicy::builder().max_retries(2);
     let own = own.classify(|_| Some((Class::Throttled, Reach::Refused)));

@@ -110,7 +110,7 @@ async fn server(status: u16, locations: &[String], end: End) -> (FaultServer, Tc
 
 /// Three retries at once, by the standard rules and by those for language models.
 fn policies() -> [RetryPolicy; 2] {
-    let llm = http_retry::llm::policy().to_builder();
+    let llm = RetryPolicy::llm().to_builder();
     let llm = llm.methods(Methods::Idempotent).max_retries(3);
     [without_waits(3), llm.build().unwrap()]
 }

@@ -40,12 +40,11 @@ fn run(world: World, quota: Limited, width: u64, contender: Contender) -> Run {
             Contender::NoRetries => Client::bare(&stage.origin),
             Contender::Fleet(_) => {
                 let store = stage.store(contender);
-                stage.process(&stage.origin, &http_retry::llm::policy(), (&store, None))
+                stage.process(&stage.origin, &RetryPolicy::llm(), (&store, None))
             }
-            Contender::HttpRetry => stage.ours(
-                &http_retry::llm::policy(),
-                &Tokens::One(RetryBudget::default()),
-            ),
+            Contender::HttpRetry => {
+                stage.ours(&RetryPolicy::llm(), &Tokens::One(RetryBudget::default()))
+            }
             Contender::ReqwestRetry => Client::reqwest_retry(&stage.origin),
             Contender::TowerRetry => Client::tower_retry(&stage.origin, &tps_budget()),
         };

@@ -9,7 +9,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 pub fn client(config: OpenAIConfig) -> reqwest::Result<Client<OpenAIConfig>> {
     let http = reqwest::Client::builder().redirect(redirect_policy(Default::default()));
-    let retries = RetryLayer::new(http_retry::llm::policy()).redirects_watched();
+    let retries = RetryLayer::new(RetryPolicy::llm()).redirects_watched();
     let retries = retries.layer(http.build()?);
     let service = service_fn(move |request: HttpRequestFactory| {
         let retries = retries.clone();
