@@ -1,10 +1,9 @@
 //! From the layers of a place to its policy, by the builder that everybody else uses.
 
 use super::builder::Ceiling;
-use super::dialect::Speaks;
 use super::layers::Resolver;
 use super::reader::{Given, is_written};
-use super::retry::{Cap, End, Field, Growth, Limit, Retry};
+use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks};
 use super::value::Value;
 use super::words::Word;
 use crate::dialect::{Dialect, Dialects};

@@ -5,11 +5,10 @@ mod limits;
 mod presets;
 
 pub(super) use blocks::{End, Growth};
-pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part};
+pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part, Speaks};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;
-use super::dialect::Speaks;
 use super::reader::Given;
 use super::value::Value;
 use super::values::{Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, leaf};
