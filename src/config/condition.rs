@@ -1,10 +1,11 @@
 //! WHEN: the conditions of a document.
 
 use super::reader::{Kept, block};
+use super::shown::header_name;
 use super::value::Value;
 use super::values::{
     Attempts, BareStatus, HeaderKey, List, MethodName, Name, Natural, PathPattern, Several,
-    Statuses, Texts, header_name, leaf,
+    Statuses, Texts, leaf,
 };
 use super::words::{Word, Words, words};
 use crate::error::ConfigError;

@@ -1,44 +1,15 @@
-//! DIALECT: what a service means by its answers, as a document says it.
+//! From the dialects of a document to those of the builder.
 
+use super::document::DialectKeys;
 use super::layers::{LONGEST_CHAIN, Resolver};
-use super::reader::{Given, Path, block};
+use super::problems::Path;
+use super::reader::Given;
+use super::retry::Speaks;
 use super::rule::RowKeys;
-use super::values::{HeaderKey, List, Name, Several};
-use crate::dialect::{Dialect, Row};
+use super::values::{HeaderKey, List};
+use crate::dialect::Dialect;
 use crate::policy::Classify;
-use serde::Deserialize;
 use std::sync::Arc;
-
-/// Which dialects speak at a place.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "Several<Name>")]
-pub(super) enum Speaks {
-    Nobody,
-    /// The built-in dialects, each for its hosts.
-    ByHost,
-    /// These, the first that has a row for an answer.
-    These(Vec<Arc<str>>),
-}
-
-impl From<Several<Name>> for Speaks {
-    fn from(Several(names): Several<Name>) -> Self {
-        match names.as_slice() {
-            [Name(name)] if &**name == "none" => Self::Nobody,
-            [Name(name)] if &**name == "by_host" => Self::ByHost,
-            _ => Self::These(names.into_iter().map(|Name(name)| name).collect()),
-        }
-    }
-}
-
-block! {
-    /// A dialect of one's own.
-    DialectKeys {
-        from: Given<Speaks>,
-        key_header: HeaderKey,
-        quoted_keys: bool,
-        rows: List<Given<RowKeys>>,
-    }
-}
 
 impl Resolver<'_> {
     /// Checks the names even of a dialect that nobody speaks.
@@ -138,12 +109,5 @@ impl Resolver<'_> {
             Speaks::Nobody | Speaks::ByHost => None,
         });
         from.into_iter().fold(own, Dialect::and)
-    }
-}
-
-impl RowKeys {
-    fn row(&self) -> Option<Row> {
-        let when = self.when.as_ref()?.0.clone();
-        Some(Row::on(when).is(self.meaning()?))
     }
 }

@@ -1,15 +1,14 @@
 //! The document: its keys and what each holds, before names are looked up and layers laid upon each other.
 
-use super::dialect::{DialectKeys, Speaks};
-use super::problems::Problems;
-use super::reader::{Given, Kept, Path, Reader, block};
-use super::retry::{Gating, Retry, RetryBlock};
-use super::rule::{Otherwise, Rule};
+use super::problems::{Path, Problems};
+use super::reader::{Given, Kept, Reader, block};
+use super::retry::{Gating, Retry, RetryBlock, Speaks};
+use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
 use super::values::{
-    BaseUrl, Capacity, Cost, Duration, Host, List, MOST_TOKENS, MethodName, Name, Number,
-    PathPattern, Scheme, Several, leaf,
+    BaseUrl, Capacity, Cost, Duration, HeaderKey, Host, List, MOST_TOKENS, MethodName, Name,
+    Number, PathPattern, Scheme, Several, leaf,
 };
 use super::words::{Word, words};
 use crate::budget::{RetryBudget, RetryBudgetBuilder};
@@ -198,6 +197,16 @@ impl BudgetKeys {
 }
 
 block! {
+    /// A dialect of one's own.
+    DialectKeys {
+        from: Given<Speaks>,
+        key_header: HeaderKey,
+        quoted_keys: bool,
+        rows: List<Given<RowKeys>>,
+    }
+}
+
+block! {
     MatchKeys {
         host: Several<Host>,
         scheme: Several<Scheme>,
@@ -354,7 +363,7 @@ impl Spec {
             problems.add(&Path::default(), document, cause);
             return Self::default();
         }
-        let Some(mut root) = Reader::read::<Root>(document, problems) else {
+        let Some(mut root) = Reader::read::<Root>(document, problems, Retry::KEYS) else {
             return Self::default();
         };
         let parts = Parts {

@@ -5,8 +5,7 @@ mod tests;
 
 use super::builder::Names;
 use super::document::FleetKeys;
-use super::problems::{Problems, Unknown};
-use super::reader::Path;
+use super::problems::{Path, Problems, Unknown};
 use super::values::Name;
 use crate::ConfigError;
 use crate::budget::{RetryBudget, RetryBudgetBuilder};

@@ -2,8 +2,8 @@
 
 use super::builder::Names;
 use super::document::{ServiceSpec, Spec};
-use super::problems::{Problems, Unknown};
-use super::reader::{Given, Path};
+use super::problems::{Path, Problems, Unknown};
+use super::reader::Given;
 use super::retry::{End, Growth, Limit, NEEDS_LLM, PRESETS, Retry};
 use super::values::Name;
 use std::sync::Arc;

@@ -1,14 +1,13 @@
 //! From the layers of a place to its policy, by the builder that everybody else uses.
 
 use super::builder::Ceiling;
-use super::dialect::Speaks;
 use super::layers::Resolver;
 use super::reader::{Given, is_written};
-use super::retry::{Cap, End, Field, Growth, Limit, Retry};
+use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks};
 use super::value::Value;
 use super::words::Word;
 use crate::dialect::{Dialect, Dialects};
-use crate::policy::{Classify, Decimal, Methods};
+use crate::policy::{Classify, Decimal};
 use crate::rules::{self, Action, CannedResponse, ServerDelays};
 use crate::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
 use std::sync::Arc;
@@ -89,6 +88,7 @@ impl Resolver<'_> {
         } else {
             RetryPolicy::builder()
         };
+        let builder = retry.set_plain(builder);
         let gate = value(&retry.gate);
         let wait = gate.and_then(|gate| gate.wait);
         // The builder refuses a limit that nothing heeds.
@@ -100,15 +100,7 @@ impl Resolver<'_> {
         builder
             .max_retries(retries)
             .max_refused(refused.map(|refused| refused.0).unwrap_or_default())
-            .deadline(deadline(retry))
-            .attempt_timeout(value(&retry.attempt_timeout).and_then(|timeout| timeout.0))
-            .whole_answers(
-                value(&retry.whole_answers)
-                    .map(|size| size.0)
-                    .unwrap_or_default(),
-            )
             .max_server_delay(asked)
-            .methods(value(&retry.methods).map_or(Methods::Idempotent, |Word(methods)| methods))
             .max_gate_wait(wait)
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true))
     }
@@ -119,16 +111,12 @@ impl Resolver<'_> {
         let delays = retry.retry_after.as_ref();
         let ignores = delays.and_then(|delays| value(&delays.ignored)) == Some(true);
         let over = delays.and_then(|delays| value(&delays.over));
-        let counter = value(&retry.counter).map(|Word(counter)| counter);
-        let credentials = value(&retry.credentials).map_or_else(Vec::new, |names| names.0);
         let builder = builder
-            .counter(counter.unwrap_or_default())
             .server_delays(if ignores {
                 ServerDelays::Ignore
             } else {
                 over.map(|Word(over)| over).unwrap_or_default()
             })
-            .credentials(credentials.into_iter().map(|name| name.0))
             .on_exhausted(self.on_exhausted(retry));
         let retry_on = value(&retry.retry_on).map(|list| [list.0]);
         let builder = retry_on

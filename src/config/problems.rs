@@ -1,13 +1,13 @@
 //! The problems of a document: all of them are found before it is refused, and the first ones are told.
 
-use super::reader::Path;
-use super::shown::is_short;
+use super::shown::{self, is_short};
 use crate::ConfigError;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// Of more problems than this, the others are counted.
 const MOST_TOLD: usize = 20;
@@ -65,6 +65,46 @@ impl fmt::Display for ConfigErrors {
 }
 
 impl Error for ConfigErrors {}
+
+/// The place of a value: `services.openai.retry.base`, `rules[2].when.status`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Path(Arc<str>);
+
+impl Path {
+    pub(super) fn key(&self, key: &str) -> Self {
+        let key = shown::name(key);
+        if self.0.is_empty() {
+            Self(key.into())
+        } else {
+            Self(format!("{}.{key}", self.0).into())
+        }
+    }
+
+    pub(super) fn item(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0).into())
+    }
+
+    /// Returns the place as an error names it.
+    pub(super) fn as_str(&self) -> &str {
+        if self.0.is_empty() {
+            "the document"
+        } else {
+            &self.0
+        }
+    }
+}
+
+impl From<Path> for String {
+    fn from(Path(place): Path) -> Self {
+        place.as_ref().to_owned()
+    }
+}
+
+impl From<&Arc<str>> for Path {
+    fn from(place: &Arc<str>) -> Self {
+        Self(Arc::clone(place))
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Problems(RefCell<Found>);

@@ -10,10 +10,9 @@
 //! - A struct that is called `$given` gets the value, the text and the place of what it stands for ([`Given`]).
 //! - A newtype that is called `$hidden` holds what may be a secret ([`Hidden`]): no error shows it.
 
-use super::problems::{Problems, Unknown};
+use super::problems::{Path, Problems, Unknown};
 use super::shown;
 use super::value::Value;
-use super::values::header_name;
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
@@ -23,16 +22,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The place of a value: `services.openai.retry.base`, `rules[2].when.status`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Path(Arc<str>);
-
 /// A value, its place, and where problems go.
 #[derive(Clone)]
 pub(super) struct Reader<'a> {
     value: &'a Value,
     path: Path,
     problems: &'a Problems,
+    /// The keys of `retry`, which people write beside it.
+    retry_keys: &'static [&'static str],
     is_hidden: bool,
 }
 
@@ -91,35 +88,6 @@ macro_rules! block {
 
 pub(super) use block;
 
-impl Path {
-    pub(super) fn key(&self, key: &str) -> Self {
-        let key = shown::name(key);
-        if self.0.is_empty() {
-            Self(key.into())
-        } else {
-            Self(format!("{}.{key}", self.0).into())
-        }
-    }
-
-    fn item(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0).into())
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        if self.0.is_empty() {
-            "the document"
-        } else {
-            &self.0
-        }
-    }
-}
-
-impl From<&Arc<str>> for Path {
-    fn from(place: &Arc<str>) -> Self {
-        Self(Arc::clone(place))
-    }
-}
-
 impl<T> Given<T> {
     /// Returns the value in other words.
     pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
@@ -155,11 +123,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Kept<T> {
 
 impl<'a> Reader<'a> {
     /// Reads a whole document.
-    pub(super) fn read<T: Deserialize<'a>>(value: &'a Value, problems: &'a Problems) -> Option<T> {
+    pub(super) fn read<T: Deserialize<'a>>(
+        value: &'a Value,
+        problems: &'a Problems,
+        retry_keys: &'static [&'static str],
+    ) -> Option<T> {
         let reader = Self {
             value,
             path: Path::default(),
             problems,
+            retry_keys,
             is_hidden: false,
         };
         Told::deserialize(reader).ok().map(|Told(read)| read)
@@ -228,8 +201,7 @@ impl<'a> Reader<'a> {
     fn tell_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
         for key in map.keys().filter(|key| !keys.contains(&key.as_str())) {
             let shown = shown::key(key);
-            let of_retry = super::retry::Retry::KEYS;
-            if keys.contains(&"retry") && of_retry.contains(&key.as_str()) {
+            if keys.contains(&"retry") && self.retry_keys.contains(&key.as_str()) {
                 let cause = format!("is a key of retry: write retry: {{{key}: ..}}");
                 self.problems.add(&self.path.key(key), &shown, cause);
                 continue;
@@ -409,7 +381,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             return Ok(None);
         };
         // What is no name of a header may be a secret, and is told at its map.
-        let path = if self.reader.is_hidden && header_name(key).is_err() {
+        let path = if self.reader.is_hidden && shown::header_name(key).is_err() {
             self.reader.path.clone()
         } else {
             self.reader.path.key(key)
@@ -443,7 +415,7 @@ impl<'de> SeqAccess<'de> for GivenParts<'de> {
             1 => return seed.deserialize(reader.clone()).map(Some),
             2 if reader.is_hidden => "given".to_owned(),
             2 => reader.shown().trim_matches('"').to_owned(),
-            _ => reader.path.0.as_ref().to_owned(),
+            _ => reader.path.clone().into(),
         };
         seed.deserialize(StringDeserializer::new(text)).map(Some)
     }

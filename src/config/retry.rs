@@ -5,15 +5,16 @@ mod limits;
 mod presets;
 
 pub(super) use blocks::{End, Growth};
-pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part};
+pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part, Speaks};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;
-use super::dialect::Speaks;
+use super::policy::{deadline, value};
 use super::reader::Given;
 use super::value::Value;
 use super::values::{Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, leaf};
 use super::words::{Word, words};
+use crate::RetryPolicyBuilder;
 use crate::policy::Methods;
 use crate::rules::Counter;
 use blocks::{Backoff, Jitter, OnExhausted, RetryAfter};
@@ -234,6 +235,21 @@ impl Retry {
         }
         self.lay_on(below);
         self
+    }
+
+    /// Sets what the value of one key says alone.
+    pub(super) fn set_plain(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
+        let bytes = value(&self.whole_answers).map(|Bytes(bytes)| bytes);
+        let methods = value(&self.methods).map(|Word(methods)| methods);
+        let counter = value(&self.counter).map(|Word(counter)| counter);
+        let credentials = value(&self.credentials).map_or_else(Vec::new, |names| names.0);
+        builder
+            .deadline(deadline(self))
+            .attempt_timeout(value(&self.attempt_timeout).and_then(|timeout| timeout.0))
+            .whole_answers(bytes.unwrap_or_default())
+            .methods(methods.unwrap_or(Methods::Idempotent))
+            .counter(counter.unwrap_or_default())
+            .credentials(credentials.into_iter().map(|name| name.0))
     }
 
     /// Returns every field that is given.

@@ -370,6 +370,14 @@ impl Rule {
     }
 }
 
+impl RowKeys {
+    /// Returns the row, if its two keys are given.
+    pub(super) fn row(&self) -> Option<Row> {
+        let when = self.when.as_ref()?.0.clone();
+        Some(Row::on(when).is(self.meaning()?))
+    }
+}
+
 const SAYS_MORE: &str = "it says more of as";
 
 impl Verb {

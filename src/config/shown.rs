@@ -1,6 +1,7 @@
 //! What of a document may stand in an error: names and plain values, never user info, a query, a header's value or a
 //! body.
 
+use http::HeaderName;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -60,6 +61,20 @@ pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Reads the name of a header. It may be a secret if it is none, so the error does not show it.
+pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
+    if !is_short(name) {
+        return Err("holds a header name of more than 128 bytes");
+    }
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        if name.contains(':') {
+            "holds a header name with a colon: write the value as the value of the key"
+        } else {
+            "holds what is no header name: write letters, digits and hyphens"
+        }
+    })
 }
 
 /// Whether a text is no longer than a name.

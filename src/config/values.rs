@@ -7,7 +7,7 @@ pub(super) use duration::{Duration, DurationOrNone, duration_text, positive};
 pub(super) use range::{Attempts, BareStatus, Statuses};
 
 use super::reader::{Hidden, Kept, block};
-use super::shown;
+use super::shown::{self, header_name};
 use super::value::Value;
 use crate::policy::Decimal;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -339,20 +339,6 @@ impl TryFrom<Hidden<Change>> for Set {
             .map(Self)
             .ok_or("sets nothing: write {headers: {NAME: VALUE}}")
     }
-}
-
-/// Reads the name of a header. It may be a secret if it is none, so the error does not show it.
-pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
-    if !shown::is_short(name) {
-        return Err("holds a header name of more than 128 bytes");
-    }
-    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-        if name.contains(':') {
-            "holds a header name with a colon: write the value as the value of the key"
-        } else {
-            "holds what is no header name: write letters, digits and hyphens"
-        }
-    })
 }
 
 /// Parts of a match, each of which a service takes.

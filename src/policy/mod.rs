@@ -84,12 +84,13 @@ pub use request_facts::RequestFacts;
 pub use request_line::RequestLine;
 pub(crate) use request_line::{is_host_like, without_port};
 pub(crate) use request_override::Overrides;
-pub use request_override::RetryOverride;
 pub use resume_failure::ResumeFailure;
 pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
 pub(crate) use session::Server;
 pub use session::{BodyRequirement, Command, Event, RetrySession};
+pub use settings::RetryOverride;
+use settings::Settings;
 pub use stop_reason::StopReason;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
@@ -102,14 +103,12 @@ pub(crate) use outcome::Redirected;
 #[cfg(feature = "llm")]
 pub(crate) use presets::Preset;
 pub(crate) use rewrite::RewriteWith;
-pub(crate) use rules::{Action, OnExhausted, Origin, Rules};
+pub(crate) use rules::{Action, OnExhausted, Origin};
 pub(crate) use whole_answers::is_grpc;
 pub(crate) use whole_answers::is_longer;
 pub(crate) use whole_answers::{BrokenAnswer, Filled};
 pub(crate) use worst_case::most_refusals;
 
-use classifier::Classifiers;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,33 +148,6 @@ pub enum Methods {
     Idempotent,
     /// Every method: only if processing twice does no harm, even by two servers (a document may fail over).
     All,
-}
-
-#[derive(Clone)]
-struct Settings {
-    name: Cow<'static, str>,
-    /// Whether a builder has changed it since it had that name.
-    changed: bool,
-    /// Whether it is the preset without retries, unchanged.
-    never: bool,
-    max_retries: u32,
-    /// The refused attempts that count apart from the retries.
-    max_refused: u32,
-    backoff: Backoff,
-    deadline: Option<Duration>,
-    attempt_timeout: Option<Duration>,
-    /// The most bytes of an answer that belong to its attempt; 0 for none.
-    whole_answers: u64,
-    max_server_delay: Option<Duration>,
-    max_gate_wait: Option<Duration>,
-    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
-    quotas_at_once: bool,
-    methods: Methods,
-    classifiers: Classifiers,
-    own_errors: Vec<OwnError>,
-    rewrite: Option<Arc<dyn Rewrite>>,
-    streams: Option<Arc<dyn StreamHolder>>,
-    rules: Rules,
 }
 
 impl RetryPolicy {

@@ -1,6 +1,6 @@
 //! The presets, with the reason for each number. All bound the attempts and use jitter.
 
-use super::{Backoff, Classifiers, Methods, RetryPolicy, Rules, Settings};
+use super::{Backoff, Methods, RetryPolicy, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,24 +81,15 @@ impl Preset {
 
     pub(crate) fn policy(&self) -> RetryPolicy {
         RetryPolicy(Arc::new(Settings {
-            name: self.name.into(),
-            changed: false,
             never: self.max_retries == 0,
             max_retries: self.max_retries,
             max_refused: self.max_refused,
             backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
-            deadline: None,
-            attempt_timeout: None,
-            whole_answers: 0,
             max_server_delay: Some(self.max_server_delay),
             max_gate_wait: self.max_gate_wait,
             quotas_at_once: self.quotas_at_once,
             methods: self.methods,
-            classifiers: Classifiers::default(),
-            own_errors: Vec::new(),
-            rewrite: None,
-            streams: None,
-            rules: Rules::default(),
+            ..Settings::new(self.name)
         }))
     }
 }

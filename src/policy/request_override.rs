@@ -1,139 +1,55 @@
 //! One request's own settings, and which of them its service lets it set.
 
-use super::RetryPolicy;
 use super::whole_answers::LONGEST;
+use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The settings of a policy that a request may set for itself: each with its type, and when a policy built in code leaves it
-/// open for [`RequestOverrides::FillOnly`](crate::services::RequestOverrides).
-macro_rules! request_settings {
-    ($(#[doc = $about:literal])* $($setting:ident: $type:ty, open if $open:expr;)+) => {
-        $(#[doc = $about])*
-        #[derive(Debug, Clone, Default, PartialEq, Eq)]
-        pub struct RetryOverride {
-            pub(crate) off: bool,
-            $(pub(crate) $setting: Option<$type>,)+
-            pub(crate) idempotent: Option<bool>,
-            pub(crate) service: Option<Arc<str>>,
-            pub(crate) even_if_nested: bool,
-            pub(crate) never_resumed: bool,
-            /// Only of a request for the rest of a download: the limit of an attempt whose policy sets none.
-            pub(crate) attempt_timeout: Option<Duration>,
-        }
-
-        /// The settings that a policy leaves open.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        pub(crate) struct OpenSettings {
-            $(pub(crate) $setting: bool,)+
-        }
-
-        impl OpenSettings {
-            fn of(policy: &RetryPolicy) -> Self {
-                Self {
-                    $($setting: is_open(policy, stringify!($setting), $open),)+
-                }
-            }
-        }
-
-        impl RetryOverride {
-            /// No retries for this request: it is sent once, and a failure stops with
-            /// [`StopReason::Disabled`](crate::StopReason::Disabled).
-            ///
-            /// ```
-            /// use http_retry::RetryOverride;
-            ///
-            /// let mut request = http::Request::new(());
-            /// request.extensions_mut().insert(RetryOverride::off());
-            /// ```
-            #[must_use]
-            pub const fn off() -> Self {
-                Self {
-                    off: true,
-                    $($setting: None,)+
-                    idempotent: None,
-                    service: None,
-                    even_if_nested: false,
-                    never_resumed: false,
-                    attempt_timeout: None,
-                }
-            }
-
-            /// Without the settings that are not open.
-            fn only(self, open: OpenSettings) -> Self {
-                Self {
-                    off: self.off && open.max_retries,
-                    $($setting: self.$setting.filter(|_| open.$setting),)+
-                    ..self
-                }
-            }
-        }
-    };
-}
-
-request_settings! {
-    /// One request's own settings, which override the policy's; put it into the request's extensions.
-    ///
-    /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
-    /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
-    /// private, so there only the policy decides. What is not set stays as the policy has it.
-    ///
-    /// ```
-    /// use http_retry::RetryOverride;
-    /// use std::time::Duration;
-    ///
-    /// let mut request = http::Request::new(());
-    /// request.extensions_mut().insert(
-    ///     RetryOverride::new()
-    ///         .max_retries(1)
-    ///         .deadline(Duration::from_secs(3))
-    ///         .service("payments"),
-    /// );
-    /// ```
-    max_retries: u32, open if |_| false;
-    deadline: Duration, open if |policy| !policy.has_deadline();
-    whole_answers: u32, open if |policy| !policy.reads_whole_answers();
-}
-
-/// Returns `true` if a policy leaves a setting open: where it says where its settings come from, if it has the default.
-fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> bool) -> bool {
-    let origins = &policy.rules().origins;
-    if origins.is_empty() {
-        return in_code(policy);
-    }
-    let given = origins.iter().find(|origin| origin.field == setting);
-    given.is_none_or(|given| &*given.from == "default")
-}
 
 /// The settings that a request may set at one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Overrides {
     #[default]
     Allow,
-    /// These, and whether the request is idempotent.
-    FillOnly(OpenSettings),
+    /// Those of these names, and whether the request is idempotent.
+    FillOnly(Vec<&'static str>),
     Deny,
 }
 
 impl Overrides {
     pub(crate) fn fill_only(policy: &RetryPolicy) -> Self {
-        Self::FillOnly(OpenSettings::of(policy))
+        Self::FillOnly(RetryOverride::open_by(policy))
     }
 
     /// Returns what is left of a request's own settings.
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         match self {
             Self::Allow => own,
-            Self::FillOnly(open) => own.only(*open),
+            Self::FillOnly(open) => own.only(open),
             Self::Deny => RetryOverride {
                 idempotent: None,
-                ..own.only(OpenSettings::default())
+                ..own.only(&[])
             },
         }
     }
 }
 
 impl RetryOverride {
+    /// No retries for this request: it is sent once, and a failure stops with
+    /// [`StopReason::Disabled`](crate::StopReason::Disabled).
+    ///
+    /// ```
+    /// use http_retry::RetryOverride;
+    ///
+    /// let mut request = http::Request::new(());
+    /// request.extensions_mut().insert(RetryOverride::off());
+    /// ```
+    #[must_use]
+    pub const fn off() -> Self {
+        let mut own = Self::NOTHING;
+        own.off = true;
+        own
+    }
+
     /// Settings that change nothing.
     #[must_use]
     pub fn new() -> Self {
@@ -247,10 +163,7 @@ mod tests {
             Overrides::Deny.allowed(own()),
             RetryOverride::new().service("orders")
         );
-        let open_deadline = Overrides::FillOnly(OpenSettings {
-            deadline: true,
-            ..OpenSettings::default()
-        });
+        let open_deadline = Overrides::FillOnly(vec!["deadline"]);
         let left = RetryOverride::new()
             .deadline(Duration::from_secs(1))
             .idempotent(true)

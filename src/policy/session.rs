@@ -16,8 +16,8 @@ use super::moment::Moment;
 use super::outcome::Outcome;
 use super::request_facts::RequestFacts;
 use super::request_line::RequestLine;
-use super::request_override::RetryOverride;
 use super::rules::By;
+use super::settings::RetryOverride;
 use super::stop_reason::StopReason;
 use super::{Methods, RetryPolicy};
 use crate::server_hints::ServerHints;
@@ -114,16 +114,7 @@ impl RetrySession {
     /// counts, but [`RetryOverride::off`] stays.
     #[must_use]
     pub fn with_override(self, own: &RetryOverride) -> Self {
-        let before = self.own;
-        let own = RetryOverride {
-            off: own.off || before.off,
-            max_retries: own.max_retries.or(before.max_retries),
-            idempotent: own.idempotent.or(before.idempotent),
-            deadline: own.deadline.or(before.deadline),
-            whole_answers: own.whole_answers.or(before.whole_answers),
-            attempt_timeout: own.attempt_timeout.or(before.attempt_timeout),
-            ..RetryOverride::default()
-        };
+        let own = own.over(&self.own);
         let off = own.off.then_some(StopReason::Disabled);
         Self {
             standing_aside: off.or(self.standing_aside),

@@ -1,12 +1,161 @@
-//! What the rest of the crate asks a policy.
+//! The settings of a policy: one table of all that is said by a value alone, and what the rest of the crate asks of them.
 
+use super::classifier::Classifiers;
 use super::rules::{Action, OnExhausted, Rules};
-use super::{Backoff, Methods, RetryOverride};
-use super::{RetryPolicy, Settings, StreamHolder};
+use super::{Backoff, Methods, OwnError, RetryPolicy, Rewrite, StreamHolder};
 use http::HeaderName;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Makes [`Settings`] and [`RetryOverride`] of the table below.
+macro_rules! settings {
+    ($(
+        $(#[doc = $about:literal])*
+        $setting:ident: $type:ty = $default:expr $(, request: $own:ty, open if $open:expr)?;
+    )+) => {
+        #[derive(Clone)]
+        pub(super) struct Settings {
+            pub(super) name: Cow<'static, str>,
+            /// Whether a builder has changed it since it had that name.
+            pub(super) changed: bool,
+            /// Whether it is the preset without retries, unchanged.
+            pub(super) never: bool,
+            $($(#[doc = $about])* pub(super) $setting: $type,)+
+            pub(super) classifiers: Classifiers,
+            pub(super) own_errors: Vec<OwnError>,
+            pub(super) rewrite: Option<Arc<dyn Rewrite>>,
+            pub(super) streams: Option<Arc<dyn StreamHolder>>,
+            pub(super) rules: Rules,
+        }
+
+        impl Settings {
+            /// Settings of this name that are all at their defaults.
+            pub(super) fn new(name: &'static str) -> Self {
+                Self {
+                    name: name.into(),
+                    changed: false,
+                    never: false,
+                    $($setting: $default,)+
+                    classifiers: Classifiers::default(),
+                    own_errors: Vec::new(),
+                    rewrite: None,
+                    streams: None,
+                    rules: Rules::default(),
+                }
+            }
+        }
+
+        impl fmt::Debug for Settings {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Settings")
+                    .field("name", &self.name)
+                    $(.field(stringify!($setting), &self.$setting))+
+                    .finish_non_exhaustive()
+            }
+        }
+
+        /// One request's own settings, which override the policy's; put it into the request's extensions.
+        ///
+        /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
+        /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
+        /// private, so there only the policy decides. What is not set stays as the policy has it.
+        ///
+        /// ```
+        /// use http_retry::RetryOverride;
+        /// use std::time::Duration;
+        ///
+        /// let mut request = http::Request::new(());
+        /// request.extensions_mut().insert(
+        ///     RetryOverride::new()
+        ///         .max_retries(1)
+        ///         .deadline(Duration::from_secs(3))
+        ///         .service("payments"),
+        /// );
+        /// ```
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct RetryOverride {
+            pub(crate) off: bool,
+            $($(pub(crate) $setting: Option<$own>,)?)+
+            pub(crate) idempotent: Option<bool>,
+            pub(crate) service: Option<Arc<str>>,
+            pub(crate) even_if_nested: bool,
+            pub(crate) never_resumed: bool,
+            /// Only of a request for the rest of a download: the limit of an attempt whose policy sets none.
+            pub(crate) attempt_timeout: Option<Duration>,
+        }
+
+        impl RetryOverride {
+            pub(super) const NOTHING: Self = Self {
+                off: false,
+                $($($setting: None::<$own>,)?)+
+                idempotent: None,
+                service: None,
+                even_if_nested: false,
+                never_resumed: false,
+                attempt_timeout: None,
+            };
+
+            /// Returns these settings and, where they say nothing, earlier ones, as far as a session needs them.
+            /// [`off`](Self::off) stays.
+            pub(super) fn over(&self, before: &Self) -> Self {
+                Self {
+                    off: self.off || before.off,
+                    $($($setting: Option::<$own>::or(self.$setting, before.$setting),)?)+
+                    idempotent: self.idempotent.or(before.idempotent),
+                    attempt_timeout: self.attempt_timeout.or(before.attempt_timeout),
+                    ..Self::NOTHING
+                }
+            }
+
+            /// Returns these settings without those that have none of these names.
+            pub(super) fn only(self, open: &[&str]) -> Self {
+                Self {
+                    off: self.off && open.contains(&"max_retries"),
+                    $($($setting: self.$setting.filter(|_: &$own| open.contains(&stringify!($setting))),)?)+
+                    ..self
+                }
+            }
+
+            /// Returns the names of the settings that a policy leaves open to a request.
+            pub(super) fn open_by(policy: &RetryPolicy) -> Vec<&'static str> {
+                let mut open = Vec::new();
+                $($(if is_open(policy, stringify!($setting), $open) {
+                    open.push(stringify!($setting));
+                })?)+
+                open
+            }
+        }
+    };
+}
+
+settings! {
+    /// The most retries; `u32::MAX` for any number.
+    max_retries: u32 = 0, request: u32, open if |_| false;
+    /// The refused attempts that count apart from the retries.
+    max_refused: u32 = 0;
+    backoff: Backoff = Backoff::exponential(Duration::from_secs(2));
+    deadline: Option<Duration> = None, request: Duration, open if |policy| !policy.has_deadline();
+    attempt_timeout: Option<Duration> = None;
+    /// The most bytes of an answer that belong to its attempt; 0 for none.
+    whole_answers: u64 = 0, request: u32, open if |policy| !policy.reads_whole_answers();
+    max_server_delay: Option<Duration> = None;
+    max_gate_wait: Option<Duration> = None;
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
+    quotas_at_once: bool = false;
+    methods: Methods = Methods::Idempotent;
+}
+
+/// Returns `true` if a policy leaves a setting open: if the policy says where its settings come from, one at its default.
+fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> bool) -> bool {
+    let origins = &policy.rules().origins;
+    if origins.is_empty() {
+        return in_code(policy);
+    }
+    let given = origins.iter().find(|origin| origin.field == setting);
+    given.is_none_or(|given| &*given.from == "default")
+}
 
 impl RetryPolicy {
     /// The header in which the service takes a key of idempotency, besides the usual ones.
@@ -139,22 +288,5 @@ impl RetryPolicy {
             (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
             (timeout, deadline) => timeout.or(deadline),
         }
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("name", &self.name)
-            .field("max_retries", &self.max_retries)
-            .field("max_refused", &self.max_refused)
-            .field("backoff", &self.backoff)
-            .field("deadline", &self.deadline)
-            .field("attempt_timeout", &self.attempt_timeout)
-            .field("whole_answers", &self.whole_answers)
-            .field("max_server_delay", &self.max_server_delay)
-            .field("max_gate_wait", &self.max_gate_wait)
-            .field("methods", &self.methods)
-            .finish_non_exhaustive()
     }
 }

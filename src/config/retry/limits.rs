@@ -3,10 +3,11 @@
 use super::blocks::WordOr;
 use crate::config::reader::block;
 use crate::config::value::Value;
-use crate::config::values::{Share, duration_text, positive};
+use crate::config::values::{Name, Several, Share, duration_text, positive};
 use crate::config::words::{Word, word_for, words};
 use crate::policy::Decimal;
 use serde::Deserialize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One pause for all callers after a 429.
@@ -63,6 +64,27 @@ impl Gating {
     /// Returns it as an explanation shows it.
     pub(in crate::config) fn in_words(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
+    }
+}
+
+/// Which dialects speak at a place.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Several<Name>")]
+pub(in crate::config) enum Speaks {
+    Nobody,
+    /// The built-in dialects, each for its hosts.
+    ByHost,
+    /// These, the first that has a row for an answer.
+    These(Vec<Arc<str>>),
+}
+
+impl From<Several<Name>> for Speaks {
+    fn from(Several(names): Several<Name>) -> Self {
+        match names.as_slice() {
+            [Name(name)] if &**name == "none" => Self::Nobody,
+            [Name(name)] if &**name == "by_host" => Self::ByHost,
+            _ => Self::These(names.into_iter().map(|Name(name)| name).collect()),
+        }
     }
 }
 

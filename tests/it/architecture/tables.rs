@@ -106,6 +106,7 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("run", "config"),
     ("services", "budget"),
     ("services", "error"),
+    ("services", "fleet"),
     ("services", "policy"),
     ("services", "report"),
     ("services", "route"),
