@@ -2,9 +2,9 @@
 
 use super::document::Place;
 use super::layers::Resolver;
-use super::policy::{Says, deadline, no_deadline, value};
+use super::policy::{Says, no_deadline};
 use super::reader::Given;
-use super::retry::{End, Growth, Retry, RetryBlock};
+use super::retry::{End, Growth, Retry, RetryBlock, deadline, value};
 use super::rule::{Otherwise, Rule, Said};
 use super::values::Set;
 use crate::RetryPolicy;

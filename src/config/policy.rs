@@ -3,7 +3,7 @@
 use super::builder::Ceiling;
 use super::layers::Resolver;
 use super::reader::{Given, is_written};
-use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks};
+use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks, deadline, value};
 use super::value::Value;
 use super::words::Word;
 use crate::dialect::{Dialect, Dialects};
@@ -11,7 +11,6 @@ use crate::policy::{Classify, Decimal};
 use crate::rules::{self, Action, CannedResponse, ServerDelays};
 use crate::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What a place says beyond its settings.
 pub(super) struct Says {
@@ -35,10 +34,6 @@ impl Default for Says {
             origins: Vec::new(),
         }
     }
-}
-
-pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
-    given.as_ref().map(|given| given.value.clone())
 }
 
 impl Resolver<'_> {
@@ -309,10 +304,6 @@ impl Resolver<'_> {
         };
         self.problems.at(place, &text, cause);
     }
-}
-
-pub(super) fn deadline(retry: &Retry) -> Option<Duration> {
-    value(&retry.deadline).and_then(|deadline| deadline.0)
 }
 
 /// Returns where the document takes a deadline away.

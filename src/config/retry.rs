@@ -9,7 +9,6 @@ pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part, Speaks};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;
-use super::policy::{deadline, value};
 use super::reader::Given;
 use super::value::Value;
 use super::values::{Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, leaf};
@@ -201,6 +200,14 @@ impl From<RetryForm> for RetryBlock {
         });
         Self(retry)
     }
+}
+
+pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+    given.as_ref().map(|given| given.value.clone())
+}
+
+pub(super) fn deadline(retry: &Retry) -> Option<std::time::Duration> {
+    value(&retry.deadline).and_then(|deadline| deadline.0)
 }
 
 fn joined<T>(names: &[T], of: fn(&T) -> &str) -> String {
