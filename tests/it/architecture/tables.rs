@@ -106,7 +106,6 @@ pub(super) const INSIDE: &[(&str, &str)] = &[
     ("run", "config"),
     ("services", "budget"),
     ("services", "error"),
-    ("services", "fleet"),
     ("services", "policy"),
     ("services", "report"),
     ("services", "route"),

@@ -94,10 +94,10 @@ async fn what_is_given_by_hand_wins_whatever_the_order() {
     ];
     for layer in layers {
         let shown = format!("{layer:?}");
-        assert!(!shown.contains("InFleet"), "{shown}");
+        assert!(!shown.contains("each: Made"), "{shown}");
     }
     let shown = format!("{:?}", layer().fleet(&fleet));
-    assert!(shown.contains("InFleet"), "{shown}");
+    assert!(shown.contains("each: Made"), "{shown}");
 }
 
 #[tokio::test]
