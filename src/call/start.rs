@@ -12,7 +12,7 @@ use crate::policy::{Outcome, RequestLine, Verdict};
 use crate::route::{Budgets, Route};
 use crate::runtime::Sleep;
 use crate::server_hints::tells_of_a_quota;
-use http::{Extensions, HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -49,11 +49,12 @@ pub(crate) enum First<C: Client> {
 }
 
 impl<C: Client> Call<C> {
+    #[cfg(feature = "reqwest")]
     #[inline(always)]
     pub(crate) fn new(
         engine: Arc<Engine>,
         request: &mut C::Request,
-        extensions: Option<&Extensions>,
+        extensions: Option<&http::Extensions>,
     ) -> Self {
         let options = RequestOptions::of(extensions);
         Self::with_options(engine, request, options)

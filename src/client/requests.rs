@@ -70,6 +70,13 @@ pub struct RequestEdit<'a> {
     pub(crate) way: Option<&'a Rebase>,
     /// The URL where the start of a download came from, after redirects, and what its server calls a credential. Only
     /// clients that follow redirects tell such a URL.
+    #[cfg_attr(
+        not(feature = "reqwest"),
+        expect(
+            dead_code,
+            reason = "only clients that follow redirects tell such a URL"
+        )
+    )]
     pub(crate) pinned: Option<(&'a str, &'a [HeaderName])>,
     /// Another body, as a function of headers and body.
     pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,

@@ -114,6 +114,7 @@ fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems)
 fn budgets(
     spec: &Spec,
     before: Option<&Live>,
+    #[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "no fleet"))]
     fleet: Option<&Fleet>,
 ) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
     let named = spec.budgets.iter().map(|(name, numbers)| {

@@ -5,7 +5,9 @@ mod limits;
 mod presets;
 
 pub(super) use blocks::{End, Growth};
-pub(super) use limits::{FirstEvent, Gating, NEEDS_LLM, Part, Speaks};
+#[cfg(feature = "llm")]
+pub(super) use limits::{FirstEvent, Part};
+pub(super) use limits::{Gating, NEEDS_LLM, Speaks};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;

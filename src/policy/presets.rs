@@ -47,7 +47,7 @@ impl Preset {
         methods: Methods::Idempotent,
     };
 
-    #[cfg(any(feature = "serde", feature = "llm"))]
+    #[cfg(feature = "llm")]
     pub(crate) const LLM: Self = Self {
         name: "llm",
         max_retries: 2,
