@@ -16,7 +16,7 @@ pub use shared_services::SharedServices;
 
 use crate::budget::RetryBudget;
 use crate::gate::Quota;
-use crate::policy::{Moment, Outcome, Overrides, RetryPolicy};
+use crate::policy::{Moment, Outcome, Overrides, RetryPlan, RetryPolicy};
 use crate::report::DeadLetters;
 use http::uri::Scheme;
 use http::{Method, Uri};
@@ -173,6 +173,11 @@ impl Route {
             service: Some(name.into()),
             ..self
         }
+    }
+
+    /// Returns the budget that the plan names, if this route has one of that name.
+    pub(crate) fn named_budget(&self, plan: &RetryPlan) -> Option<&RetryBudget> {
+        self.budgets.get(plan.budget()?)
     }
 
     /// The way from this service to another one.

@@ -102,7 +102,7 @@ impl<C: Client> Driver<C> {
             Begin::Ended(..) | Begin::Late => None,
         };
         let Call {
-            mut permit,
+            permit,
             route,
             options,
             mark,
@@ -138,11 +138,10 @@ impl<C: Client> Driver<C> {
             options.slot().cloned(),
             started,
         );
-        let place = permit.place.take();
-        let routed = (Arc::clone(&engine), route);
+        let routed = (engine, route);
         let mut state = State::of(routed, session, subject, recorder);
         state.recorder.names_unknown(unknown);
-        state.permit = place.map(|place| Permit::new(engine, Some(place)));
+        state.permit = Some(permit).filter(|permit| permit.place.is_some());
         state.head = kept;
         state.gate_key = gate_key.unwrap_or_default();
         state.mark = mark;
@@ -185,7 +184,6 @@ impl<C: Client> Driver<C> {
     }
 
     /// Makes attempts until the session says that the request is finished.
-    ///
     #[expect(
         clippy::manual_async_fn,
         reason = "the future of an async function holds its arguments twice, and the driver is large"
@@ -415,6 +413,12 @@ impl<C: Client> State<C> {
             .as_ref()
             .map(|ended| ended.at)
             .unwrap_or_default()
+    }
+
+    /// Returns the rest of the attempt's time, if that is limited.
+    pub(super) fn attempt_time_left(&self) -> Option<Duration> {
+        let until = self.limit?.until;
+        Some(until.saturating_sub(self.engine.runtime.now()))
     }
 
     /// Returns the rest of the deadline, if there is one.

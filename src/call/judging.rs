@@ -200,9 +200,7 @@ impl<C: Client> State<C> {
     /// output in its time, or by the end of its attempt, has timed out.
     async fn probe(&mut self, result: Outcomes<C>, mut probe: Box<dyn BodyProbe>) -> Command {
         let runtime = &self.engine.runtime;
-        let left = self
-            .limit
-            .map(|limit| limit.until.saturating_sub(runtime.now()));
+        let left = self.attempt_time_left();
         let response = match result {
             // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
             Ok(response) if left != Some(Duration::ZERO) => response,
@@ -225,9 +223,7 @@ impl<C: Client> State<C> {
             return (self.judge_body(result, &Found::Nothing), false);
         };
         let runtime = &self.engine.runtime;
-        let left = self
-            .limit
-            .map(|limit| limit.until.saturating_sub(runtime.now()));
+        let left = self.attempt_time_left();
         let time: Sleep = match left {
             Some(left) => runtime.sleep(left),
             None => Box::pin(pending()),

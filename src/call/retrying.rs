@@ -58,9 +58,7 @@ impl<C: Client> State<C> {
         if !self.has_room(&plan) {
             return Err(self.fails(StopReason::NotRetryable));
         }
-        let named = plan.budget();
-        let named = named.and_then(|name| self.route.budgets.get(name));
-        let budget = named.unwrap_or(&self.budget);
+        let budget = self.route.named_budget(&plan).unwrap_or(&self.budget);
         let at = self.judged_at();
         let paid = match budget.ask(plan, at.now) {
             Ask::Paid(paid) => Some(paid),

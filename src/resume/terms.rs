@@ -112,8 +112,7 @@ impl DownloadTerms {
         let asked = session.request();
         let outcome = session.policy().classify(outcome.about(asked.as_deref()));
         let plan = session.plan(&outcome, moment)?;
-        let named = plan.budget();
-        let named = named.and_then(|name| self.route.budgets.get(name).cloned());
+        let named = self.route.named_budget(&plan).cloned();
         let budget = named.unwrap_or_else(|| {
             let service = || self.recorder.service();
             self.engine.budget_of(&self.route, service)
