@@ -49,27 +49,8 @@ pub(crate) enum First<C: Client> {
 }
 
 impl<C: Client> Call<C> {
-    #[cfg(feature = "reqwest")]
     #[inline(always)]
     pub(crate) fn new(
-        engine: Arc<Engine>,
-        request: &mut C::Request,
-        extensions: Option<&http::Extensions>,
-    ) -> Self {
-        let options = RequestOptions::of(extensions);
-        Self::with_options(engine, request, options)
-    }
-
-    /// The same of a request whose extensions are public.
-    #[inline(always)]
-    pub(crate) fn of(engine: Arc<Engine>, request: &mut C::Request) -> Self {
-        let extensions = C::Requests::head(request).and_then(|head| head.extensions);
-        let options = RequestOptions::of(extensions);
-        Self::with_options(engine, request, options)
-    }
-
-    #[inline(always)]
-    fn with_options(
         engine: Arc<Engine>,
         request: &mut C::Request,
         mut options: RequestOptions,

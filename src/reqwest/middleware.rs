@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::resume::EngineSlot;
-use crate::call::{Begin, Call, Driver, First};
+use crate::call::{Begin, Call, Driver, First, RequestOptions};
 use crate::client::strategies::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
@@ -158,7 +158,8 @@ impl Middleware for RetryMiddleware {
     {
         EngineSlot::fill(extensions, &self.engine);
         let engine = Arc::clone(&self.engine);
-        let mut call = Call::<Chain<'all>>::new(engine, &mut request, Some(extensions));
+        let options = RequestOptions::of(Some(extensions));
+        let mut call = Call::<Chain<'all>>::new(engine, &mut request, options);
         // A later attempt needs what the extensions hold before the first.
         let before = if call.mark.repeats() {
             extensions.clone()

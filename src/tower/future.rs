@@ -2,7 +2,7 @@
 
 use super::client::ServiceClient;
 use super::errors::Errors;
-use crate::call::{Begin, Call, Client, Driver, First};
+use crate::call::{Begin, Call, Client, Driver, First, RequestOptions};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;
@@ -75,7 +75,9 @@ where
         drive: Drive<ServiceClient<S, Q, X, C, A>, D>,
     ) -> Self {
         let mut client = ServiceClient::new(service);
-        let mut call = Call::of(engine, &mut request);
+        let extensions = C::head(&request).and_then(|head| head.extensions);
+        let options = RequestOptions::of(extensions);
+        let mut call = Call::new(engine, &mut request, options);
         let mut request = match call.enter(&requests, request) {
             Ok(request) => request,
             Err(request) => {
