@@ -1,7 +1,7 @@
 //! Responses of reqwest, which are taken apart and put together again where their body is read.
 
 use super::RetryBody;
-use super::responses::{Reading, Responses, SameType, Wrapped, read_body};
+use super::responses::{Reading, Responses, SameType, Wrapped, read_body, sealed::Sealed};
 use crate::policy::{CannedResponse, Filled, Inspected};
 use crate::runtime::Sleep;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
@@ -10,12 +10,17 @@ use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::{Frame, SizeHint};
 use std::error::Error;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// The strategies for responses that are reqwest's: these keep their type in any case, and lose nothing.
+trait KeepsReqwest: Sealed + Clone + Send + 'static {}
+
+impl KeepsReqwest for Wrapped {}
+impl KeepsReqwest for SameType {}
+
 #[diagnostic::do_not_recommend]
-impl Responses<Response> for Wrapped {
+impl<A: KeepsReqwest> Responses<Response> for A {
     type Kept = Response;
 
     #[inline]
@@ -51,40 +56,6 @@ impl Responses<Response> for Wrapped {
         parts.headers = HeaderMap::clone(&canned.headers);
         let url = Url::parse(url).ok()?;
         Some(with_body(url, parts, RetryBody::of_text(&canned.body)))
-    }
-}
-
-/// They keep their type anyway, and lose nothing.
-#[diagnostic::do_not_recommend]
-impl Responses<Response> for SameType {
-    type Kept = Response;
-
-    fn keep(response: Response) -> Response {
-        response
-    }
-
-    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some((kept.status(), kept.headers()))
-    }
-
-    fn url(kept: &Response) -> Option<&str> {
-        Some(kept.url().as_str())
-    }
-
-    fn extensions_mut(kept: &mut Response) -> Option<&mut Extensions> {
-        Some(kept.extensions_mut())
-    }
-
-    fn read(
-        kept: Response,
-        reading: Reading<'_>,
-        time: Sleep,
-    ) -> impl Future<Output = (Response, Filled)> + Send {
-        <Wrapped as Responses<Response>>::read(kept, reading, time)
-    }
-
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {
-        <Wrapped as Responses<Response>>::canned(canned, url)
     }
 }
 

@@ -82,7 +82,7 @@ pub enum Reading<'a> {
     Whole(&'a RetryPolicy, u64),
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Wrapped {}
     impl Sealed for super::SameType {}
