@@ -32,6 +32,7 @@ mod sync;
 #[cfg(test)]
 #[cfg(feature = "testing")]
 mod tests;
+pub mod vote;
 mod wait_queue;
 
 pub use peer::Peer;

@@ -26,6 +26,7 @@ mod tests;
 pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
 
+use super::vote::{DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, Run};
 use numbers::{product, sum};
 use quota::QuotaState;
 use release::Release;
@@ -33,18 +34,6 @@ use release::Release;
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
 
-/// The cooldown after a refusal that names no time.
-pub(super) const NO_WISH: u64 = 100 * MILLISECOND;
-/// Doubling ends here, unless the server asked for more.
-const MAX_DOUBLED: u64 = 20 * SECOND;
-/// A cooldown doubles at most this often if the server named a time: it says what it knows.
-const MAX_DOUBLINGS: u32 = 1;
-/// And this often if it named none.
-const MAX_DOUBLINGS_NO_WISH: u32 = 11;
-/// How many refusals in a row close the gate: to begin with, at least, and at most.
-pub(super) const FIRST_PATIENCE: u64 = 4;
-pub(super) const MIN_PATIENCE: u64 = 2;
-pub(super) const MAX_PATIENCE: u64 = 16;
 /// The time from the outcome of one probe to the next probe.
 const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
 
@@ -206,7 +195,7 @@ impl Controller {
             self.run.refused(1);
             // Calls that were in flight when it closed add nothing: they met the same limit.
             if permit.0 > self.closed_after {
-                self.until = self.until.max(sum(now, asked.unwrap_or(NO_WISH)));
+                self.until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
             }
             return false;
         }
@@ -373,42 +362,6 @@ impl Controller {
     /// Shares the quota among this number of processes, of which this one has that rank.
     pub(in crate::gate) fn share_quota(&mut self, processes: u64, rank: u64) {
         self.quota.shared_by = (processes, rank);
-    }
-}
-
-/// A run of refusals, which may be a vote: the refusals, and the successes of calls that were sent after the first refused one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Run {
-    refusals: u64,
-    successes: u64,
-}
-
-impl Run {
-    fn is_empty(self) -> bool {
-        self.refusals == 0
-    }
-
-    fn refused(&mut self, times: u64) {
-        self.refusals = sum(self.refusals, times);
-    }
-
-    /// Returns `true` if so many refusals are a vote.
-    fn reaches(self, patience: u64) -> bool {
-        self.refusals >= patience
-    }
-
-    /// Calls have succeeded that were sent since the run began. Half as many as refusals end it: the limit is not everybody's.
-    /// A single one does not, since calls that are sent together with the refused ones may overtake them. Of a long run a
-    /// quarter is enough, or a server that refuses every other call at random would hold up all of them.
-    /// Returns `true` if the run ends.
-    fn succeeded(&mut self, times: u64) -> bool {
-        self.successes = sum(self.successes, times);
-        let share = if self.refusals < MAX_PATIENCE { 2 } else { 4 };
-        let ends = product(self.successes, share) >= self.refusals;
-        if ends {
-            *self = Self::default();
-        }
-        ends
     }
 }
 

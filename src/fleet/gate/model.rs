@@ -4,25 +4,13 @@
 //! The vote and the cooldown are those of one process's controller, with the outcomes of all.
 
 use super::message::{GateNotice, GateReply, GateReport, LONGEST_COOLDOWN, MOST};
+use crate::gate::vote::{
+    DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, Run, next_cooldown,
+};
 use std::time::Duration;
 
-const MILLISECOND: u64 = 1_000;
-const SECOND: u64 = 1_000_000;
-/// The cooldown after a refusal that names no time.
-const DEFAULT_COOLDOWN: u64 = 100 * MILLISECOND;
-/// Doubling ends here, unless the server asked for more.
-const MAX_DOUBLED: u64 = 20 * SECOND;
-/// A cooldown doubles at most this often if the server named a time.
-const MAX_DOUBLINGS: u32 = 1;
-/// And this often if it named none.
-const MAX_DOUBLINGS_UNNAMED: u32 = 11;
-/// The number of refusals in a row that close the gate: to begin with, at least, and at most.
-const FIRST_PATIENCE: u64 = 4;
-const MIN_PATIENCE: u64 = 2;
-const MAX_PATIENCE: u64 = 16;
-
-/// A clock that goes back by more than this was set back.
-const TREMBLES: u64 = SECOND;
+/// A clock that goes back by more than this many microseconds was set back.
+const TREMBLES: u64 = 1_000_000;
 
 /// One gate in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +91,7 @@ impl StoredGate {
             let until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
             return std::mem::replace(&mut self.until, until) != until;
         }
-        if self.run.refusals < self.patience {
+        if !self.run.reaches(self.patience) {
             return false;
         }
         let again = !std::mem::take(&mut self.ok_since_closed);
@@ -126,44 +114,6 @@ impl StoredGate {
             closed: Duration::from_micros(left),
         }
     }
-}
-
-/// Refusals, and the successes of calls that were sent after the first refused one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Run {
-    refusals: u64,
-    successes: u64,
-}
-
-impl Run {
-    fn refused(&mut self, times: u64) {
-        self.refusals = sum(self.refusals, times);
-    }
-
-    /// Returns `true` if the run ends: after half as many successes as refusals, of a long run a quarter.
-    fn succeeded(&mut self, times: u64) -> bool {
-        self.successes = sum(self.successes, times);
-        let share = if self.refusals < MAX_PATIENCE { 2 } else { 4 };
-        let ends = product(self.successes, share) >= self.refusals;
-        if ends {
-            *self = Self::default();
-        }
-        ends
-    }
-}
-
-/// Returns the cooldown after a refusal that asked for this time. It doubles if the gate closes again and nothing
-/// succeeded since; `doublings` counts how often it did so in a row.
-fn next_cooldown(asked: Option<u64>, again: bool, doublings: &mut u32) -> u64 {
-    let most = if asked.is_some() {
-        MAX_DOUBLINGS
-    } else {
-        MAX_DOUBLINGS_UNNAMED
-    };
-    let more = doublings.saturating_add(1).min(most);
-    *doublings = if again { more } else { 0 };
-    let asked = asked.unwrap_or(DEFAULT_COOLDOWN);
-    product(asked, 1 << *doublings).min(MAX_DOUBLED.max(asked))
 }
 
 fn sum(a: u64, b: u64) -> u64 {

@@ -5,6 +5,7 @@
 use super::message::{GateNotice, GateReport};
 use crate::fleet::random::part;
 use crate::fleet::task::NextAction;
+use crate::gate::vote::DEFAULT_COOLDOWN;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -19,8 +20,6 @@ const MAX_AHEAD: u64 = 1 << 32;
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_BACKOFF_DOUBLINGS: u32 = 5;
-/// The cooldown of a gate that closes after a refusal which named no time.
-const DEFAULT_COOLDOWN: Duration = Duration::from_millis(100);
 /// A clock that goes back by less was read by two threads at once.
 const BACKSTEP: Duration = Duration::from_secs(1);
 
@@ -103,7 +102,8 @@ impl Participant {
         let micros = |asked: Duration| u64::try_from(asked.as_micros()).unwrap_or(u64::MAX);
         self.report.asked = asked.map(micros);
         // The other processes are to know of that soon. Short cooldowns would be reported without an interval.
-        self.has_closed |= closed && asked.unwrap_or(DEFAULT_COOLDOWN) > INTERVAL;
+        self.has_closed |=
+            closed && asked.unwrap_or(Duration::from_micros(DEFAULT_COOLDOWN)) > INTERVAL;
     }
 
     /// Calls have succeeded; `since_refusal` is `true` if they count against a run of refusals here.

@@ -1,8 +1,8 @@
 //! The paced release after a cooldown, and the search for the pace that the server takes.
 
 use super::numbers::{part, product, quotient, sum};
-use super::{Controller, MAX_DOUBLED, MAX_DOUBLINGS, MAX_DOUBLINGS_NO_WISH, MAX_PATIENCE, Run};
-use super::{MILLISECOND, MIN_PATIENCE, NO_WISH, SECOND};
+use super::{Controller, MILLISECOND, SECOND};
+use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, Run, next_cooldown};
 
 /// The pace is found from the time since the last opening, of which at most this much counts.
 const MAX_CYCLE: u64 = 5 * SECOND;
@@ -188,18 +188,4 @@ fn between(one: u64, other: u64) -> u64 {
 
 fn half(interval: u64) -> u64 {
     quotient(interval, 2).max(1)
-}
-
-/// The cooldown after a refusal that asked for this time. It doubles if the gate closes again and nothing succeeded since;
-/// `doublings` counts how often it did so in a row.
-pub(in crate::gate) fn next_cooldown(asked: Option<u64>, again: bool, doublings: &mut u32) -> u64 {
-    let most = if asked.is_some() {
-        MAX_DOUBLINGS
-    } else {
-        MAX_DOUBLINGS_NO_WISH
-    };
-    let more = doublings.saturating_add(1).min(most);
-    *doublings = if again { more } else { 0 };
-    let asked = asked.unwrap_or(NO_WISH);
-    product(asked, 1 << *doublings).min(MAX_DOUBLED.max(asked))
 }

@@ -256,9 +256,14 @@ fn refusals_that_name_no_time_double_up_to_twenty_seconds() {
     let cooldowns: Vec<u64> = cooldowns.collect();
     assert_eq!(
         cooldowns[..4],
-        [NO_WISH, 2 * NO_WISH, 4 * NO_WISH, 8 * NO_WISH]
+        [
+            DEFAULT_COOLDOWN,
+            2 * DEFAULT_COOLDOWN,
+            4 * DEFAULT_COOLDOWN,
+            8 * DEFAULT_COOLDOWN
+        ]
     );
-    assert_eq!(cooldowns.last(), Some(&MAX_DOUBLED));
+    assert_eq!(cooldowns.last(), Some(&(20 * SECOND)));
 }
 
 #[test]
