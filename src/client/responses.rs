@@ -19,7 +19,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-/// Hands responses over: [`Wrapped`](crate::tower::Wrapped) or [`SameType`](crate::tower::SameType). It cannot be
+/// Hands responses over: [`Wrapped`] or [`SameType`]. It cannot be
 /// implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{R}` is not a response that the retry layer can read",
@@ -89,7 +89,7 @@ pub(super) mod sealed {
     impl Sealed for super::Opaque {}
 }
 
-/// Responses have a [`RetryBody`](crate::RetryBody), which can give back what the layer has read: the third type parameter of
+/// Responses have a [`RetryBody`], which can give back what the layer has read: the third type parameter of
 /// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. Those of reqwest keep their type.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]

@@ -192,7 +192,7 @@ impl RetrySession {
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
-    /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`](crate::Methods), or
+    /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`], or
     /// the request's own word, which goes before both.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {

@@ -108,7 +108,7 @@ impl RetryMiddleware {
         Self::routed(config.clone())
     }
 
-    /// The same with a route for each request by a [`Router`](crate::route::Router) of any kind, on tokio's clock.
+    /// The same with a route for each request by a [`Router`] of any kind, on tokio's clock.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self {

@@ -98,7 +98,7 @@ impl RetryLayer {
         Self::routed(services.clone())
     }
 
-    /// The same with a route for each request by a [`Router`](crate::route::Router) of any kind, on tokio's clock.
+    /// The same with a route for each request by a [`Router`] of any kind, on tokio's clock.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self::on(Engine::routed(Arc::new(router), Arc::new(TokioRuntime)))

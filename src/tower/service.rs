@@ -21,7 +21,7 @@ use tower_service::Service;
 pub struct AnyThread;
 
 /// Calls stay on the thread of their caller, and their futures need not be `Send`: the last type parameter of
-/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry), set by
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`], set by
 /// [`RetryLayer::local`](super::RetryLayer::local).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -37,7 +37,7 @@ pub struct OneThread;
 /// | `X` | how errors come back | [`Boxed`] | [`Unchanged`](super::Unchanged) |
 /// | `C` | how bodies are copied | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
 /// | `A` | how responses come back | [`Wrapped`] | [`SameType`](super::SameType) |
-/// | `H` | whether calls may move between threads | they may | [`OneThread`](super::OneThread) |
+/// | `H` | whether calls may move between threads | they may | [`OneThread`] |
 ///
 /// To name it in a struct, give what was set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is ready when the service below is. That is asked
 /// again before each retry, and no place of it is kept during a wait.
