@@ -91,7 +91,7 @@ impl FleetBuilder {
             return Err(ConfigError::new("fleet.prefix", &self.prefix, allowed));
         }
         if !(SHORTEST_WAIT..=LONGEST_WAIT).contains(&self.wait) {
-            let wait = format_args!("{:?}", self.wait);
+            let wait = format!("{:?}", self.wait);
             return Err(ConfigError::new("fleet.wait", wait, "must be 1 ms to 1 s"));
         }
         Ok(())

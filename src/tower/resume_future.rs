@@ -143,8 +143,9 @@ where
         let mut saved = self.saved.take()?;
         let start = self.start.as_deref().filter(|_| self.redirected);
         if let Some(start) = start {
+            let credentials = rest.credentials();
             let edit = RequestEdit {
-                pinned: Some((start, &rest.credentials())),
+                pinned: Some((start, &credentials)),
                 ..RequestEdit::default()
             };
             C::edit(&mut saved, edit);
