@@ -17,6 +17,7 @@ mod table;
 use allocation_counter::measure;
 use anyhow::Result;
 use futures_util::FutureExt;
+use http_retry::llm::LlmPreset;
 use http_retry::report::RetryEvent;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;

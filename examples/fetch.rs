@@ -4,6 +4,7 @@
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Parser;
+use http_retry::llm::LlmPreset;
 use http_retry::policy::DelaySource;
 use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};

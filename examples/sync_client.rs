@@ -67,7 +67,6 @@ fn drive(
                 println!("finished after {:?}: {}", start.elapsed(), why.explain());
                 return last;
             }
-            unknown => return Err(io::Error::other(format!("unknown: {unknown:?}"))),
         };
     }
 }

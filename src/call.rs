@@ -20,7 +20,7 @@ mod start;
 
 pub(crate) use client::{Client, ErrorFacts, Outcomes, OwnError, http_error_facts};
 pub(crate) use driver::{Driver, State};
-pub(crate) use options::RequestOptions;
+pub(crate) use options::{RequestOptions, RestOfDownload};
 pub(crate) use start::{Begin, Call, First};
 
 use http::{HeaderMap, HeaderName, Method, Uri};

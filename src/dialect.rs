@@ -48,7 +48,7 @@ pub use row::{Row, RowBuilder};
 #[cfg(feature = "llm")]
 pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};
 
-use crate::error::ConfigError;
+use crate::ConfigError;
 use http::HeaderName;
 use std::fmt;
 use std::sync::Arc;

@@ -5,6 +5,7 @@ mod paying;
 mod settings;
 mod waiting;
 
+use http_retry_core::adapter::{Budgets, warn_of_misuse};
 pub(crate) use limits::{DownloadLimits, DrainLimit};
 pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
@@ -12,11 +13,10 @@ pub(crate) use settings::{engine_settings, redirect_settings};
 use crate::client::requests::SaveOptions;
 use crate::gate::Gate;
 use crate::nested::LayerId;
-use crate::policy::rules::NamesUsed;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
-use crate::report::{Observer, warn_of_misuse};
-use crate::route::{Budgets, Head, Route, Router, SharedServices};
+use crate::report::Observer;
+use crate::route::{Head, Route, Router, SharedServices};
 use crate::runtime::Runtime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
@@ -59,8 +59,7 @@ pub(crate) struct Engine {
 
 /// Says of each name in a policy that only services or a document give a meaning to.
 fn warn_of_names(policy: &RetryPolicy) {
-    let mut names = NamesUsed::default();
-    policy.rules().names(&mut names);
+    let names = policy.names_used();
     let all = [
         (
             names.failovers,
@@ -156,7 +155,7 @@ impl Engine {
         named: Option<&Arc<str>>,
     ) -> Option<Arc<str>> {
         let by_document = matches!(self.routes, Routes::PerRequest(_));
-        let unknown = named.filter(|_| by_document && route.service.as_ref() != named);
+        let unknown = named.filter(|_| by_document && route.name() != named);
         // Once is enough: the report of each such request has the name.
         if let Some(name) = unknown.filter(|_| !self.has_warned.swap(true, Ordering::Relaxed)) {
             warn_of_misuse(
@@ -191,7 +190,7 @@ impl Engine {
             Routes::One(_) => self.silent,
             Routes::PerRequest(_) => self.silent && !self.waits_alone(route) && route.is_silent(),
         };
-        silent && !crate::report::is_traced()
+        silent && !http_retry_core::adapter::is_traced()
     }
 
     /// Waits at the gate of the document's fleet, if neither a gate nor another fleet was given by hand, and gives its clock

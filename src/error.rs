@@ -1,111 +1,9 @@
-//! The crate's own errors: a setting that cannot work, an attempt that was cut short, and a body that ended early.
+//! Errors of a request: an attempt that was cut short, a failure by the policy, and a body that ended early.
 
-use std::borrow::Cow;
+use crate::report::RetryReport;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
-
-/// A setting that cannot work: its field, its value, and what is allowed.
-///
-/// `build` returns it for the first field at fault; conditions and some other constructors return it at once. Nothing in this
-/// crate panics on bad settings.
-///
-/// ```
-/// use http_retry::{Backoff, RetryPolicy};
-/// use std::time::Duration;
-///
-/// let backoff = Backoff::exponential(Duration::from_secs(1)).factor(0.5);
-/// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
-/// assert_eq!(error.field(), "backoff.factor");
-/// assert_eq!(error.to_string(), "backoff.factor: 0.5 is not allowed: must be 1 to 1000");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    field: Cow<'static, str>,
-    given: String,
-    allowed: Cow<'static, str>,
-    /// What is wrong, as a complete sentence.
-    is_sentence: bool,
-}
-
-impl ConfigError {
-    /// An error about a setting: its name, the value that was given, and what is allowed instead, such as `must be above 0`.
-    /// It is for a classifier or a table of your own ([`Classify::check`](crate::policy::Classify::check)). Give no secret:
-    /// the value is shown.
-    ///
-    /// ```
-    /// use http_retry::ConfigError;
-    ///
-    /// let error = ConfigError::new("shop.codes", 0, "must be at least 1");
-    /// assert_eq!(error.to_string(), "shop.codes: 0 is not allowed: must be at least 1");
-    /// ```
-    pub fn new(
-        field: impl Into<Cow<'static, str>>,
-        given: impl fmt::Display,
-        allowed: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self {
-            field: field.into(),
-            given: given.to_string(),
-            allowed: allowed.into(),
-            is_sentence: false,
-        }
-    }
-
-    /// An error at a place of a document, with a cause that is a whole sentence.
-    ///
-    /// ```
-    /// use http_retry::ConfigError;
-    ///
-    /// let error = ConfigError::sentence("retry.base", "2000", "2000 has no unit: write 2000ms or 2000s");
-    /// assert_eq!(error.to_string(), "retry.base: 2000 has no unit: write 2000ms or 2000s");
-    /// ```
-    pub fn sentence(
-        place: impl Into<Cow<'static, str>>,
-        given: impl fmt::Display,
-        cause: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self {
-            is_sentence: true,
-            ..Self::new(place, given, cause)
-        }
-    }
-
-    /// The setting at fault, such as `backoff.factor`, or its place in a document, such as `services.orders.retry.base`.
-    #[must_use]
-    pub fn field(&self) -> &str {
-        &self.field
-    }
-
-    /// The value that was given, as text.
-    #[must_use]
-    pub fn given(&self) -> &str {
-        &self.given
-    }
-
-    /// The bound that the value breaks, in words.
-    #[must_use]
-    pub fn allowed(&self) -> &str {
-        &self.allowed
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            field,
-            given,
-            allowed,
-            is_sentence,
-        } = self;
-        match is_sentence {
-            true => write!(f, "{field}: {allowed}"),
-            false => write!(f, "{field}: {given} is not allowed: {allowed}"),
-        }
-    }
-}
-
-impl Error for ConfigError {}
 
 /// An attempt was cut short because no response head came within the attempt timeout, or within what was left of the
 /// deadline; or, where [answers are read whole](crate::RetryPolicyBuilder::whole_answers), because the answer was not whole
@@ -270,3 +168,70 @@ impl fmt::Display for IncompleteBody {
 }
 
 impl Error for IncompleteBody {}
+
+/// The policy calls the request's last outcome a failure: by a rule (`do: fail`), or because no retries are left
+/// (`on_exhausted: fail`).
+///
+/// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`. Elsewhere, and on the tower
+/// layer with `unchanged_errors()`, the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
+/// it is.
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// use futures_util::FutureExt;
+/// use http_retry::report::RequestFailed;
+/// use http_retry::rules::OnExhausted;
+/// use http_retry::testing::{ManualRuntime, Script};
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, StopReason};
+/// use tower::{Layer, ServiceExt};
+///
+/// let policy = RetryPolicy::builder().max_retries(1).on_exhausted(OnExhausted::Fail);
+/// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+/// let service = layer.layer(Script::new().status(503).status(503));
+/// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+///
+/// let error = service.oneshot(request).now_or_never().unwrap().unwrap_err();
+/// let failed = error.downcast_ref::<RequestFailed>().unwrap();
+/// assert_eq!(failed.report().stop(), StopReason::AttemptsExhausted);
+/// let text = "the policy calls the answer 503 a failure after 2 attempts (attempts_exhausted)";
+/// assert_eq!(failed.to_string(), text);
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestFailed {
+    report: RetryReport,
+}
+
+impl RequestFailed {
+    pub(crate) fn new(report: RetryReport) -> Self {
+        Self { report }
+    }
+
+    /// The attempts, and why no more followed.
+    #[must_use]
+    pub fn report(&self) -> &RetryReport {
+        &self.report
+    }
+}
+
+impl fmt::Display for RequestFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stop = self.report.stop();
+        let last = self.report.attempts().last();
+        match last.and_then(|last| last.status) {
+            Some(status) => write!(
+                f,
+                "the policy calls the answer {} a failure",
+                status.as_u16()
+            )?,
+            None => f.write_str("the policy calls the request a failure")?,
+        }
+        match self.report.attempt_count() {
+            0 | 1 => write!(f, " ({stop})"),
+            attempts => write!(f, " after {attempts} attempts ({stop})"),
+        }
+    }
+}
+
+impl Error for RequestFailed {}

@@ -41,8 +41,8 @@ pub use builder::FleetBuilder;
 pub use status::FleetStatus;
 
 use self::redis::RedisStore;
+use crate::ConfigError;
 use crate::budget::{BudgetTerms, RetryBudget, RetryBudgetBuilder, ServiceBudgets};
-use crate::error::ConfigError;
 use crate::gate::Gate;
 use crate::report::Observer;
 use crate::runtime::Runtime;

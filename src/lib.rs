@@ -48,7 +48,7 @@
 //! | share them among many processes | [`fleet::Fleet`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
-//! | call a language model | [`RetryPolicy::llm`], [`llm`], [`gate::Gate`] |
+//! | call a language model | [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`report`] |
 //! | go on with a download that broke | [`resume`] |
@@ -70,7 +70,7 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | the rows of dialects that read JSON bodies; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
-//! | `llm` | [`RetryPolicy::llm`]: what the answers of LLM APIs mean |
+//! | `llm` | [`llm::LlmPreset`]: what the answers of LLM APIs mean |
 //! | `redis` | one budget and one gate for many processes |
 //! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
@@ -91,7 +91,7 @@
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
 #![cfg_attr(
     not(feature = "llm"),
-    doc = "[`llm`]: #features\n[`RetryPolicy::llm`]: #features"
+    doc = "[`llm`]: #features\n[`llm::LlmPreset`]: #features"
 )]
 #![cfg_attr(
     not(feature = "testing"),
@@ -116,14 +116,8 @@ pub mod config;
 pub mod dialect;
 mod engine;
 mod error;
-mod error_body;
 #[cfg(feature = "redis")]
 pub mod fleet;
-#[cfg_attr(
-    not(test),
-    deny(clippy::disallowed_methods, clippy::arithmetic_side_effects)
-)]
-pub mod gate;
 #[cfg(feature = "llm")]
 #[cfg_attr(
     not(test),
@@ -136,17 +130,7 @@ pub mod gate;
 pub mod llm;
 mod nested;
 mod redirects;
-pub mod route;
 
-#[cfg_attr(
-    not(test),
-    deny(
-        clippy::disallowed_methods,
-        clippy::arithmetic_side_effects,
-        clippy::float_arithmetic
-    )
-)]
-pub mod budget;
 #[cfg(any(
     all(doc, not(doctest)),
     all(
@@ -161,38 +145,24 @@ pub mod budget;
     )
 ))]
 pub mod docs;
-#[cfg_attr(
-    not(test),
-    deny(
-        clippy::disallowed_methods,
-        clippy::arithmetic_side_effects,
-        clippy::float_arithmetic
-    )
-)]
-pub mod policy;
 pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 pub mod resume;
 pub mod run;
 pub mod runtime;
-#[cfg_attr(
-    not(test),
-    deny(
-        clippy::disallowed_methods,
-        clippy::arithmetic_side_effects,
-        clippy::float_arithmetic
-    )
-)]
-mod server_hints;
-pub mod services;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tower;
 
+#[doc(inline)]
+pub use http_retry_core::{budget, gate, policy, route, services};
+
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use client::{Replay, ReplayBody, RetryBody};
-pub use error::{AttemptTimeout, ConfigError, IncompleteBody};
+pub use error::{AttemptTimeout, IncompleteBody};
+#[doc(inline)]
+pub use http_retry_core::ConfigError;
 pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,

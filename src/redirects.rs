@@ -5,7 +5,7 @@
 //! neither; and then no answer and no error proves that a request was not processed.
 
 use crate::nested::{AttemptMark, LayerId};
-use crate::policy::Redirected;
+use http_retry_core::adapter::Redirected;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

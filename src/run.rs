@@ -5,11 +5,11 @@ mod operation;
 use crate::call::{Begin, Client, Driver, State};
 use crate::client::responses::Opaque;
 use crate::engine::{Engine, engine_settings, redirect_settings};
-use crate::gate::GateKey;
 use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
-use crate::report::{ReportRecorder, ReportSlot, Subject};
+use crate::report::ReportSlot;
 use crate::route::{Head, Route, Router};
 use crate::runtime::Runtime;
+use http_retry_core::adapter::{GateKey, ReportRecorder, Subject};
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
 use std::future::Future;
 use std::marker::PhantomData;
@@ -233,7 +233,7 @@ impl Runner {
     /// The gate of the service, which joins its fleet, if it is shared.
     fn gate_key(&self, route: &Route) -> GateKey {
         let key = self.engine.gate.key_of(&self.service);
-        if self.service.is_empty() || route.policy.max_gate_wait().is_none() {
+        if self.service.is_empty() || route.policy().max_gate_wait().is_none() {
             return key;
         }
         let named = (key, &*self.service);
@@ -247,7 +247,7 @@ impl Runner {
     {
         let started = self.engine.runtime.now();
         let route = self.engine.route(&Head::default(), Some(&self.service));
-        let mut session = route.policy.session(self.facts, started);
+        let mut session = route.policy().session(self.facts, started);
         if crate::nested::is_inside() {
             session = session.standing_aside(StopReason::Nested);
         }

@@ -1,89 +1,7 @@
 //! The clock, the sleep and the randomness of a program, in one value.
 
-use crate::policy::Moment;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
-
-/// A wait that a [`Runtime`] makes.
-///
-/// # Cancel safety
-///
-/// Dropping it leaves nothing behind: no task and no timer.
-pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// The clock, the sleep and the randomness that a client runs on.
-///
-/// Use [`TokioRuntime`] on tokio, [`ManualRuntime`] in tests, and implement the trait for any other executor.
-///
-/// ```
-/// use http_retry::policy::Moment;
-/// use http_retry::runtime::{Runtime, Sleep};
-/// use std::time::Duration;
-///
-/// /// Time stands still, and every wait is over at once.
-/// struct Frozen;
-///
-/// impl Runtime for Frozen {
-///     fn now(&self) -> Duration {
-///         Duration::ZERO
-///     }
-///     fn moment(&self) -> Moment {
-///         Moment::new(self.now())
-///     }
-///     fn sleep(&self, _: Duration) -> Sleep {
-///         Box::pin(std::future::ready(()))
-///     }
-/// }
-/// ```
-///
-#[cfg_attr(
-    feature = "testing",
-    doc = "[`ManualRuntime`]: crate::testing::ManualRuntime"
-)]
-#[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
-pub trait Runtime: Send + Sync + 'static {
-    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget or a gate need the same epoch.
-    /// If it steps back, budgets lose nothing and gain nothing, and a wait may take longer.
-    fn now(&self) -> Duration;
-
-    /// The same time, the wall clock and a fresh random number. The wall clock is used only to read a date of a server's
-    /// answer, the random number to spread delays and, in a fleet, to give the process a new ID.
-    fn moment(&self) -> Moment;
-
-    /// A wait of this length, from its first poll or from now; the runtime chooses. `Duration::ZERO` must be over at the
-    /// first poll or soon, and `Duration::MAX` must not panic: it is a wait without an end.
-    fn sleep(&self, duration: Duration) -> Sleep;
-
-    /// 128 bits for an idempotency key, which no other call returns, in this process or in another.
-    ///
-    /// The default takes them from the operating system, whatever [`Runtime::moment`] draws. A server treats two
-    /// requests with one key as one and never processes the second, so an implementation with predictable keys for
-    /// tests must still return each key only once.
-    fn key_entropy(&self) -> u128 {
-        entropy::fresh()
-    }
-}
-
-impl<R: Runtime + ?Sized> Runtime for Arc<R> {
-    fn now(&self) -> Duration {
-        (**self).now()
-    }
-
-    fn moment(&self) -> Moment {
-        (**self).moment()
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep {
-        (**self).sleep(duration)
-    }
-
-    fn key_entropy(&self) -> u128 {
-        (**self).key_entropy()
-    }
-}
+#[doc(inline)]
+pub use http_retry_core::runtime::{Runtime, Sleep, within};
 
 /// The clock and the timer of tokio, the system's wall clock, and the thread's random generator.
 ///
@@ -104,6 +22,8 @@ mod tokio_runtime {
 
     use super::{Runtime, Sleep, TokioRuntime};
     use crate::policy::Moment;
+    use http_retry_core::runtime::hashed_key;
+    use rand::{TryRng, rngs::SysRng};
     use std::sync::LazyLock;
     use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -132,72 +52,23 @@ mod tokio_runtime {
         fn sleep(&self, duration: Duration) -> Sleep {
             Box::pin(tokio::time::sleep(duration))
         }
+
+        fn key_entropy(&self) -> u128 {
+            let half = || SysRng.try_next_u64().ok().map(u128::from);
+            let of_the_system = half().zip(half()).map(|(high, low)| high << 64 | low);
+            of_the_system.unwrap_or_else(|| hashed_key(self.moment()))
+        }
     }
-}
-
-/// Bits that never come twice.
-mod entropy {
-    use std::hash::{BuildHasher, RandomState};
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    /// The operating system's randomness, or [`hashed`] if it gives none.
-    pub(super) fn fresh() -> u128 {
-        of_the_system().unwrap_or_else(hashed)
-    }
-
-    fn of_the_system() -> Option<u128> {
-        use rand::{TryRng, rngs::SysRng};
-        let (high, low) = (SysRng.try_next_u64().ok()?, SysRng.try_next_u64().ok()?);
-        Some(joined(high, low))
-    }
-
-    /// A unique count, hashed with two keys of std's hash maps, which are random in each process and stay secret.
-    pub(super) fn hashed() -> u128 {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let half = || RandomState::new().hash_one(count);
-        joined(half(), half())
-    }
-
-    fn joined(high: u64, low: u64) -> u128 {
-        u128::from(high) << 64 | u128::from(low)
-    }
-}
-
-/// Waits for a future no longer than a sleep lasts. Returns `None` if the sleep is over first.
-///
-/// ```
-/// use http_retry::runtime::within;
-///
-/// # futures_util::FutureExt::now_or_never(async {
-/// let at_once = || Box::pin(std::future::ready(()));
-/// assert_eq!(within(at_once(), std::future::ready(1)).await, Some(1));
-/// assert_eq!(within(at_once(), std::future::pending::<u8>()).await, None);
-/// # }).unwrap();
-/// ```
-///
-/// # Cancel safety
-///
-/// Dropped, or once the sleep is over, it drops the future.
-pub async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
-    let (mut future, mut limit) = (pin!(future), limit);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
-    })
-    .await
 }
 
 #[cfg(test)]
 mod tests {
-    use super::entropy::{fresh, hashed};
+    use super::*;
     use std::collections::BTreeSet;
 
     #[test]
-    fn entropy_never_comes_twice_from_either_source() {
-        for source in [fresh, hashed] {
-            let different: BTreeSet<u128> = (0..1_000).map(|_| source()).collect();
-            assert_eq!(different.len(), 1_000);
-        }
+    fn entropy_never_comes_twice() {
+        let keys = (0..1_000).map(|_| TokioRuntime.key_entropy());
+        assert_eq!(keys.collect::<BTreeSet<_>>().len(), 1_000);
     }
 }

@@ -3,6 +3,7 @@
 use crate::Args;
 use crate::server::{Hint, LlmServer, Quota, Rules, Second};
 use anyhow::{Context, Result, ensure};
+use http_retry::llm::LlmPreset;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryBudget, RetryPolicy, RetryReport};

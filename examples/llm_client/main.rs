@@ -23,6 +23,7 @@ use async_openai::types::chat::{
 };
 use futures_util::StreamExt;
 use http::StatusCode;
+use http_retry::llm::LlmPreset;
 use http_retry::reqwest::redirect_policy;
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{RetryBudget, RetryPolicy, RetryReport, StopReason};

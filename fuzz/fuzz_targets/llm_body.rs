@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame};
+use http_retry::llm::LlmPreset;
 use http_retry::llm::{HoldStreams, LlmClassifier, Truncation};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
@@ -97,7 +98,7 @@ fuzz_target!(|input: Input| {
     let policy = RetryPolicy::llm()
         .to_builder()
         .classifier(LlmClassifier::new().inspect_success(true))
-        .truncate(Truncation::keep_ends())
+        .rewrite(Truncation::keep_ends())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

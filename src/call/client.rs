@@ -3,10 +3,10 @@
 use crate::client::error_chain::{is_of_reqwest, outcome_of};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
-use crate::error::AttemptTimeout;
-use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, is_grpc};
-use crate::report::RequestFailed;
+use crate::error::{AttemptTimeout, RequestFailed};
+use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{HeaderName, HeaderValue};
+use http_retry_core::adapter::is_grpc;
 use std::any::Any;
 use std::error::Error;
 use std::future::Future;

@@ -9,14 +9,13 @@ use crate::client::head::Head;
 use crate::client::requests::Requests;
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
-use crate::gate::{GateKey, Kind};
 use crate::nested::AttemptMark;
 use crate::policy::{
     Attempt, Command, ErrorBody, Event, Moment, Outcome, RetrySession, StopReason,
 };
-use crate::report::{AttemptSpan, ReportRecorder, Subject};
 use crate::route::Route;
 use crate::runtime::within;
+use http_retry_core::adapter::{AttemptSpan, GateKey, Kind, ReportRecorder, Subject};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -114,10 +113,10 @@ impl<C: Client> Driver<C> {
         let saved_head = saved.as_ref().and_then(C::Requests::saved_head);
         let head = request.and_then(C::Requests::head).or(saved_head);
         let way = (&*engine, &*route);
-        let keyed = head.is_some_and(|head| has_own_key(&route.policy, head));
+        let keyed = head.is_some_and(|head| has_own_key(route.policy(), head));
         let facts = options.facts(head).keyed(keyed);
         let subject = options.subject(&route, head);
-        let line = if route.policy.asks_for_the_request() {
+        let line = if route.policy().asks_for_the_request() {
             head.map(|head| head.line().keyed(keyed))
                 .or(options.line().cloned())
         } else {
@@ -127,10 +126,10 @@ impl<C: Client> Driver<C> {
             Some(head) => key_at_the_gate(way, &subject.authority, head),
             None => options.gate_key(),
         };
-        let session = options.session(&route.policy, facts, started);
+        let session = options.session(route.policy(), facts, started);
         let session = session.with_method(subject.method.clone()).of_request(line);
-        let kept = head.filter(|_| route.keeps_head).map(kept_head);
-        let named = options.own().and_then(|own| own.service.as_ref());
+        let kept = head.filter(|_| route.keeps_head()).map(kept_head);
+        let named = options.own().and_then(|own| own.service_name());
         let unknown = engine.unknown_service(&route, named);
         let recorder = ReportRecorder::new(
             subject.clone(),

@@ -3,8 +3,10 @@
 use super::client::{Client, Outcomes, OwnError};
 use super::driver::State;
 use crate::client::responses::Responses;
-use crate::policy::{OnExhausted, StopReason};
-use crate::report::{DeadLetter, RequestFailed, RetryReport};
+use crate::error::RequestFailed;
+use crate::policy::StopReason;
+use crate::policy::rules::OnExhausted;
+use crate::report::{DeadLetter, RetryReport};
 
 impl<C: Client> State<C> {
     /// Closes the report, and returns the last outcome, or what the policy puts in its place.
@@ -29,15 +31,15 @@ impl<C: Client> State<C> {
                     own.map(|own| own(OwnError::Failed(RequestFailed::new(report.clone()))));
                 result = failed.map(Err).or(result);
             }
-            (OnExhausted::DeadLetter { name }, Some(report), Some(head)) => {
-                if let Some(observer) = self.route.dead_letters.get(name) {
-                    observer.on_dead_letter(&DeadLetter {
-                        service: &service,
-                        method: &head.method,
-                        uri: &head.uri,
-                        headers: &head.headers,
+            (OnExhausted::DeadLetter { name, .. }, Some(report), Some(head)) => {
+                if let Some(observer) = self.route.dead_letters(name) {
+                    observer.on_dead_letter(&DeadLetter::new(
+                        &service,
+                        &head.method,
+                        &head.uri,
+                        &head.headers,
                         report,
-                    });
+                    ));
                 }
             }
             _ => {}

@@ -4,10 +4,10 @@ use super::client::Client;
 use super::driver::State;
 use super::start::Permit;
 use crate::engine::Engine;
-use crate::gate::{Ask, End, GateKey, GatedCall, Kind, RouteOf};
+use crate::gate::GatedCall;
 use crate::policy::{Class, Moment, Outcome, RequestLine};
-use crate::route::public_authority;
 use http::{Extensions, HeaderMap};
+use http_retry_core::adapter::{Ask, End, GateKey, Kind, RouteOf, public_authority};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl<C: Client> State<C> {
                 began: self.session.started(),
                 deadline: self.session.deadline(),
                 at_gate: left.saturating_sub(*waited),
-                quotas_at_once: self.route.policy.quotas_at_once(),
+                quotas_at_once: self.route.policy().quotas_at_once(),
             };
             gate.pass(ask, &**runtime, on_wait)
         };
@@ -122,17 +122,12 @@ impl<C: Client> State<C> {
         headers: &HeaderMap,
         extensions: Option<&Extensions>,
     ) -> Option<GateKey> {
-        self.route.policy.max_gate_wait()?;
+        self.route.policy().max_gate_wait()?;
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;
         let authority = public_authority(at, || None)?;
-        let call = GatedCall {
-            authority: &authority,
-            method: &head.method,
-            path: at.path(),
-            headers,
-            extensions,
-        };
+        let mut call = GatedCall::new(&authority, &head.method, at.path(), headers);
+        call.extensions = extensions;
         let gate = &self.engine.gate;
         let key = (gate.key(&call), &*authority);
         let apart = || gate.apart(&call);

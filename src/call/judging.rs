@@ -7,11 +7,12 @@ use crate::client::responses::{Reading, Responses};
 use crate::error::AttemptTimeout;
 use crate::nested::AttemptMark;
 use crate::policy::{
-    BodyProbe, BodyRequirement, BrokenAnswer, Class, Command, ErrorBody, ErrorKind, Event,
-    Inspected, Outcome, Redirected, StopReason, StreamHolder, Verdict,
+    BodyProbe, BodyRequirement, Class, Command, ErrorBody, ErrorKind, Event, Inspected, Outcome,
+    StopReason, StreamHolder, Verdict,
 };
 use crate::redirects::{Trail, Watch};
 use crate::runtime::Sleep;
+use http_retry_core::adapter::{BrokenAnswer, Redirected};
 use std::future::pending;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -119,7 +120,7 @@ impl<C: Client> State<C> {
             .unwrap_or_default();
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
-            let others = self.route.budgets.values();
+            let others = self.route.rule_budgets();
             others.for_each(|budget| budget.deposit(at.now));
         }
         let (outcome, is_done) = match command {

@@ -3,14 +3,15 @@
 use super::KeptHead;
 use crate::client::head::Head;
 use crate::engine::{Engine, Routes};
-use crate::gate::{GateKey, GatedCall};
+use crate::gate::GatedCall;
 use crate::nested::is_inside;
 use crate::policy::{
     Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
-use crate::report::{ReportSlot, Subject, is_logged};
-use crate::route::{Budgets, Route};
+use crate::report::ReportSlot;
+use crate::route::Route;
 use http::{Extensions, Method};
+use http_retry_core::adapter::{Budgets, GateKey, Subject, is_logged};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,14 +30,37 @@ pub(crate) struct RequestOptions {
 struct Own {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
+    rest: Option<RestOfDownload>,
     /// Only of a request of which nothing is kept.
     unkept: Option<Box<Unkept>>,
+}
+
+/// Marks the request for the rest of a download in its extensions: its head comes in this time unless the policy has a time
+/// of its own, and its body is handed out as it comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RestOfDownload {
+    pub(crate) head_within: Duration,
 }
 
 /// The rest of what must be known of a request of which nothing is kept.
 struct Unkept {
     line: RequestLine,
     gate_key: Option<GateKey>,
+}
+
+impl Own {
+    /// Takes the settings of a request for the rest of a download.
+    #[cold]
+    fn goes_on(&mut self, policy: &RetryPolicy) {
+        let Some(rest) = self.rest else {
+            return;
+        };
+        let own = self.settings.take().unwrap_or_default().whole_answers(0);
+        self.settings = Some(match policy.attempt_timeout() {
+            Some(_) => own,
+            None => own.attempt_timeout(rest.head_within),
+        });
+    }
 }
 
 static OFF: RetryOverride = RetryOverride::off();
@@ -59,8 +83,11 @@ impl RequestOptions {
     fn read(&mut self, extensions: &Extensions) {
         let own = extensions.get::<RetryOverride>();
         self.nested |= extensions.get::<Attempt>().is_some();
-        self.nested &= !own.is_some_and(|own| own.even_if_nested);
+        self.nested &= !own.is_some_and(RetryOverride::ignores_nesting);
         self.set(own, extensions.get().cloned());
+        if let Some(rest) = extensions.get() {
+            self.own.get_or_insert_default().rest = Some(*rest);
+        }
     }
 
     fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
@@ -70,6 +97,7 @@ impl RequestOptions {
             Box::new(Own {
                 settings,
                 slot,
+                rest: None,
                 unkept: None,
             })
         });
@@ -89,41 +117,54 @@ impl RequestOptions {
 
     /// Returns `true` if the layer only passes the request on.
     pub(super) fn stands_aside(&self) -> bool {
-        self.nested || self.own().is_some_and(|own| own.off)
+        self.nested || self.own().is_some_and(RetryOverride::is_off)
     }
 
     /// Finds the request's route. Settings that the route does not allow are left out from here on.
     #[inline]
     pub(crate) fn route(&mut self, engine: &Engine, head: Option<Head<'_>>) -> Arc<Route> {
-        match &engine.routes {
+        let route = match &engine.routes {
             Routes::One(route) => Arc::clone(route),
             Routes::PerRequest(_) => self.chosen_route(engine, head),
+        };
+        if let Some(own) = self.own.as_mut().filter(|own| own.rest.is_some()) {
+            own.goes_on(route.policy());
         }
+        route
     }
 
     fn chosen_route(&mut self, engine: &Engine, head: Option<Head<'_>>) -> Arc<Route> {
-        let service = self.own().and_then(|own| own.service.as_deref());
+        let service = self
+            .own()
+            .and_then(|own| own.service_name().map(|name| &**name));
         let head = head.map(|head| head.route()).unwrap_or_default();
         let route = engine.route(&head, service);
         if let Some(own) = self.own() {
-            let allowed = route.overrides.allowed(own.clone());
+            let allowed = route.allowed(own.clone());
+            let rest = self.own.as_ref().and_then(|own| own.rest);
             self.set(Some(&allowed), self.slot().cloned());
+            if rest.is_some() {
+                self.own.get_or_insert_default().rest = rest;
+            }
         }
         route
     }
 
     /// Returns `true` if a retry can follow the first attempt at all; if not, nothing need be kept for one.
     pub(crate) fn may_retry(&self, route: &Route) -> bool {
-        let own = self.own().and_then(|own| own.max_retries);
-        let ever = own.unwrap_or(route.policy.max_retries()) > 0
-            || route.policy.resends_beyond_its_limit();
+        let own = self.own().and_then(RetryOverride::retries);
+        let ever = own.unwrap_or(route.policy().max_retries()) > 0
+            || route.policy().resends_beyond_its_limit();
         ever && !self.stands_aside()
     }
 
     /// Returns `true` if a success needs no report, and nothing is read of it.
     pub(super) fn is_plain(&self) -> bool {
         self.own.is_none()
-            || self.slot().is_none() && self.own().is_none_or(|own| own.whole_answers <= Some(0))
+            || self.slot().is_none()
+                && self
+                    .own()
+                    .is_none_or(|own| own.whole_answer_bytes() <= Some(0))
     }
 
     /// The session of a request that starts at `started`.
@@ -146,8 +187,8 @@ impl RequestOptions {
     pub(crate) fn subject(&self, route: &Route, head: Option<Head<'_>>) -> Subject {
         let authority = self.authority(head);
         let authority = authority.map_or_else(Arc::default, Arc::from);
-        let named = self.own().and_then(|own| own.service.clone());
-        let named = route.service.clone().or(named);
+        let named = self.own().and_then(|own| own.service_name().cloned());
+        let named = route.name().cloned().or(named);
         Subject {
             service: named.unwrap_or_else(|| Arc::clone(&authority)),
             authority,
@@ -164,8 +205,8 @@ impl RequestOptions {
 
     /// The name that the request's budget goes by: its service's, or host and port.
     pub(super) fn service<'a>(&'a self, route: &'a Route, head: Option<Head<'a>>) -> Cow<'a, str> {
-        let own = || self.own()?.service.as_deref();
-        match route.service.as_deref().or_else(own) {
+        let own = || self.own()?.service_name().map(|name| &**name);
+        match route.name().map(|name| &**name).or_else(own) {
             Some(named) => Cow::Borrowed(named),
             None => self.authority(head).unwrap_or_default(),
         }
@@ -202,15 +243,15 @@ impl RequestOptions {
     pub(super) fn keep_facts(&mut self, (engine, route): (&Engine, &Route), head: Head<'_>) {
         self.unkept = Some(head.facts());
         let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
-        let is_named = || is_logged() && !self.stands_aside() && !route.policy.is_off();
-        if !one_budget || route.policy.asks_for_the_request() || is_named() {
+        let is_named = || is_logged() && !self.stands_aside() && !route.policy().is_off();
+        if !one_budget || route.policy().asks_for_the_request() || is_named() {
             self.keep_line((engine, route), head);
         }
     }
 
     #[cold]
     fn keep_line(&mut self, way: (&Engine, &Route), head: Head<'_>) {
-        let keyed = has_own_key(&way.1.policy, head);
+        let keyed = has_own_key(way.1.policy(), head);
         let line = head.line().keyed(keyed);
         let gate_key = key_at_the_gate(way, line.authority(), head);
         self.unkept = self.unkept.map(|facts| facts.keyed(keyed));
@@ -233,7 +274,7 @@ pub(super) fn key_at_the_gate(
     authority: &str,
     head: Head<'_>,
 ) -> Option<GateKey> {
-    route.policy.max_gate_wait()?;
+    route.policy().max_gate_wait()?;
     let key = gate_key(engine, authority, head);
     let apart = || gated(authority, head, |call| engine.gate.apart(call));
     Some(engine.comes_to_the_gate(route, (key, authority), apart))
@@ -250,13 +291,10 @@ pub(super) fn gate_key(engine: &Engine, authority: &str, head: Head<'_>) -> Gate
 /// Looks at a call of which more than its host is asked.
 #[cold]
 fn gated<T>(authority: &str, head: Head<'_>, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
-    look(&GatedCall {
-        authority,
-        method: head.method,
-        path: head.path(),
-        headers: &head.header_map(),
-        extensions: head.extensions,
-    })
+    let headers = head.header_map();
+    let mut call = GatedCall::new(authority, head.method, head.path(), &headers);
+    call.extensions = head.extensions;
+    look(&call)
 }
 
 pub(super) fn kept_head(head: Head<'_>) -> Box<KeptHead> {

@@ -5,11 +5,11 @@ use super::driver::{Driver, MovedFrom, State};
 use crate::budget::{Ask, PaidRetry};
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::{Reading, Responses};
-use crate::policy::{Command, ErrorKind, Event, Inspected, Moment, RetryPlan, Server, StopReason};
+use crate::policy::{Command, ErrorKind, Event, Inspected, Moment, RetryPlan, StopReason};
 use crate::report::TextCut;
-use crate::route::{self, Rebase, is_same_server};
+use crate::route::{self};
 use http::HeaderMap;
-use std::borrow::Cow;
+use http_retry_core::adapter::{Rebase, Server, is_same_server};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,9 +108,10 @@ impl<C: Client> State<C> {
         let mut change = |headers: &mut HeaderMap, body: &[u8]| {
             let other = rewrite(headers, body)?;
             self.engine
-                .renew(&self.route.policy, &mut self.session, headers);
-            cut = Some(TextCut::new(other.before, other.after));
-            Some(other.body)
+                .renew(self.route.policy(), &mut self.session, headers);
+            let (body, before, after) = other.into_parts();
+            cut = Some(TextCut::new(before, after));
+            Some(body)
         };
         let edit = RequestEdit {
             rewrite: Some(&mut change),
@@ -161,28 +162,19 @@ impl<C: Client> State<C> {
 
     /// Moves the request to another service, if the plan names one, and returns the way there.
     fn begin_failover(&mut self, plan: &RetryPlan) -> Option<Rebase> {
-        let destination = self.route.destinations.get(plan.failover()?)?.clone();
+        let destination = self.route.destinations().get(plan.failover()?)?.clone();
         let head = self.head.as_mut()?;
         head.credentials
             .extend_from_slice(self.session.credentials());
-        let way = Rebase {
-            credentials: head.credentials.clone(),
-            ..self.route.way_to(&destination)
-        };
+        let mut way = self.route.way_to(&destination);
+        way.credentials.clone_from(&head.credentials);
         let at = way.of(head.at.as_ref()?)?;
-        let route = destination.service.route(
-            &route::Head {
-                method: Some(&head.method),
-                scheme: at.scheme_str(),
-                authority: at.authority().map(|at| Cow::Borrowed(at.as_str())),
-                path: at.path(),
-            },
-            None,
-        );
+        let there = route::Head::new(&head.method, &at);
+        let route = destination.service.route(&there, None);
         head.at = Some(at);
         let now = self.engine.runtime.now();
-        let session = self.session.moved_to(route.policy.clone(), now);
-        let name = route.service.clone().unwrap_or_default();
+        let session = self.session.moved_to(route.policy().clone(), now);
+        let name = route.name().cloned().unwrap_or_default();
         let budget = self.engine.budget_of(&route, || Arc::clone(&name));
         self.moved_from = Some(Box::new(MovedFrom {
             session: std::mem::replace(&mut self.session, session),
@@ -205,22 +197,26 @@ impl<C: Client> State<C> {
 
     /// Tells the session where the services are that it may send the request to.
     pub(super) fn resolve_targets(&mut self) {
-        if self.route.destinations.is_empty() || self.session.knows_servers() {
+        if self.route.destinations().is_empty() || self.session.knows_servers() {
             return;
         }
         let head = self.head.as_ref();
         let Some(at) = head.and_then(|head| head.at.as_ref()) else {
             return self.session.set_servers(Vec::new());
         };
-        let found = self.route.destinations.iter().filter_map(|(name, there)| {
-            self.route.way_to(there).of(at)?;
-            let server = if is_same_server(at, &there.base) {
-                Server::Same
-            } else {
-                Server::Other
-            };
-            Some((Arc::clone(name), server))
-        });
+        let found = self
+            .route
+            .destinations()
+            .iter()
+            .filter_map(|(name, there)| {
+                self.route.way_to(there).of(at)?;
+                let server = if is_same_server(at, &there.base) {
+                    Server::Same
+                } else {
+                    Server::Other
+                };
+                Some((Arc::clone(name), server))
+            });
         let servers = found.collect();
         self.session.set_servers(servers);
     }

@@ -6,13 +6,12 @@ use crate::client::head::Head;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;
-use crate::gate::{End, NotIdle, Place, Quota, RouteOf};
 use crate::nested::AttemptMark;
 use crate::policy::{Outcome, RequestLine, Verdict};
-use crate::route::{Budgets, Route};
+use crate::route::Route;
 use crate::runtime::Sleep;
-use crate::server_hints::tells_of_a_quota;
 use http::{HeaderMap, StatusCode};
+use http_retry_core::adapter::{Budgets, End, NotIdle, Place, Quota, RouteOf, tells_of_a_quota};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -95,7 +94,8 @@ impl<C: Client> Call<C> {
         let Some(head) = C::Requests::head(&request) else {
             return Err(request);
         };
-        let is_gated = !self.options.stands_aside() && self.route.policy.max_gate_wait().is_some();
+        let is_gated =
+            !self.options.stands_aside() && self.route.policy().max_gate_wait().is_some();
         if is_gated && !enter_gate(&mut self.permit, &self.route, head, self.started) {
             return Err(request);
         }
@@ -116,7 +116,7 @@ impl<C: Client> Call<C> {
     /// Returns how long the first attempt may take, if there is a limit.
     #[inline]
     pub(crate) fn limit(&self) -> Option<Duration> {
-        self.route.policy.first_limit(self.options.own())
+        self.route.policy().first_limit(self.options.own())
     }
 
     /// Polls the first attempt by a function, and counts its success.
@@ -243,9 +243,9 @@ impl Drop for Permit {
 /// Gives a request that must be processed once a key that makes processing it twice as good as once.
 fn give_key<C: Client>(engine: &Engine, route: &Route, request: &mut C::Request) {
     let needs_key = C::Requests::head(request)
-        .is_some_and(|head| !head.facts().is_idempotent() && !has_own_key(&route.policy, head));
+        .is_some_and(|head| !head.facts().is_idempotent() && !has_own_key(route.policy(), head));
     if let Some(headers) = C::Requests::headers_mut(request).filter(|_| needs_key) {
-        engine.put_new_key(&route.policy, headers);
+        engine.put_new_key(route.policy(), headers);
     }
 }
 
@@ -265,7 +265,7 @@ fn enter_gate(permit: &mut Permit, route: &Route, head: Head<'_>, now: Duration)
             return false;
         }
     }
-    match engine.gate.enter(key, now, route.policy.quotas_at_once()) {
+    match engine.gate.enter(key, now, route.policy().quotas_at_once()) {
         Ok(place) => {
             permit.place = place;
             true

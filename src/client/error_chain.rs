@@ -10,10 +10,9 @@ mod link;
 mod links;
 mod reading;
 
-use crate::error::{AttemptTimeout, IncompleteBody};
+use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use crate::redirects::Trail;
-use crate::report::RequestFailed;
 use io_errors::while_connecting;
 use link::Link;
 use links::{known, links};

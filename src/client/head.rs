@@ -2,8 +2,9 @@
 
 use super::saved_headers::SavedHeaders;
 use crate::policy::{RequestFacts, RequestLine};
-use crate::route::{self, public_authority};
+use crate::route::{self};
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
+use http_retry_core::adapter::public_authority;
 use std::borrow::Cow;
 
 /// The head of a request, or of the copy that is kept of one.
@@ -108,16 +109,12 @@ impl<'a> Head<'a> {
 
     /// The part of it that a router sees.
     pub(crate) fn route(&self) -> route::Head<'a> {
-        route::Head {
-            method: Some(self.method),
-            scheme: match self.target {
-                Target::Uri(uri) => uri.scheme_str(),
-                #[cfg(feature = "reqwest")]
-                Target::Url(url) => Some(url.scheme()),
-            },
-            authority: self.authority(),
-            path: self.path(),
-        }
+        let scheme = match self.target {
+            Target::Uri(uri) => uri.scheme_str(),
+            #[cfg(feature = "reqwest")]
+            Target::Url(url) => Some(url.scheme()),
+        };
+        route::Head::of_parts(Some(self.method), scheme, self.authority(), self.path())
     }
 }
 

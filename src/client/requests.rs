@@ -4,9 +4,8 @@ use super::head::{Head, Headers, Target};
 use super::measure::{FirstMeasure, Measure};
 use super::replay::Replay;
 use super::saved_headers::SavedHeaders;
-use crate::policy::RewriteWith;
-use crate::route::Rebase;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, Version};
+use http_retry_core::adapter::{Rebase, RewriteWith};
 
 /// Keeps what later attempts of a request are made of, by a strategy: [`CloneBody`](crate::tower::CloneBody),
 /// [`CopyBody`](crate::tower::CopyBody) or [`RecordBody`](crate::tower::RecordBody). It cannot be implemented outside of

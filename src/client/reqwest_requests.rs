@@ -5,11 +5,11 @@ use super::replay_body::ReplayBody;
 use super::requests::{RequestEdit, Requests, SaveOptions, is_all, replace_headers};
 use super::saved_headers::SavedHeaders;
 use super::strategies::CloneBody;
-use crate::route::Rebase;
 use ::reqwest::{Body, Request, Url};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderName, Uri};
 use http_body::Body as _;
+use http_retry_core::adapter::Rebase;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -206,11 +206,7 @@ pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentia
         return;
     };
     if let Ok(to) = url.as_str().parse() {
-        let way = Rebase {
-            from: None,
-            to,
-            credentials: credentials.to_vec(),
-        };
+        let way = Rebase::new(None, to, credentials.to_vec());
         way.leave_behind(headers, &at);
     }
     *place = url;

@@ -3,14 +3,14 @@
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
 use super::retry_body::Read;
-use crate::policy::{
-    BrokenAnswer, CannedResponse, Filled, Inspect, Inspected, RetryPolicy, is_longer,
-};
-use crate::report::warn_of_setting;
+use crate::policy::{Inspected, RetryPolicy};
 use crate::runtime::{Sleep, within};
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
+use http_retry_core::adapter::{
+    BrokenAnswer, CannedResponse, Filled, Inspect, is_longer, warn_of_setting,
+};
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

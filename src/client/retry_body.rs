@@ -2,10 +2,11 @@
 
 mod whole;
 
+use http_retry_core::adapter::Inspect;
 pub(crate) use whole::Read;
 
 use crate::error::IncompleteBody;
-use crate::policy::{Inspect, Inspected};
+use crate::policy::Inspected;
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};

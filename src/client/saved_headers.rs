@@ -136,19 +136,21 @@ fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::policy::splitmix64;
 
     /// Random numbers from a seed.
     pub(in crate::client) struct Random(u64);
 
     impl Random {
         pub(in crate::client) fn new(seed: u64) -> Self {
-            Self(splitmix64(seed))
+            Self(seed)
         }
 
         pub(in crate::client) fn below(&mut self, end: usize) -> usize {
-            self.0 = self.0.wrapping_add(1);
-            usize::try_from(splitmix64(self.0) >> 33).unwrap() % end
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            usize::try_from(self.0 >> 33).unwrap() % end
         }
 
         pub(in crate::client) fn bytes(&mut self, of: &[u8], most: usize) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::values::{
     Statuses, Texts, leaf,
 };
 use super::words::{Word, Words, words};
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::rules::{self, ErrorGroup};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Where in an answer something stands.
 
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::policy::{ErrorBody, Outcome, Pointer, RetryTime, Scope, Unit};
 use http::HeaderName;
 

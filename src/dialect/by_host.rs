@@ -1,7 +1,7 @@
 //! Which dialect a host speaks.
 
 use super::Dialect;
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::policy::{Classify, Outcome, Pointer, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;

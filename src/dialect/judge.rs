@@ -1,7 +1,7 @@
 //! Which row of a dialect judges a response.
 
 use super::{Dialect, NamedRow, Row};
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::policy::rules::Evidence;
 use crate::policy::{Classify, Outcome, Pointer, Reach, Verdict};
 use http::HeaderName;

@@ -1,7 +1,7 @@
 //! What an answer means.
 
 use super::at::{At, Place};
-use crate::error::ConfigError;
+use crate::ConfigError;
 #[cfg(feature = "llm")]
 use crate::policy::rules::{Condition, Evidence};
 use crate::policy::{Class, Outcome, Pointer, Reach, Reason, RetryTime, Scope, Unit, Verdict};

@@ -2,7 +2,7 @@
 
 use super::at::header;
 use super::meaning::Meaning;
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::policy::Pointer;
 use crate::policy::rules::{Condition, Value};
 use http::Method;

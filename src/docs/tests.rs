@@ -8,38 +8,28 @@ mod tables;
 use crate::policy::{
     Class, DelaySource, ErrorKind, Outcome, Reach, ResumeFailure, RetryPolicy, StopReason,
 };
-use crate::report::{MetricsObserver, Observer, RetryEvent, RetryEventKind, TextCut};
+use crate::report::{MetricsObserver, Observer, TextCut};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use futures_util::FutureExt;
+use http_retry_core::adapter::{DownloadRecorder, ReportRecorder, Subject};
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 use tables::{table, words};
 use tower::{Layer, ServiceExt};
 
 const GUIDE: &str = include_str!("guide.md");
 const REFERENCE: &str = include_str!("config.md");
-const METRICS: &str = include_str!("../report/metrics.rs");
-
-/// Every variant of an enum. Where one is missing, the match does not compile: add it here and to the table.
-macro_rules! every {
-    ($type:ident: $($variant:ident)*) => {{
-        let _: fn($type) = |value| match value {
-            $($type::$variant => (),)*
-        };
-        [$($type::$variant),*]
-    }};
-}
+const METRICS: &str = include_str!("../../crates/core/src/report/metrics.rs");
 
 #[test]
 fn the_guide_says_what_to_do_about_each_stop_reason() {
-    let names = stop_reasons()
-        .into_iter()
-        .map(|reason| format!("`{reason}`"));
+    let names = StopReason::ALL.iter().map(|reason| format!("`{reason}`"));
     assert_eq!(first_column("### Why it stopped"), sorted(names));
 }
 
@@ -50,9 +40,10 @@ fn the_reference_lists_the_stops_that_count_as_exhausted() {
         .unwrap();
     let (_, list) = below.split_once("the stops ").unwrap();
     let (list, _) = list.split_once(".\n").unwrap();
-    let all = stop_reasons().into_iter();
-    let exhausted = all.filter(|reason| reason.is_exhausted());
-    let names = exhausted.map(|reason| reason.to_string());
+    let exhausted = StopReason::ALL
+        .iter()
+        .filter(|reason| reason.is_exhausted());
+    let names = exhausted.map(ToString::to_string);
     assert_eq!(sorted(words(list)), sorted(names));
 }
 
@@ -61,7 +52,7 @@ fn the_reference_lists_the_stops_that_count_as_exhausted() {
 fn the_readme_shows_the_table_of_statuses() {
     const TABLE: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/src/policy/classify/statuses.md"
+        "/crates/core/src/policy/classify/statuses.md"
     );
     const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let table = fs::read_to_string(TABLE).unwrap();
@@ -79,14 +70,11 @@ fn the_readme_shows_the_table_of_statuses() {
 
 #[test]
 fn the_guide_says_what_each_kind_of_error_is() {
-    let all = every!(
-        ErrorKind: Dns Connect ConnectTimeout Tls Certificate NotProcessed Timeout Reset Incomplete
-        Http2 Request Redirect Body Protocol Decode Other
-    );
-    let names = all.map(|kind| format!("`{kind}`"));
+    let all = ErrorKind::ALL;
+    let names = all.iter().map(|kind| format!("`{kind}`"));
     assert_eq!(first_column("### What an error was"), sorted(names));
     let rows = table(GUIDE, "### What an error was", 0);
-    for kind in all {
+    for kind in all.iter().copied() {
         let row = rows.iter().find(|row| row[0] == format!("`{kind}`"));
         let outcome = Outcome::error(kind);
         let repeated_for = match outcome.class() {
@@ -100,13 +88,19 @@ fn the_guide_says_what_each_kind_of_error_is() {
 
 #[test]
 fn the_guide_says_what_each_class_and_reach_means() {
-    let classes = every!(Class: Success Transient Throttled Permanent);
-    let reaches = every!(Reach: Unsent Refused Ambiguous Answered);
-    let names = |all: [String; 4]| sorted(all.map(|name| format!("`{name}`")));
+    let classes = Class::ALL;
+    let reaches = Reach::ALL;
+    let names = |all: Vec<String>| sorted(all.iter().map(|name| format!("`{name}`")));
     let heading = "## Teach it a status";
     let [class, reach] = [0, 1].map(|nth| column(&table(GUIDE, heading, nth)));
-    assert_eq!(class, names(classes.map(|class| format!("{class:?}"))));
-    assert_eq!(reach, names(reaches.map(|reach| format!("{reach:?}"))));
+    assert_eq!(
+        class,
+        names(classes.iter().map(|class| format!("{class:?}")).collect())
+    );
+    assert_eq!(
+        reach,
+        names(reaches.iter().map(|reach| format!("{reach:?}")).collect())
+    );
 }
 
 #[test]
@@ -121,20 +115,14 @@ fn each_metric_is_listed_with_its_kind_and_labels() {
 
 #[test]
 fn the_guide_lists_each_source_of_a_delay() {
-    let all = every!(DelaySource: Own Server Gate);
+    let all = DelaySource::ALL;
     let rows = table(GUIDE, "## Watch it", 0);
     let row = rows.iter().find(|row| row[0].contains("_retries_"));
     let (_, values) = row.unwrap()[2].split_once("`delay_source`: ").unwrap();
-    assert_eq!(words(values), all.map(|source| source.to_string()));
-}
-
-fn stop_reasons() -> Vec<StopReason> {
-    every!(
-        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent RedirectsUnknown
-        ServerDelayTooLong DeadlineExceeded BudgetExhausted NotReady Disabled Nested Accepted Failed
-        Stopped WaitsExhausted
-    )
-    .to_vec()
+    assert_eq!(
+        words(values),
+        all.iter().map(ToString::to_string).collect::<Vec<_>>()
+    );
 }
 
 /// Name, kind and labels.
@@ -158,44 +146,24 @@ fn measured() -> BTreeSet<Metric> {
         let request = http::Request::new(String::new());
         let sent = layer.layer(server).oneshot(request).now_or_never();
         assert_eq!(sent.unwrap().unwrap().status(), 200);
-        for kind in rare_events() {
-            MetricsObserver::new().on_event(&RetryEvent {
-                service: "",
-                method: None,
-                at: Duration::ZERO,
-                kind,
-            });
-        }
+        rare_events();
     });
     of(&snapshotter)
 }
 
 /// The events that a plain request with one retry does not bring.
-fn rare_events() -> [RetryEventKind<'static>; 3] {
-    // An event that is new must be brought here, or by the request.
-    let _: fn(RetryEventKind<'_>) = |kind| match kind {
-        // A fleet counts by itself.
-        RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => (),
-        RetryEventKind::AttemptStarted { .. }
-        | RetryEventKind::AttemptEnded(_)
-        | RetryEventKind::RetryScheduled { .. }
-        | RetryEventKind::Stopped(_)
-        | RetryEventKind::WaitedAtGate { .. }
-        | RetryEventKind::TextCut(_)
-        | RetryEventKind::Resuming { .. }
-        | RetryEventKind::Resumed { .. }
-        | RetryEventKind::Interrupted { .. } => (),
+fn rare_events() {
+    let observers: Arc<[Arc<dyn Observer>]> = Arc::new([Arc::new(MetricsObserver::new())]);
+    let subject = || Subject {
+        service: Arc::default(),
+        authority: Arc::default(),
+        method: None,
     };
-    let waited = Duration::from_secs(1);
-    [
-        RetryEventKind::WaitedAtGate { waited },
-        RetryEventKind::TextCut(TextCut::new(2, 1)),
-        RetryEventKind::Interrupted {
-            at: 1,
-            kind: None,
-            why: ResumeFailure::Changed,
-        },
-    ]
+    let mut request = ReportRecorder::new(subject(), Arc::clone(&observers), None, Duration::ZERO);
+    request.waited_at_the_gate(Duration::from_secs(1), Duration::from_secs(1));
+    request.text_was_cut(TextCut::new(2, 1), Duration::ZERO);
+    let download = DownloadRecorder::new(subject(), observers);
+    download.interrupted((1, 2), None, ResumeFailure::Changed, Duration::ZERO);
 }
 
 fn of(snapshotter: &Snapshotter) -> BTreeSet<Metric> {

@@ -1,10 +1,10 @@
 //! Who pays for the retries on a route, and what a fleet says to one.
 
 use super::{Engine, Routes};
-use crate::budget::{Asking, NEVER_REFILLS, PaidRetry, RetryBudget};
-use crate::report::warn_of_misuse;
-use crate::route::{Budgets, Route};
+use crate::budget::{Asking, PaidRetry, RetryBudget};
+use crate::route::Route;
 use crate::runtime::within;
+use http_retry_core::adapter::{Budgets, NEVER_REFILLS, warn_of_misuse};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,14 +35,14 @@ impl Engine {
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         // One that was not given by hand is a fleet's, in which the route has no part if it is alone.
-        let pays_here = !route.names_budget && (self.has_budget || !route.alone);
+        let pays_here = !route.names_budget() && (self.has_budget || !route.is_alone());
         let own = self.budget.as_ref().filter(|_| pays_here);
-        own.unwrap_or(&route.budget)
+        own.unwrap_or(route.budgets())
     }
 
     pub(super) fn pay_from(&mut self, budget: Budgets) {
         match &mut self.routes {
-            Routes::One(route) => Arc::make_mut(route).budget = budget,
+            Routes::One(route) => Arc::make_mut(route).set_budgets(budget),
             Routes::PerRequest(_) => self.budget = Some(budget),
         }
     }

@@ -11,7 +11,7 @@ macro_rules! engine_settings {
         /// together may send as many retries as their number times one budget.
         #[must_use]
         pub fn budget(self, budget: crate::RetryBudget) -> Self {
-            self.with(|engine| engine.set_budget(crate::route::Budgets::One(budget)))
+            self.with(|engine| engine.set_budget(http_retry_core::adapter::Budgets::One(budget)))
         }
 
         /// Takes retry tokens from a budget for each service or host, so that one that is down does not spend the tokens of
@@ -20,7 +20,9 @@ macro_rules! engine_settings {
         /// with a document or with services, one for each service.
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
-            self.with(|engine| engine.set_budget(crate::route::Budgets::PerService(budgets)))
+            self.with(|engine| {
+                engine.set_budget(http_retry_core::adapter::Budgets::PerService(budgets))
+            })
         }
 
         /// Waits at this gate, if the policy has a

@@ -1,8 +1,8 @@
 //! Where the calls of a route wait.
 
 use super::Engine;
-use crate::gate::GateKey;
 use crate::route::Route;
+use http_retry_core::adapter::GateKey;
 use std::time::Duration;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
         if self.waits_alone(route) {
             return self.gate.unshared_key(key, self.runtime.now());
         }
-        let longest = route.policy.longest_pause().unwrap_or(Duration::MAX);
+        let longest = route.policy().longest_pause().unwrap_or(Duration::MAX);
         self.gate
             .share_key(key, name, &*self.runtime, longest, apart);
         key
@@ -26,6 +26,6 @@ impl Engine {
     /// Whether no other process is told of the pauses on this route, whatever fleet the gate is in. A gate that was given
     /// by hand is shared as its giver says.
     pub(super) fn waits_alone(&self, route: &Route) -> bool {
-        route.alone && !self.has_gate
+        route.is_alone() && !self.has_gate
     }
 }

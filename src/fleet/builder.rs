@@ -5,7 +5,7 @@ use super::names::is_prefix;
 use super::redis::RedisStore;
 use super::shared::Shared;
 use super::store::Store;
-use crate::error::ConfigError;
+use crate::ConfigError;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use super::names::{BudgetKeys, GateKeys};
 use super::store::{Reply, Store, Subscriber, Subscribers, ends_connection};
 use super::sync::lock;
 use super::{Fleet, FleetBuilder};
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::report::LeaveReason;
 use crate::runtime::{Runtime, TokioRuntime};
 use std::collections::HashMap;

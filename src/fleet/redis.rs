@@ -9,7 +9,7 @@ use super::budget::{BudgetReply, BudgetReport};
 use super::gate::{GateReply, GateReport};
 use super::names::{BudgetKeys, GateKeys};
 use super::store::{Reply, Store, Subscriber};
-use crate::error::ConfigError;
+use crate::ConfigError;
 use crate::report::LeaveReason;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, Cmd, ErrorKind, RedisConnectionInfo, RedisError, cmd};

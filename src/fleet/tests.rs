@@ -146,7 +146,7 @@ impl Heard {
 impl Observer for Heard {
     fn on_event(&self, event: &RetryEvent<'_>) {
         let what = match event.kind {
-            RetryEventKind::FleetLeft { reason } => format!("left: {reason}"),
+            RetryEventKind::FleetLeft { reason, .. } => format!("left: {reason}"),
             RetryEventKind::FleetJoined { .. } => "joined".to_owned(),
             other => format!("{other:?}"),
         };

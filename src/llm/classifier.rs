@@ -23,6 +23,7 @@ use crate::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
+/// use http_retry::llm::LlmPreset;
 /// use http_retry::policy::{ErrorBody, Reason};
 /// use http_retry::{Class, Outcome, RetryPolicy};
 ///
@@ -45,7 +46,7 @@ pub struct LlmClassifier {
 }
 
 impl LlmClassifier {
-    /// The classifier of [`RetryPolicy::llm`](crate::RetryPolicy::llm).
+    /// The classifier of [`LlmPreset::llm`](crate::llm::LlmPreset::llm).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -57,7 +58,7 @@ impl LlmClassifier {
     ///
     /// ```
     /// use http_retry::RetryPolicy;
-    /// use http_retry::llm::LlmClassifier;
+    /// use http_retry::llm::{LlmClassifier, LlmPreset};
     ///
     /// let looks = LlmClassifier::new().inspect_success(true);
     /// let policy = RetryPolicy::llm().to_builder().classifier(looks).build()?;

@@ -20,7 +20,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http_retry::RetryPolicy;
-/// use http_retry::llm::HoldStreams;
+/// use http_retry::llm::{HoldStreams, LlmPreset};
 /// use std::time::Duration;
 ///
 /// // This model begins to answer at once, or not at all.
@@ -129,6 +129,7 @@ fn failure(reason: Reason) -> Verdict {
 mod tests {
     use super::*;
     use crate::RetryPolicy;
+    use crate::llm::LlmPreset;
     use http::header::CONTENT_TYPE;
     use http::{HeaderMap, HeaderValue, StatusCode};
 

@@ -1,14 +1,14 @@
 //! Answers of LLM APIs: what every 429 means, requests that are too long, and streams that fail before they begin.
 //!
-//! [`RetryPolicy::llm`] judges by [`LlmClassifier`]. The rest is off by default:
+//! [`LlmPreset::llm`] judges by [`LlmClassifier`]. The rest is off by default:
 //!
 //! ```
 //! use http_retry::RetryPolicy;
-//! use http_retry::llm::{HoldStreams, Truncation};
+//! use http_retry::llm::{HoldStreams, LlmPreset, Truncation};
 //!
 //! let policy = RetryPolicy::llm()
 //!     .to_builder()
-//!     .truncate(Truncation::keep_tail())
+//!     .rewrite(Truncation::keep_tail())
 //!     .hold_streams(HoldStreams::new())
 //!     .build()?;
 //! # Ok::<(), http_retry::ConfigError>(())
@@ -27,9 +27,20 @@ pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;
 pub use truncation::Truncation;
 
-use crate::policy::{Preset, RetryPolicy, RetryPolicyBuilder};
+use crate::policy::{Backoff, Methods, RetryPolicy};
+use std::time::Duration;
 
-impl RetryPolicy {
+/// The preset for calls to a large language model.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::llm::LlmPreset;
+///
+/// let worst = RetryPolicy::llm().worst_case();
+/// assert_eq!(worst.attempts, Some(3));
+/// assert_eq!(worst.gated_attempts, 300);
+/// ```
+pub trait LlmPreset {
     /// For calls to a large language model.
     ///
     /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
@@ -38,27 +49,25 @@ impl RetryPolicy {
     /// min in all, and quota headers count from the first answer on. Up to 300 refused attempts count apart
     /// ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these 5 min. Its classifier is
     /// [`LlmClassifier`], so it needs the feature `llm`.
-    ///
-    /// ```
-    /// let worst = http_retry::RetryPolicy::llm().worst_case();
-    /// assert_eq!(worst.attempts, Some(3));
-    /// assert_eq!(worst.gated_attempts, 300);
-    /// ```
     #[must_use]
-    pub fn llm() -> Self {
-        let builder = Preset::LLM.policy().to_builder();
-        builder.dialect(LlmClassifier::new()).unchanged()
-    }
+    fn llm() -> Self;
 }
 
-impl RetryPolicyBuilder {
-    /// Cuts the longest text of a request that is too long for the model, and sends it again. Default off: it loses
-    /// text of the caller.
-    ///
-    /// Each cut is a retry without a wait, an event, and a line of the report. It does not cut encoded or signed
-    /// bodies, or bodies without a copy in memory: with tower a body must be a `String` or a
-    /// [`ReplayBody`](crate::ReplayBody).
-    pub fn truncate(self, truncation: Truncation) -> Self {
-        self.rewrite(truncation)
+impl LlmPreset for RetryPolicy {
+    fn llm() -> Self {
+        let backoff =
+            Backoff::exponential(Duration::from_secs(1)).max_delay(Duration::from_secs(60));
+        let preset = Self::builder()
+            .max_retries(2)
+            .max_refused(300)
+            .backoff(backoff)
+            .max_server_delay(Duration::from_secs(2 * 60))
+            .max_gate_wait(Duration::from_secs(5 * 60))
+            .quotas_at_once(true)
+            .methods(Methods::All)
+            .dialect(LlmClassifier::new())
+            .preset("llm");
+        // A test holds that these settings pass their checks.
+        preset.unwrap_or_default()
     }
 }

@@ -20,7 +20,7 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// ```
 /// # #[cfg(feature = "testing")] {
 /// use http::{Request, Response, StatusCode};
-/// use http_retry::llm::Truncation;
+/// use http_retry::llm::{LlmPreset, Truncation};
 /// use http_retry::testing::ManualRuntime;
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::RetryPolicy;
@@ -28,7 +28,7 @@ use crate::policy::{Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, R
 /// use tower::{Layer, ServiceExt, service_fn};
 ///
 /// # async fn ask() -> Result<(), tower::BoxError> {
-/// let policy = RetryPolicy::llm().to_builder().truncate(Truncation::keep_tail()).build()?;
+/// let policy = RetryPolicy::llm().to_builder().rewrite(Truncation::keep_tail()).build()?;
 /// // A model for which 500 bytes are too long.
 /// let model = service_fn(|request: Request<String>| async move {
 ///     let error = r#"{"error": {"code": "context_length_exceeded"}}"#;

@@ -1,7 +1,7 @@
 //! How downloads are resumed.
 
+use crate::ConfigError;
 use crate::engine::DownloadLimits;
-use crate::error::ConfigError;
 use std::time::Duration;
 
 /// How downloads are resumed: the settings that only they have. Give it to `RetryLayer::resume` or

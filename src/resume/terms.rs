@@ -1,15 +1,16 @@
 //! By what a download is resumed: decided with its request, used at each break.
 
 use crate::budget::{Ask, PaidRetry};
-use crate::call::RequestOptions;
+use crate::call::{RequestOptions, RestOfDownload};
 use crate::client::head::Head;
 use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{
     Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };
-use crate::report::{DownloadRecorder, ReportSlot};
+use crate::report::ReportSlot;
 use crate::route::Route;
 use http::{Extensions, HeaderMap, HeaderName, Method};
+use http_retry_core::adapter::DownloadRecorder;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl DownloadOptions {
     /// To be asked where the request is sent, since only there an attempt of another layer can be seen around it.
     pub(crate) fn of(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
         let options = RequestOptions::of(extensions);
-        let never = options.own().is_some_and(|own| own.never_resumed);
+        let never = options.own().is_some_and(|own| !own.may_resume());
         let resumed = method == Method::GET && !options.nested && !never;
         resumed.then_some(Self(options))
     }
@@ -53,7 +54,7 @@ impl DownloadOptions {
             return None;
         }
         let subject = options.subject(&route, Some(head));
-        let asked = route.policy.asks_for_the_request();
+        let asked = route.policy().asks_for_the_request();
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),
             request: asked.then(|| head.line()),
@@ -66,7 +67,7 @@ impl DownloadOptions {
 
 impl DownloadTerms {
     pub(crate) fn policy(&self) -> &RetryPolicy {
-        &self.route.policy
+        self.route.policy()
     }
 
     /// What the policy calls a credential.
@@ -82,10 +83,8 @@ impl DownloadTerms {
     /// says, and its report is nobody's, since the caller's is that of the first.
     pub(crate) fn go_on_with(&self, extensions: &mut Extensions) {
         extensions.remove::<ReportSlot>();
-        let own = extensions.remove::<RetryOverride>().unwrap_or_default();
-        extensions.insert(RetryOverride {
-            attempt_timeout: Some(self.limits().idle_timeout),
-            ..own
+        extensions.insert(RestOfDownload {
+            head_within: self.limits().idle_timeout,
         });
     }
 
@@ -94,7 +93,7 @@ impl DownloadTerms {
     pub(crate) fn session(&self, left: Duration) -> RetrySession {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let now = self.engine.runtime.now();
-        let session = self.options.session(&self.route.policy, facts, now);
+        let session = self.options.session(self.route.policy(), facts, now);
         session
             .with_override(&RetryOverride::new().deadline(left))
             .with_method(Some(Method::GET))

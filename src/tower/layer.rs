@@ -7,11 +7,11 @@ use super::service::{AnyThread, OneThread, Retry};
 use super::{CloneBody, SameType, Wrapped};
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
-use crate::report::warn_of_setting;
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::TokioRuntime;
 use crate::services::Services;
+use http_retry_core::adapter::warn_of_setting;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use tower_layer::Layer;
@@ -177,7 +177,7 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     #[must_use]
     pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A, H> {
         if let Routes::One(route) = &self.engine.routes {
-            warn_of_lost_errors(&route.policy);
+            warn_of_lost_errors(route.policy());
         }
         RetryLayer {
             engine: self.engine,

@@ -140,7 +140,7 @@ where
         A: Responses<S::Response>,
     {
         self.answers.begin(match &self.engine.routes {
-            Routes::One(route) => Some(&route.policy),
+            Routes::One(route) => Some(route.policy()),
             Routes::PerRequest(_) => None,
         });
         // The service that is ready is the one to call; its clone stays behind.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::Full;
 use http_retry::RetryPolicy;
+use http_retry::llm::LlmPreset;
 use http_retry::report::RetryEvent;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;

@@ -31,6 +31,7 @@ mod resume;
 mod service_budgets;
 mod services;
 mod shared_account;
+mod summaries;
 mod tower_stack;
 mod waiting;
 mod whole_answers;

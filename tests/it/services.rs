@@ -4,6 +4,7 @@ mod refused;
 
 use http::{Method, Request, StatusCode};
 use http_retry::config::{Document, RetryConfig};
+use http_retry::llm::LlmPreset;
 use http_retry::report::DeadLetter;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::rules::{Action, Condition, Failover, OnExhausted, Rule};

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use http::{Request, Response, StatusCode};
+use http_retry::llm::LlmPreset;
 use http_retry::rules::{Condition, Counter, Rule, Wait};
 use http_retry::runtime::Runtime;
 use http_retry::testing::ManualRuntime;

@@ -7,6 +7,8 @@ use crate::RetryPolicy;
 use crate::config::reader::Given;
 use crate::config::values::{Count, Duration, DurationOrNone, duration_text};
 use crate::config::words::{Word, word_for};
+#[cfg(feature = "llm")]
+use crate::llm::LlmPreset;
 use std::sync::Arc;
 
 type Preset = (&'static str, fn() -> RetryPolicy);

@@ -1,8 +1,8 @@
 use crate::dialect::{Dialect, Row};
-use crate::error_body::work;
 use crate::policy::rules::{Condition, Evidence};
 use crate::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
 use http::{HeaderMap, Method, StatusCode};
+use http_retry_core::testing::body_work;
 use std::collections::BTreeSet;
 
 /// Rows that stop and stand behind one that retries, of whose answers some are theirs too; and why.
@@ -135,7 +135,7 @@ fn work_of(body: &str) -> usize {
     let request = RequestLine::new(&Method::POST, "h", "/graphql.json", &headers);
     let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(&request);
     let tables = joined();
-    work::of(|| {
+    body_work(|| {
         for table in &tables {
             let read = ErrorBody::read(body.as_bytes()).looked_at(&table.pointers(&outcome));
             table.classify(&outcome.with_body(&read));

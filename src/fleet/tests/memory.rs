@@ -190,7 +190,7 @@ mod pauses {
         let (told, away) = std::sync::mpsc::channel();
         let layer = RetryLayer::new(RetryPolicy::rate_limited()).fleet(&fleet);
         let layer = layer.observe(move |event: &RetryEvent<'_>| {
-            if let RetryEventKind::FleetJoined { away } = event.kind {
+            if let RetryEventKind::FleetJoined { away, .. } = event.kind {
                 told.send(away).unwrap();
             }
         });

@@ -2,7 +2,6 @@
 
 use crate::dialect::{context_counts, judge, judge_event};
 use crate::policy::{ErrorBody, Outcome};
-use crate::server_hints::{delay_in_prose, header_duration};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -74,7 +73,6 @@ proptest! {
         prop_assert_eq!(judged.is_some_and(|judged| judged.reason.is_some()), failed);
         prop_assert!(judge_event(text.as_bytes()).is_some_and(|judged| judged.reason.is_some()));
         context_counts(&text);
-        header_duration(&text);
     }
 
     #[test]
@@ -92,16 +90,6 @@ proptest! {
             let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
             let _ = outcome.judged(judged.unwrap()).server_delay(Duration::from_secs(at));
         }
-    }
-
-    #[test]
-    fn a_go_duration_comes_back_as_it_was_written(hours in 0_u64..1_000_000, minutes in 0_u64..60, millis in 0_u64..60_000) {
-        let text = format!("{hours}h{minutes}m{}.{:03}s", millis / 1000, millis % 1000);
-        let seconds = hours.saturating_mul(3_600).saturating_add(minutes.saturating_mul(60));
-        let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
-        prop_assert_eq!(header_duration(&text), Some(wanted));
-        let prose = format!("Please try again in {text}. Thank you");
-        prop_assert_eq!(delay_in_prose(&prose), Some(wanted));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The source files of the crate.
+//! The source files of the family.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,33 +9,40 @@ pub(super) fn folder(name: &str) -> PathBuf {
 }
 
 pub(super) fn every_file() -> Vec<(PathBuf, String)> {
-    let folders = ["src", "tests", "examples", "benches", "fuzz"].map(folder);
+    let folders = ["src", "crates", "tests", "examples", "benches", "fuzz"].map(folder);
     let paths = folders.iter().flat_map(|folder| files(folder));
     let read = paths.map(|path| (path.clone(), fs::read_to_string(&path).unwrap()));
     read.collect()
 }
 
-/// Every file of the crate that is not for tests alone, by its module.
+/// Every file of the family that is not for tests alone, by its crate and its module.
 pub(super) fn sources() -> BTreeMap<String, String> {
-    let src = folder("src");
-    let modules = files(&src).into_iter().map(|path| {
-        let module = module(path.strip_prefix(&src).unwrap());
-        (module, fs::read_to_string(&path).unwrap())
+    let crates = fs::read_dir(folder("crates")).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        (format!("http-retry-{name}"), path.join("src"))
+    });
+    let all = crates.chain([("http-retry".to_owned(), folder("src"))]);
+    let modules = all.flat_map(|(name, src)| {
+        files(&src).into_iter().map(move |path| {
+            let module = module(&name, path.strip_prefix(&src).unwrap());
+            (module, fs::read_to_string(&path).unwrap())
+        })
     });
     modules
         .filter(|(module, _)| !module.split("::").any(|word| word == "tests"))
         .collect()
 }
 
-/// `policy/session.rs` is `policy::session`, `policy/mod.rs` is `policy`, and `lib.rs` is the root.
-fn module(path: &Path) -> String {
+/// `policy/session.rs` of a crate is `crate::policy::session`, and `policy/mod.rs` is `crate::policy`.
+fn module(name: &str, path: &Path) -> String {
     let path = path.with_extension("");
-    let words: Vec<&str> = path.iter().map(|word| word.to_str().unwrap()).collect();
-    match words.as_slice() {
-        ["lib"] => String::new(),
-        [folders @ .., "mod"] => folders.join("::"),
-        words => words.join("::"),
-    }
+    let words = path.iter().map(|word| word.to_str().unwrap());
+    let words = words.filter(|word| !["lib", "main", "mod"].contains(word));
+    std::iter::once(name)
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join("::")
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

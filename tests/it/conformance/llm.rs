@@ -8,6 +8,7 @@ pub(super) mod truncation;
 use super::fields::{Fields, milliseconds, same};
 use call::{Answer, call};
 use http_retry::llm::LlmClassifier;
+use http_retry::llm::LlmPreset;
 use http_retry::policy::{DelaySource, RetryPolicyBuilder};
 use http_retry::{RetryPolicy, RetryReport};
 use serde_json::Value;

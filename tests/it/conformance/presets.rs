@@ -2,6 +2,7 @@
 
 use super::fields::{Fields, milliseconds, same};
 use http::{HeaderMap, Method, StatusCode};
+use http_retry::llm::LlmPreset;
 use http_retry::policy::Moment;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 use super::server::Server;
 use http_retry::fleet::Fleet;
+use http_retry::llm::LlmPreset;
 use http_retry::report::RetryEvent;
 use http_retry::testing::Script;
 use http_retry::tower::RetryLayer;

@@ -9,6 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use http_retry::RetryPolicy;
 use http_retry::llm::HoldStreams;
+use http_retry::llm::LlmPreset;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use std::convert::Infallible;

@@ -4,6 +4,7 @@ use super::post;
 use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Request};
 use http_retry::dialect::Dialect;
+use http_retry::llm::LlmPreset;
 use http_retry::llm::Truncation;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
@@ -27,7 +28,7 @@ fn api() -> Script {
 fn policy() -> RetryPolicy {
     let builder = RetryPolicy::llm().to_builder();
     let builder = builder.methods(Methods::Idempotent).max_gate_wait(None);
-    builder.truncate(Truncation::keep_head()).build().unwrap()
+    builder.rewrite(Truncation::keep_head()).build().unwrap()
 }
 
 /// The keys of the attempts that were sent.

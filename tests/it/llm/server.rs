@@ -1,6 +1,7 @@
 //! Both stacks against a server that answers like the API of a large language model, on real sockets.
 
 use crate::llm_server::{Hint, LlmServer, Rules, Trouble, chosen};
+use http_retry::llm::LlmPreset;
 use http_retry::llm::{HoldStreams, Truncation};
 use http_retry::policy::{DelaySource, Reason};
 use http_retry::reqwest::RetryMiddleware;
@@ -16,7 +17,7 @@ async fn both(make: impl Fn() -> Rules, body: &Value) -> [(RetryReport, String);
     let policy = RetryPolicy::llm()
         .to_builder()
         .backoff(Backoff::fixed(Duration::from_millis(5)))
-        .truncate(Truncation::keep_tail())
+        .rewrite(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

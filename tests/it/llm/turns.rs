@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use http_retry::config::{Document, RetryConfig};
+use http_retry::llm::LlmPreset;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryPolicy, RetryReport, StopReason};
 use serde_json::{Value, json};

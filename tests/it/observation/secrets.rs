@@ -5,6 +5,7 @@ use super::*;
 use ::metrics::with_local_recorder;
 use async_trait::async_trait;
 use http::{Extensions, HeaderValue, Response};
+use http_retry::llm::LlmPreset;
 use http_retry::llm::{HoldStreams, Truncation};
 use http_retry::policy::Moment;
 use http_retry::report::{MetricsObserver, RetryEventKind};
@@ -252,7 +253,7 @@ fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
     let told = Told::default();
     let policy = RetryPolicy::llm()
         .to_builder()
-        .truncate(Truncation::keep_tail())
+        .rewrite(Truncation::keep_tail())
         .hold_streams(HoldStreams::new())
         .build()
         .unwrap();

@@ -1,6 +1,7 @@
 //! Settings that can work, at every size.
 
 use super::inputs::{count, decimal_up_to, duration};
+use http_retry::llm::LlmPreset;
 use http_retry::policy::Decimal;
 use http_retry::{Backoff, Jitter, Methods, RetryPolicy};
 use proptest::collection::vec;

@@ -11,6 +11,7 @@ use super::server::{Act, Answer, FaultServer};
 use crate::listening::nobody;
 use client::{ADAPTERS, Call, Client, State};
 use http::Method;
+use http_retry::llm::LlmPreset;
 use http_retry::{Methods, Reach, RetryPolicy, StopReason};
 use tokio::net::TcpSocket;
 

@@ -9,6 +9,7 @@ use super::super::server::Rules;
 use super::super::verdict::Row;
 use super::stage::{Contender, Stage, peer, tps_budget};
 use super::{Scenario, Worlds};
+use http_retry::llm::LlmPreset;
 use http_retry::{RetryBudget, RetryPolicy};
 use std::iter;
 use std::time::Duration;

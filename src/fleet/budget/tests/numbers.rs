@@ -2,7 +2,7 @@
 
 use super::super::message::MOST;
 use super::*;
-use crate::policy::splitmix64;
+use crate::fleet::random::splitmix64;
 
 /// A random number after the other, the same in every run.
 pub(super) struct Numbers(pub(super) u64);

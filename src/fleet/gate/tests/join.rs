@@ -14,13 +14,7 @@ use std::time::Duration;
 fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
     let mut headers = HeaderMap::new();
     headers.insert("x-api-key", HeaderValue::from_static("hunter2"));
-    let call = GatedCall {
-        authority: "a:1",
-        method: &Method::GET,
-        path: "/p",
-        headers: &headers,
-        extensions: None,
-    };
+    let call = GatedCall::new("a:1", &Method::GET, "/p", &headers);
     let by_text = Gate::new().key_by(|call| call.path.to_owned());
     for (gate, apart) in [
         (Gate::new(), None),

@@ -2,9 +2,9 @@
 
 use super::world::{Health, MILLI, Wait, World};
 use super::*;
-use crate::gate::{End, Kind};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
+use http_retry_core::adapter::{End, Kind};
 use std::task::Waker;
 
 pub(super) const SEC: Duration = Duration::from_secs(1);

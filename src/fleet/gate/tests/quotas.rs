@@ -3,8 +3,10 @@
 use super::processes::{SEC, newcomers};
 use super::world::{MILLI, World};
 use super::*;
-use crate::gate::{End, Quota};
+use crate::policy::Outcome;
 use crate::runtime::Runtime;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry_core::adapter::{End, Quota};
 
 const PROCESSES: usize = 10;
 
@@ -13,14 +15,18 @@ fn go_before_the_reset(remaining: u64) -> usize {
     let mut world = World::of(PROCESSES);
     // As many as there are then are counted by those who drive the processes.
     world.pass(SEC);
-    let told = Quota {
-        limit: Some(100),
-        remaining,
-        reset: 5 * SECOND,
-    };
+    let headers = HeaderMap::from_iter(
+        [
+            ("x-ratelimit-limit", 100),
+            ("x-ratelimit-remaining", remaining),
+            ("x-ratelimit-reset", 5),
+        ]
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from(value))),
+    );
+    let told = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
     for process in 0..PROCESSES {
         let place = world.go(process);
-        world.told(process, &place, End::Succeeded, Some(told));
+        world.told(process, &place, End::Succeeded, told.map(Quota::from));
     }
     let whole = world.clock.now() + SEC * 5;
     let mut waits = Vec::new();

@@ -2,8 +2,8 @@
 
 use super::super::message::MOST;
 use super::*;
+use crate::fleet::random::splitmix64;
 use crate::fleet::tests::server::Server;
-use crate::policy::splitmix64;
 use redis::{Connection, FromRedisValue, RedisResult, ToRedisArgs};
 
 const SCRIPT: &str = include_str!("../../gate.lua");

@@ -3,11 +3,12 @@
 use super::joined::Joined;
 use super::*;
 use crate::fleet::gate::link::GateLink;
-use crate::gate::{Ask, End, Gate, Kind, Passed, Place, Quota};
+use crate::gate::Gate;
 use crate::policy::Moment;
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
+use http_retry_core::adapter::{Ask, End, Kind, Passed, Place, Quota};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

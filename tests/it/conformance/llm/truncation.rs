@@ -27,7 +27,7 @@ fn too_long(error: Option<&Value>) -> Result<Answer, String> {
 }
 
 fn cutting() -> RetryPolicyBuilder {
-    policy().truncate(Truncation::keep_head())
+    policy().rewrite(Truncation::keep_head())
 }
 
 pub(in crate::conformance) fn request(case: &Value) -> Result<(), String> {
@@ -36,7 +36,7 @@ pub(in crate::conformance) fn request(case: &Value) -> Result<(), String> {
     let truncation = keep(case.text("mode")?)?.share(case.decimal("ratio")?);
     let before = case.value("request")?.to_string();
     let answer = too_long(case.optional("error"))?;
-    let (report, sent) = call(policy().truncate(truncation), &before, &[answer])?;
+    let (report, sent) = call(policy().rewrite(truncation), &before, &[answer])?;
     let known = [
         "changed",
         "pointer",

@@ -3,6 +3,7 @@ use async_openai::config::OpenAIConfig;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use http_retry::RetryPolicy;
+use http_retry::llm::LlmPreset;
 use http_retry::reqwest::redirect_policy;
 use http_retry::tower::RetryLayer;
 use tower::{Layer, ServiceExt, service_fn};

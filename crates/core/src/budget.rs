@@ -1,0 +1,356 @@
+//! The retry budget: one bucket of tokens for all retries of a program to one service, so that retries never make an
+//! outage worse.
+//!
+//! Successes fill the bucket, retries empty it. While most requests succeed, there is a token for every retry. When
+//! everything fails, the bucket runs dry, and the server gets each request once instead of five times.
+//!
+//! [`RetryBudget`] is one bucket, [`ServiceBudgets`] one for each service or host. The layers and clients of this crate
+//! spend and fill their budget themselves; a program only makes it, shares it and looks at it. Time is always an argument,
+//! on the clock of [`Runtime::now`](crate::runtime::Runtime::now).
+//!
+//! # Source
+//!
+//! Token-bucket retry throttling as in gRPC (A6), the AWS SDKs' standard mode and Finagle's `RetryBudget`; the numbers
+//! come from simulation.
+
+mod bucket;
+mod builder;
+mod payment;
+mod services;
+mod shared_account;
+mod sync;
+
+pub use bucket::BudgetTerms;
+pub use builder::RetryBudgetBuilder;
+pub use payment::{Ask, Asking, PaidRetry};
+pub use services::ServiceBudgets;
+pub use shared_account::{Asked, Payment, SharedAccount};
+
+use crate::policy::{Decimal, RetryPlan, StopReason};
+use bucket::Bucket;
+use std::fmt;
+use std::sync::PoisonError;
+use std::time::Duration;
+use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// A bucket of retry tokens, shared by every clone of the handle: across threads, clients and stacks.
+///
+/// ```
+/// use http_retry::RetryBudget;
+///
+/// let budget = RetryBudget::default();
+/// let shared = budget.clone(); // the same tokens
+///
+/// let of_my_own = RetryBudget::builder().capacity(100).per_second(10).per_success(0.2).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// The default holds 20 tokens, and more under traffic: a quarter of a second's worth of its own successes. A success
+/// adds 0.1, a retry costs 1, a retry after a timeout 2, and time alone adds nothing. A budget allows at most as many
+/// retries in an outage as it holds tokens, so it amplifies an outage of N requests by at most 1 + capacity / N. A
+/// client of few requests is bounded by its policy's attempts instead.
+///
+/// A program that runs sessions itself counts successes by [`RetryBudget::deposit`] and pays for each retry by
+/// [`RetryBudget::withdraw`]:
+///
+/// ```
+/// use http_retry::policy::{ErrorKind, Moment, Outcome, RequestFacts};
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let budget = RetryBudget::builder().capacity(10).initial(1).build().unwrap();
+/// let now = Moment::default();
+/// let request = RequestFacts::operation().idempotent(true);
+/// let mut session = RetryPolicy::background().session(request, now.now);
+///
+/// let plan = session.plan(&Outcome::error(ErrorKind::Reset), now)?;
+/// let paid = budget.withdraw(plan, now.now)?; // sleep for paid.delay(), then send
+/// session.apply(&paid);
+/// paid.commit();
+///
+/// let plan = session.plan(&Outcome::error(ErrorKind::Reset), now)?;
+/// assert!(budget.withdraw(plan, now.now).is_err(), "no token is left");
+/// for _ in 0..10 {
+///     budget.deposit(now.now);
+/// }
+/// assert_eq!(budget.available(now.now), 1);
+/// # Ok::<(), http_retry::StopReason>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RetryBudget(Option<Arc<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    terms: BudgetTerms,
+    account: Account,
+}
+
+/// Where a budget's tokens are.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the local account is the usual one, and costs no second allocation"
+)]
+enum Account {
+    Local(LocalAccount),
+    Shared(Box<dyn SharedAccount>),
+}
+
+/// The tokens of a budget that this process alone spends.
+#[derive(Debug)]
+struct LocalAccount {
+    successes: Successes,
+    bucket: Mutex<CountedBucket>,
+}
+
+#[derive(Debug)]
+struct CountedBucket {
+    bucket: Bucket,
+    /// The successes that the bucket has counted.
+    successes: u64,
+}
+
+/// Counted without a lock, on a cache line of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Successes(AtomicU64);
+
+/// What a log says of a budget without a refill.
+pub const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
+
+/// The number of successes after which one of them updates the average.
+const BATCH: u64 = 64;
+
+impl RetryBudget {
+    /// A builder that starts from the default numbers, which [`RetryBudgetBuilder`] lists.
+    pub fn builder() -> RetryBudgetBuilder {
+        RetryBudgetBuilder::default()
+    }
+
+    /// No budget: grants every retry that the policy plans. In an outage this multiplies the load: with four retries, a
+    /// server that is down gets each request five times.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self(None)
+    }
+
+    /// A budget that prices retries by `terms` and keeps its tokens in an account of your own, such as one that several
+    /// processes share. [`SharedAccount`] says what that must do.
+    #[must_use]
+    pub fn with_account(terms: BudgetTerms, account: impl SharedAccount) -> Self {
+        let account = Account::Shared(Box::new(account));
+        Self(Some(Arc::new(Inner { terms, account })))
+    }
+
+    fn local(terms: BudgetTerms) -> Self {
+        let account = Account::Local(LocalAccount::new(&terms));
+        Self(Some(Arc::new(Inner { terms, account })))
+    }
+
+    /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).
+    ///
+    /// The success adds the `per_success` of the builder, 0.1 by default, up to the capacity. Count each request that
+    /// succeeds once, retried or not. A clock that steps back counts as standing still.
+    ///
+    /// Costs one atomic addition, and once in 64 times a short lock if it is free.
+    pub fn deposit(&self, now: Duration) {
+        let Some(inner) = &self.0 else { return };
+        match &inner.account {
+            Account::Local(account) => account.deposit(&inner.terms, now),
+            Account::Shared(account) => account.deposit(now),
+        }
+    }
+
+    /// Takes a planned retry's price and returns the paid retry with its delay; takes nothing if there are too few
+    /// tokens.
+    ///
+    /// The price is the builder's `retry_cost`, `timeout_cost` after a timeout, or `gated_cost` after a 429 whose call
+    /// waits at the gate. `now` is on the clock of [`Moment::now`](crate::policy::Moment::now).
+    ///
+    /// A budget on a [`SharedAccount`] asks nobody here: it pays from what this process may spend by itself. The clients
+    /// of this crate [`ask`](Self::ask) instead.
+    ///
+    /// # Errors
+    ///
+    /// [`StopReason::BudgetExhausted`] if there are too few tokens.
+    pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
+        let price = self.price(&plan);
+        let inner = self.0.as_ref();
+        if inner.is_none_or(|inner| inner.withdraw(price, now)) {
+            Ok(PaidRetry::new(self.clone(), price, plan))
+        } else {
+            Err(StopReason::BudgetExhausted)
+        }
+    }
+
+    /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared_account().is_some()
+    }
+
+    /// Asks for a planned retry. Without a [`SharedAccount`] it answers at once, as [`withdraw`](Self::withdraw) does.
+    pub fn ask(&self, plan: RetryPlan, now: Duration) -> Ask {
+        let price = self.price(&plan);
+        let Some(account) = self.shared_account().filter(|_| price > 0) else {
+            return self.withdraw(plan, now).map_or(Ask::Refused, Ask::Paid);
+        };
+        match account.ask(price, now) {
+            Asked::Paid => Ask::Paid(PaidRetry::new(self.clone(), price, plan)),
+            Asked::Refused => Ask::Refused,
+            Asked::Pending(payment) => Ask::Asking(Asking::new(self.clone(), payment, plan)),
+        }
+    }
+
+    /// The tokens in the budget at `now`, from 0 on; `None` for an unlimited one.
+    ///
+    /// Of a budget that is shared with a fleet: what all processes had when this one heard of it last; while the store
+    /// does not answer, what this process may spend alone.
+    #[must_use]
+    pub fn tokens(&self, now: Duration) -> Option<Decimal> {
+        let (tokens, _) = self.0.as_ref()?.balance(Some(now));
+        Some(Decimal::from_micros(tokens))
+    }
+
+    /// The most tokens that the budget can hold at `now`; `None` for an unlimited one.
+    ///
+    /// Never less than the builder's `capacity`, and more while the successes of its `growth`, averaged over 10 s, are
+    /// more. Of a budget that is shared with a fleet: that of all processes; while the store does not answer, this
+    /// process's part of it.
+    #[must_use]
+    pub fn capacity(&self, now: Duration) -> Option<Decimal> {
+        let (_, capacity) = self.0.as_ref()?.balance(Some(now));
+        Some(Decimal::from_micros(capacity))
+    }
+
+    /// The tokens and the capacity, without what time alone has brought since the last use: to look is no use.
+    pub(crate) fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
+        let (tokens, capacity) = self.0.as_ref()?.balance(None);
+        Some((Decimal::from_micros(tokens), Decimal::from_micros(capacity)))
+    }
+
+    /// Returns `true` if neither time nor successes bring tokens back.
+    pub fn never_refills(&self) -> bool {
+        let terms = self.0.as_ref().map(|inner| &inner.terms);
+        terms.is_some_and(BudgetTerms::never_refill)
+    }
+
+    /// How many retries at `retry_cost` the budget would grant at `now`, rounded down; `u64::MAX` for an unlimited one.
+    #[must_use]
+    pub fn available(&self, now: Duration) -> u64 {
+        self.0.as_ref().map_or(u64::MAX, |inner| {
+            let (tokens, _) = inner.balance(Some(now));
+            tokens
+                .checked_div(inner.terms.retry_cost)
+                .unwrap_or(u64::MAX)
+        })
+    }
+
+    fn price(&self, plan: &RetryPlan) -> u64 {
+        let inner = self.0.as_ref();
+        inner.map_or(0, |inner| inner.terms.price(plan.cost))
+    }
+
+    fn refund(&self, price: u64) {
+        match self.0.as_ref().map(|inner| &inner.account) {
+            Some(Account::Local(account)) => account.lock().bucket.add(price),
+            Some(Account::Shared(account)) => account.refund(price),
+            None => {}
+        }
+    }
+
+    fn shared_account(&self) -> Option<&dyn SharedAccount> {
+        match &self.0.as_ref()?.account {
+            Account::Local(_) => None,
+            Account::Shared(account) => Some(&**account),
+        }
+    }
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        // The default numbers are within their own bounds, which a test holds.
+        RetryBudgetBuilder::default().build().unwrap_or(Self(None))
+    }
+}
+
+impl Inner {
+    fn withdraw(&self, price: u64, now: Duration) -> bool {
+        match &self.account {
+            Account::Local(account) => {
+                let mut settled = account.settled(&self.terms, Some(now));
+                settled.bucket.withdraw(price)
+            }
+            Account::Shared(account) => account.withdraw(price, now),
+        }
+    }
+
+    /// Returns the tokens and the capacity, with what time has brought until `now`, if that is to be counted.
+    fn balance(&self, now: Option<Duration>) -> (u64, u64) {
+        match &self.account {
+            Account::Local(account) => {
+                let settled = account.settled(&self.terms, now);
+                (settled.bucket.tokens(), settled.bucket.capacity())
+            }
+            Account::Shared(account) => {
+                if let Some(now) = now {
+                    account.settle(now);
+                }
+                (account.tokens(), account.capacity())
+            }
+        }
+    }
+}
+
+impl LocalAccount {
+    fn new(terms: &BudgetTerms) -> Self {
+        Self {
+            successes: Successes(AtomicU64::new(0)),
+            bucket: Mutex::new(CountedBucket {
+                bucket: Bucket::new(terms),
+                successes: 0,
+            }),
+        }
+    }
+
+    #[inline]
+    fn deposit(&self, terms: &BudgetTerms, now: Duration) {
+        let before = self.successes.0.fetch_add(1, Ordering::Relaxed);
+        if before % BATCH == 0 {
+            if let Ok(mut bucket) = self.bucket.try_lock() {
+                self.settle(terms, &mut bucket, Some(now));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CountedBucket> {
+        // A panic cannot leave a bucket half changed: its arithmetic does not panic.
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settled(&self, terms: &BudgetTerms, now: Option<Duration>) -> MutexGuard<'_, CountedBucket> {
+        let mut bucket = self.lock();
+        self.settle(terms, &mut bucket, now);
+        bucket
+    }
+
+    fn settle(&self, terms: &BudgetTerms, counted: &mut CountedBucket, now: Option<Duration>) {
+        let successes = self.successes.0.load(Ordering::Relaxed);
+        let new = successes.wrapping_sub(counted.successes);
+        counted.successes = successes;
+        match now {
+            Some(now) => counted.bucket.settle(terms, new, now),
+            None => counted.bucket.take_in(terms, new, 0),
+        }
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(account) => account.fmt(f),
+            Self::Shared(_) => f.write_str("SharedAccount"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

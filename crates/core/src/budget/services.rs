@@ -1,0 +1,328 @@
+//! One budget per service or host, so that a failing host does not spend another's tokens.
+
+use super::{RetryBudget, RetryBudgetBuilder};
+use crate::error::ConfigError;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+/// One budget per service name or host, made on first use and shared by every clone of the handle.
+///
+/// A request counts for the service that its [`RetryOverride`](crate::RetryOverride::service) names, else for its host
+/// and port, such as `api.example` or `api.example:8443`. The handle keeps at most 1,000 of them; the least recently used
+/// one is dropped, and starts anew with its `initial` tokens on its next use.
+///
+/// ```
+/// use http_retry::{RetryBudget, ServiceBudgets};
+/// use std::time::Duration;
+///
+/// let budgets = ServiceBudgets::new(RetryBudget::builder().capacity(50))?
+///     .max_services(200)
+///     .service("payments", RetryBudget::builder().capacity(5).build()?);
+/// assert_eq!(budgets.get("payments").available(Duration::ZERO), 5);
+/// assert_eq!(budgets.get("api.example:8443").available(Duration::ZERO), 50);
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// Give it to a layer, a client or a runner in place of one budget for all:
+///
+/// ```
+/// # {
+/// use http_retry::tower::RetryLayer;
+/// use http_retry::{RetryPolicy, ServiceBudgets};
+///
+/// let layer = RetryLayer::new(RetryPolicy::background()).budgets(ServiceBudgets::default());
+/// # }
+/// ```
+///
+/// The default makes default budgets. Calls that use existing budgets do not wait for each other. Only the first use of a
+/// service locks the table for a moment.
+#[derive(Debug, Clone)]
+pub struct ServiceBudgets {
+    each: Each,
+    named: HashMap<Arc<str>, RetryBudget>,
+    max_services: usize,
+    used: Arc<RwLock<Used>>,
+}
+
+/// The way to make the budget of a service that has none yet.
+#[derive(Clone)]
+enum Each {
+    /// A budget of this process. The builder was checked when it was given.
+    Built(RetryBudgetBuilder),
+    Made(Arc<dyn Fn(&str) -> RetryBudget + Send + Sync>),
+}
+
+/// The budgets by name.
+#[derive(Debug, Default)]
+struct Used {
+    budgets: HashMap<Arc<str>, LastUsed>,
+    /// Each name once, by a use that may have been followed by later ones: the first is put right when it is looked at.
+    order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
+    /// The number of the last use of another budget than the one before.
+    uses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct LastUsed {
+    budget: RetryBudget,
+    last_use: AtomicU64,
+}
+
+const MAX_SERVICES: usize = 1_000;
+
+impl ServiceBudgets {
+    /// Budgets that `each` builds, one for each service or host.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field of `each` that cannot work. So none of the budgets can fail later.
+    pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
+        each.terms()?;
+        Ok(Self {
+            each: Each::Built(each),
+            ..Self::default()
+        })
+    }
+
+    /// Budgets that `make` makes from the name of a service or host, such as budgets whose tokens several processes share.
+    ///
+    /// A name is made again after it was dropped. `make` runs with the table locked, so it must return soon and must not use
+    /// the same handle.
+    ///
+    /// ```
+    /// use http_retry::{RetryBudget, ServiceBudgets};
+    /// use std::time::Duration;
+    ///
+    /// let budgets = ServiceBudgets::made_by(|service| {
+    ///     if service.ends_with(".internal") {
+    ///         RetryBudget::unlimited()
+    ///     } else {
+    ///         RetryBudget::default()
+    ///     }
+    /// });
+    /// assert_eq!(budgets.get("orders.internal").tokens(Duration::ZERO), None);
+    /// ```
+    #[must_use]
+    pub fn made_by(make: impl Fn(&str) -> RetryBudget + Send + Sync + 'static) -> Self {
+        Self {
+            each: Each::Made(Arc::new(make)),
+            ..Self::default()
+        }
+    }
+
+    /// Returns `true` if neither time nor successes bring back the tokens of the budgets that are built here.
+    #[must_use]
+    pub fn never_refill(&self) -> bool {
+        match &self.each {
+            Each::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
+            Each::Made(_) => false,
+        }
+    }
+
+    /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
+    /// Default 1,000, so that a client of any number of hosts takes a bounded memory. Call it before you clone the handle.
+    #[must_use]
+    pub fn max_services(mut self, max_services: usize) -> Self {
+        self.max_services = max_services.max(1);
+        self
+    }
+
+    /// Sets the budget of one service or host, which is always kept: its tokens outlast any number of other services. The
+    /// last one of a name counts. Call it before you clone the handle.
+    #[must_use]
+    pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
+        self.named.insert(name.into(), budget);
+        self
+    }
+
+    /// The budget of a service or host, made now if this is its first use: to look at, or to give to a client of its own.
+    ///
+    /// Where the handle keeps as many as it may, that drops the least recently used one. A handle of a dropped budget goes
+    /// on with its tokens, apart from those of the next use of the name.
+    #[must_use]
+    pub fn get(&self, service: &str) -> RetryBudget {
+        self.with(service, RetryBudget::clone)
+    }
+
+    /// Counts a success of a service or host at `now`.
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
+        self.with(service, |budget| budget.deposit(now));
+    }
+
+    /// Returns `true` if other processes may have any of the budgets.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.each, Each::Made(_)) || self.named.values().any(RetryBudget::is_shared)
+    }
+
+    /// Acts on the budget of a service or host, which is made now if this is its first use.
+    ///
+    /// Calls that use existing budgets do not wait for each other.
+    fn with<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
+        if let Some(budget) = self.named.get(service) {
+            return act(budget);
+        }
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = used.again(service) {
+            return act(budget);
+        }
+        drop(used);
+        act(&self.first_use(service))
+    }
+
+    #[cold]
+    fn first_use(&self, service: &str) -> RetryBudget {
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have come first.
+        if let Some(budget) = used.again(service) {
+            return budget.clone();
+        }
+        while used.budgets.len() >= self.max_services {
+            used.forget_one();
+        }
+        let budget = match &self.each {
+            Each::Built(each) => each.clone().build().unwrap_or_default(),
+            Each::Made(make) => make(service),
+        };
+        used.insert(service, budget.clone());
+        budget
+    }
+}
+
+impl Default for ServiceBudgets {
+    fn default() -> Self {
+        Self {
+            each: Each::Built(RetryBudget::builder()),
+            named: HashMap::new(),
+            max_services: MAX_SERVICES,
+            used: Arc::default(),
+        }
+    }
+}
+
+impl Used {
+    #[inline]
+    fn again(&self, service: &str) -> Option<&RetryBudget> {
+        let LastUsed { budget, last_use } = self.budgets.get(service)?;
+        // Who calls one service alone writes nothing.
+        if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {
+            last_use.store(self.next_use(), Ordering::Relaxed);
+        }
+        Some(budget)
+    }
+
+    fn insert(&mut self, service: &str, budget: RetryBudget) {
+        let (name, use_now): (Arc<str>, _) = (service.into(), self.next_use());
+        self.order.push(Reverse((use_now, Arc::clone(&name))));
+        let last_use = AtomicU64::new(use_now);
+        self.budgets.insert(name, LastUsed { budget, last_use });
+    }
+
+    fn next_use(&self) -> u64 {
+        self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    /// Forgets the least recently used budget. A name that is put right on the way was used since it was last looked at.
+    fn forget_one(&mut self) {
+        while let Some(Reverse((known, name))) = self.order.pop() {
+            let used = self.budgets.get(&name);
+            match used.map(|used| used.last_use.load(Ordering::Relaxed)) {
+                Some(later) if later != known => self.order.push(Reverse((later, name))),
+                _ => {
+                    self.budgets.remove(&name);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Each {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Built(each) => each.fmt(f),
+            Self::Made(_) => f.write_str("Made"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(budget: &RetryBudget) -> String {
+        budget.capacity(Duration::ZERO).unwrap().to_string()
+    }
+
+    #[test]
+    fn the_same_name_is_the_same_budget_and_another_name_another() {
+        let budgets =
+            ServiceBudgets::new(RetryBudget::builder().initial(0).per_success(1)).unwrap();
+        budgets.get("a").deposit(Duration::ZERO);
+        let clone = budgets.clone();
+        assert_eq!(clone.get("a").available(Duration::ZERO), 1);
+        assert_eq!(clone.get("b").available(Duration::ZERO), 0);
+    }
+
+    #[test]
+    fn the_least_recently_used_is_forgotten_and_a_named_one_never() {
+        let small = RetryBudget::builder().capacity(3).build().unwrap();
+        let each = RetryBudget::builder().initial(0).per_success(1);
+        let budgets = ServiceBudgets::new(each)
+            .unwrap()
+            .max_services(2)
+            .service("named", small);
+        for service in ["a", "b"] {
+            budgets.get(service).deposit(Duration::ZERO);
+        }
+        for service in ["a", "c"] {
+            let _ = budgets.get(service);
+        }
+        assert_eq!(budgets.get("a").available(Duration::ZERO), 1);
+        assert_eq!(budgets.get("b").available(Duration::ZERO), 0);
+        assert_eq!(capacity(&budgets.get("named")), "3");
+    }
+
+    #[test]
+    fn a_success_counts_as_a_use_and_hosts_are_bounded() {
+        let each = RetryBudget::builder()
+            .capacity(500)
+            .initial(0)
+            .per_success(1);
+        let budgets = ServiceBudgets::new(each).unwrap().max_services(10);
+        for host in 0..1_000 {
+            budgets.deposit(&format!("host{host}"), Duration::ZERO);
+            budgets.deposit("busy", Duration::ZERO);
+        }
+        assert_eq!(budgets.used.read().unwrap().budgets.len(), 10);
+        assert_eq!(budgets.get("busy").available(Duration::ZERO), 500);
+        assert_eq!(budgets.get("host999").available(Duration::ZERO), 1);
+        assert_eq!(budgets.get("host0").available(Duration::ZERO), 0);
+    }
+
+    #[test]
+    fn all_threads_find_the_same_budget() {
+        let each = RetryBudget::builder().initial(0).capacity(1_000);
+        let budgets = ServiceBudgets::new(each.per_success(1)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for host in (0..400).map(|call| ["a", "b"][call % 2]) {
+                        budgets.deposit(host, Duration::ZERO);
+                    }
+                });
+            }
+        });
+        let of = |host| budgets.get(host).available(Duration::ZERO);
+        assert_eq!((of("a"), of("b")), (800, 800));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_before_the_first_use() {
+        let error = ServiceBudgets::new(RetryBudget::builder().capacity(0)).unwrap_err();
+        assert_eq!(error.field(), "budget.capacity");
+    }
+}

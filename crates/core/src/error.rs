@@ -1,0 +1,107 @@
+//! The errors of settings.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+/// A setting that cannot work: its field, its value, and what is allowed.
+///
+/// `build` returns it for the first field at fault; conditions and some other constructors return it at once. Nothing in this
+/// crate panics on bad settings.
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let backoff = Backoff::exponential(Duration::from_secs(1)).factor(0.5);
+/// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
+/// assert_eq!(error.field(), "backoff.factor");
+/// assert_eq!(error.to_string(), "backoff.factor: 0.5 is not allowed: must be 1 to 1000");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    field: Cow<'static, str>,
+    given: String,
+    allowed: Cow<'static, str>,
+    /// What is wrong, as a complete sentence.
+    is_sentence: bool,
+}
+
+impl ConfigError {
+    /// An error about a setting: its name, the value that was given, and what is allowed instead, such as `must be above 0`.
+    /// It is for a classifier or a table of your own ([`Classify::check`](crate::policy::Classify::check)). Give no secret:
+    /// the value is shown.
+    ///
+    /// ```
+    /// use http_retry::ConfigError;
+    ///
+    /// let error = ConfigError::new("shop.codes", 0, "must be at least 1");
+    /// assert_eq!(error.to_string(), "shop.codes: 0 is not allowed: must be at least 1");
+    /// ```
+    pub fn new(
+        field: impl Into<Cow<'static, str>>,
+        given: impl fmt::Display,
+        allowed: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            given: given.to_string(),
+            allowed: allowed.into(),
+            is_sentence: false,
+        }
+    }
+
+    /// An error at a place of a document, with a cause that is a whole sentence.
+    ///
+    /// ```
+    /// use http_retry::ConfigError;
+    ///
+    /// let error = ConfigError::sentence("retry.base", "2000", "2000 has no unit: write 2000ms or 2000s");
+    /// assert_eq!(error.to_string(), "retry.base: 2000 has no unit: write 2000ms or 2000s");
+    /// ```
+    pub fn sentence(
+        place: impl Into<Cow<'static, str>>,
+        given: impl fmt::Display,
+        cause: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            is_sentence: true,
+            ..Self::new(place, given, cause)
+        }
+    }
+
+    /// The setting at fault, such as `backoff.factor`, or its place in a document, such as `services.orders.retry.base`.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The value that was given, as text.
+    #[must_use]
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// The bound that the value breaks, in words.
+    #[must_use]
+    pub fn allowed(&self) -> &str {
+        &self.allowed
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            field,
+            given,
+            allowed,
+            is_sentence,
+        } = self;
+        match is_sentence {
+            true => write!(f, "{field}: {allowed}"),
+            false => write!(f, "{field}: {given} is not allowed: {allowed}"),
+        }
+    }
+}
+
+impl Error for ConfigError {}

@@ -1,0 +1,70 @@
+//! Texts that are JSON, hold it, or were cut off in it.
+
+use super::work;
+
+/// The JSON that a text may be, or hold.
+pub(super) fn json_in(text: &str) -> &str {
+    without_cut_number(event_data(text).unwrap_or(text))
+}
+
+/// A list or an object without the number that it ends with where it was cut off: more digits may have followed.
+pub(super) fn without_cut_number(text: &str) -> &str {
+    let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
+    let is_value = before.trim_end().ends_with([':', ',', '[']);
+    let is_cut = is_value && text.starts_with(['{', '[']);
+    if is_cut { before } else { text }
+}
+
+#[cfg(feature = "json")]
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Without a feature that reads JSON nobody can tell.
+#[cfg(not(feature = "json"))]
+pub(super) fn is_json(_: &str) -> bool {
+    true
+}
+
+/// Returns `true` if a text is one JSON document, alone or in one server-sent event, that can be read in one way only.
+#[cfg(feature = "json")]
+pub(super) fn is_one_document(text: &str) -> bool {
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let is_event = event_data(text).is_some();
+    let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
+    is_one && super::unambiguous::is_unambiguous(json_in(text))
+}
+
+/// Without a feature that reads JSON nobody can tell.
+#[cfg(not(feature = "json"))]
+pub(super) fn is_one_document(_: &str) -> bool {
+    true
+}
+
+/// The first data of a server-sent event, which some servers answer with also where they fail.
+fn event_data(text: &str) -> Option<&str> {
+    if !text.starts_with("data:") && !text.starts_with("event:") {
+        return None;
+    }
+    let data = text.lines().find_map(|line| line.strip_prefix("data:"))?;
+    Some(data.trim())
+}
+
+/// JSON that was cut off inside a string, with that string closed, so that its beginning is not lost.
+pub(super) fn closed(text: &str) -> String {
+    work::add(text.len());
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        if byte != b'\\' {
+            continue;
+        }
+        let whole = match bytes.next() {
+            Some((_, b'u')) => bytes.nth(3).is_some(),
+            next => next.is_some(),
+        };
+        if !whole {
+            return format!("{}\"", text.get(..at).unwrap_or(""));
+        }
+    }
+    format!("{text}\"")
+}

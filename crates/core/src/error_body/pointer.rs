@@ -1,0 +1,95 @@
+//! Places in a JSON text.
+
+use crate::error::ConfigError;
+use std::fmt;
+
+/// As many tokens of a pointer as there may be: what lies deeper is not looked for.
+const DEEPEST: usize = 32;
+
+/// A place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
+/// `/errors/*/retry_after`. The empty pointer is the whole body.
+///
+/// ```
+/// use http_retry::policy::Pointer;
+///
+/// let code = Pointer::parse("/error/code")?;
+/// assert_eq!(code.to_string(), "/error/code");
+/// assert!(Pointer::parse("error.code").is_err());
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pointer(Box<[Box<str>]>);
+
+impl Pointer {
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not empty and does not start with a slash, or one of more than 32 parts.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let wrong = |allowed| Err(ConfigError::new("json", text, allowed));
+        if text.is_empty() {
+            return Ok(Self(Box::default()));
+        }
+        let Some(rest) = text.strip_prefix('/') else {
+            return wrong("a pointer starts with a slash: write /error/code");
+        };
+        let tokens: Box<[Box<str>]> = rest.split('/').map(unescaped).collect();
+        match tokens.len() > DEEPEST {
+            true => wrong("a pointer has at most 32 parts"),
+            false => Ok(Self(tokens)),
+        }
+    }
+
+    #[cfg_attr(
+        not(feature = "json"),
+        expect(dead_code, reason = "only this feature reads JSON")
+    )]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether its token at this depth is this member or item.
+    #[cfg_attr(
+        not(feature = "json"),
+        expect(dead_code, reason = "only this feature reads JSON")
+    )]
+    pub(super) fn leads_into(&self, depth: usize, key: &str) -> bool {
+        let token = self.0.get(depth);
+        token.is_some_and(|token| &**token == "*" || &**token == key)
+    }
+}
+
+fn unescaped(token: &str) -> Box<str> {
+    token.replace("~1", "/").replace("~0", "~").into()
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let escaped = |token: &str| token.replace('~', "~0").replace('/', "~1");
+        self.0
+            .iter()
+            .try_for_each(|token| write!(f, "/{}", escaped(token)))
+    }
+}
+
+impl fmt::Debug for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_written_as_it_is_read() {
+        for text in ["", "/", "/error/code", "/a~1b/~0c/*", "/*/0"] {
+            assert_eq!(Pointer::parse(text).unwrap().to_string(), text);
+        }
+        assert!(Pointer::parse("error/code").is_err());
+        assert!(Pointer::parse(&"/a".repeat(33)).is_err());
+        assert!(Pointer::parse(&"/a".repeat(32)).is_ok());
+    }
+}

@@ -1,0 +1,230 @@
+//! One cooldown for everybody: when a service answers 429 several times in a row, its calls wait together, and go on one
+//! after another.
+//!
+//! Four refusals in a row close the gate for as long as they ask (100 ms if they name no time), for first attempts too. A
+//! call that was sent later and succeeds opens it. After the cooldown the calls go on in order, as fast as they succeeded
+//! before, and at twice the rate after each round without a refusal, until nobody waits. Where responses carry the limit,
+//! the remainder and the reset of a quota, no more calls are in flight than remain.
+//!
+//! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
+//! [`RetryPolicy::background`](crate::RetryPolicy::background), `RetryPolicy::llm` and
+//! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a
+//! gate that closes on overload turns load into bursts. While nothing is refused, a call costs an atomic load and two
+//! additions, and no lock.
+//!
+//! ```
+//! use http_retry::gate::Gate;
+//!
+//! // One gate for each API key at a host; clone the handle into every client.
+//! let gate = Gate::new().per_credential();
+//! let layer = http_retry::tower::RetryLayer::new(http_retry::RetryPolicy::rate_limited()).gate(gate.clone());
+//! ```
+
+pub(crate) mod admission;
+pub(crate) mod controller;
+mod counters;
+pub(crate) mod key;
+pub(crate) mod map;
+mod peer;
+mod shared_key;
+pub(crate) mod state;
+mod sync;
+#[cfg(test)]
+mod tests;
+pub mod vote;
+pub(crate) mod wait_queue;
+
+pub use peer::Peer;
+pub use shared_key::{KeyGate, NewKey};
+
+pub(crate) use controller::Quota;
+pub(crate) use key::GateKey;
+
+use controller::quotient;
+use http::{Extensions, HeaderMap, Method};
+use key::{By, Hashers, Narrow};
+use map::GateMap;
+use shared_key::MakePeer;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The gates of services that limit how often they are called; clones share them.
+///
+/// When a service answers 429 four times in a row, its gate closes for every call through a clone of this handle, first
+/// attempts too, for as long as the response says. Then the calls go on in order, as fast as they succeeded before, and
+/// faster with each round. Where responses say what is left of the quota, no more calls are in flight than that.
+///
+/// Every layer, client and runner makes a gate of its own where none is given. Give clones of one handle to those that
+/// share a rate limit. It works for the policies that have a
+/// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), which bounds how long a call waits.
+///
+/// The handle keeps at most 1,000 services. A new one replaces the least recently used one that no call uses; if calls
+/// use all that it could replace, the new one has no gate, and a 429 delays only its own call.
+///
+/// ```
+/// use http_retry::gate::Gate;
+///
+/// let gate = Gate::new()
+///     .max_services(200)
+///     .key_by(|call| call.headers.get("x-model").map_or(String::new(), |model| format!("{model:?}")));
+/// let same = gate.clone();
+/// ```
+///
+/// The setters make all gates anew, open, so they come before the first clone.
+#[derive(Clone)]
+pub struct Gate(Arc<Shared>);
+
+/// What all clones of a gate share.
+struct Shared {
+    map: GateMap,
+    options: Options,
+    narrow: Narrow,
+}
+
+#[derive(Clone, Default)]
+struct Options {
+    max_services: usize,
+    by: By,
+    hashers: Hashers,
+    /// Whether a quota counts from the first answer on, if not as the policy has it.
+    quotas_at_once: Option<bool>,
+    /// Makes the peers of keys that other processes share.
+    make_peer: Option<MakePeer>,
+}
+
+const MAX_SERVICES: usize = 1_000;
+
+impl Gate {
+    /// Gates that are all open, with the default settings: one for each host and port, at most 1,000.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Options {
+            max_services: MAX_SERVICES,
+            ..Options::default()
+        })
+    }
+
+    /// The most services that the handle keeps; 0 counts as 1. Default 1,000, which take at most 2 MB. Call it before you
+    /// clone the handle.
+    ///
+    /// A key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service of its own, and so does each path or
+    /// named limit that a server limits apart from the rest.
+    #[must_use]
+    pub fn max_services(self, max_services: usize) -> Self {
+        self.but(|options| options.max_services = max_services)
+    }
+
+    /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
+    /// the call's policy says, at once in `RetryPolicy::llm` and
+    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before you
+    /// clone the handle.
+    #[must_use]
+    pub fn quotas_at_once(self, at_once: bool) -> Self {
+        self.but(|options| options.quotas_at_once = Some(at_once))
+    }
+
+    /// One gate per credential at a host, for clients with several credentials, which a server limits one by one. Keeps a
+    /// hash of the headers `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`, and no text of them. Default: one
+    /// gate per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
+    #[must_use]
+    pub fn per_credential(self) -> Self {
+        self.but(|options| options.by = By::Credential)
+    }
+
+    /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text, so it
+    /// may be a secret. The function runs for each call, so it should be quick. It replaces an earlier
+    /// [`Gate::per_credential`]. Call it before you clone the handle.
+    ///
+    /// ```
+    /// use http_retry::gate::Gate;
+    ///
+    /// // The server limits each tenant, who stands first in the path.
+    /// let gate = Gate::new().key_by(|call| call.path.split('/').nth(1).unwrap_or("").to_owned());
+    /// ```
+    #[must_use]
+    pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
+        self.but(|options| options.by = By::Text(Arc::new(key)))
+    }
+
+    fn with(options: Options) -> Self {
+        Self(Arc::new(Shared {
+            map: GateMap::new(options.max_services, options.make_peer.is_some()),
+            options,
+            narrow: Narrow::default(),
+        }))
+    }
+
+    fn but(self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.0.options.clone();
+        change(&mut options);
+        Self::with(options)
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("max_services", &self.0.options.max_services)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call that comes to a gate, as [`Gate::key_by`] sees it: what can tell one rate limit from another at the same host.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct GatedCall<'a> {
+    /// Host and port, in lower case, without user info and without the port that goes without saying, such as
+    /// `api.example` or `api.example:8443`. The gate is never shared between two of them.
+    pub authority: &'a str,
+    /// The request's method.
+    pub method: &'a Method,
+    /// The request's path, without its query.
+    pub path: &'a str,
+    /// The request's headers.
+    pub headers: &'a HeaderMap,
+    /// The request's extensions; `None` where the client keeps them to itself, as `reqwest` does.
+    pub extensions: Option<&'a Extensions>,
+}
+
+impl<'a> GatedCall<'a> {
+    /// A call of this method and path at this host, with these headers and without extensions.
+    #[must_use]
+    pub fn new(
+        authority: &'a str,
+        method: &'a Method,
+        path: &'a str,
+        headers: &'a HeaderMap,
+    ) -> Self {
+        Self {
+            authority,
+            method,
+            path,
+            headers,
+            extensions: None,
+        }
+    }
+}
+
+/// Leaves out the path, the headers and the extensions, which may hold secrets.
+impl fmt::Debug for GatedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatedCall")
+            .field("authority", &self.authority)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Microseconds, rounded up.
+fn micros(duration: Duration) -> u64 {
+    let almost = u64::from(duration.subsec_nanos()).saturating_add(999);
+    let seconds = duration.as_secs().saturating_mul(1_000_000);
+    seconds.saturating_add(quotient(almost, 1_000))
+}

@@ -1,0 +1,300 @@
+//! The keys of gates: who shares a rate limit.
+//!
+//! A service has one gate, or one for each credential or text. Below it are narrower gates, of one path, of a method at a
+//! path, or of a limit that responses name; they are there only once a limit was met that stops fewer calls than all of the
+//! service's.
+
+use super::{Gate, GatedCall, micros};
+use crate::policy::Scope;
+use http::Method;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The name of a gate, hashed: what tells gates apart may be a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GateKey(pub(super) u64);
+
+/// What tells the gates of a host apart.
+#[derive(Clone, Default)]
+pub(super) enum By {
+    #[default]
+    Host,
+    Credential,
+    Text(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
+}
+
+/// What hashes by keys of its own in each process, so that nobody can make two names that share a gate.
+#[derive(Clone, Default)]
+pub(super) struct Hashers {
+    pub(super) texts: RandomState,
+    names: NameHasher,
+}
+
+/// Hashes the name of a host, as is done for each call, in a tenth of the time that [`RandomState`] takes.
+#[derive(Clone, Copy)]
+struct NameHasher([u64; 2]);
+
+/// The headers that APIs take a key in.
+const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+
+/// As many narrower gates are kept, and as many routes whose limit has a name; the oldest goes.
+const MOST_NARROWER: usize = 1_024;
+/// How long a narrower gate is kept after it was last closed.
+const KEPT: Duration = Duration::from_secs(60 * 60);
+
+/// The narrower gates of a handle.
+#[derive(Default)]
+pub(super) struct Narrow {
+    any: AtomicBool,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The gates that were closed, each by its key.
+    gates: Bounded,
+    /// The gate of the limit that a route's answers name.
+    names: Bounded,
+}
+
+/// The keys of gates, and when each was put there; the oldest entry goes.
+#[derive(Default)]
+struct Bounded(BTreeMap<u64, (u64, u64)>);
+
+impl Bounded {
+    fn put(&mut self, key: u64, gate: u64, now: u64) {
+        if self.0.len() >= MOST_NARROWER && !self.0.contains_key(&key) {
+            let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
+            let oldest = oldest.map(|(key, _)| *key);
+            oldest.map(|oldest| self.0.remove(&oldest));
+        }
+        self.0.insert(key, (now, gate));
+    }
+
+    fn get(&self, key: u64, now: u64) -> Option<u64> {
+        let (since, gate) = self.0.get(&key)?;
+        let fresh = now.saturating_sub(*since) <= micros(KEPT);
+        fresh.then_some(*gate)
+    }
+}
+
+/// What a call is, as far as its narrower gates go.
+#[derive(Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct RouteOf<'a> {
+    /// The key of the whole service.
+    pub key: GateKey,
+    /// The method of the request.
+    pub method: &'a Method,
+    /// The path of the request, without its query.
+    pub path: &'a str,
+}
+
+impl Gate {
+    /// Whether the name of a host is all that tells its gate from others.
+    #[inline]
+    #[must_use]
+    pub fn is_per_host(&self) -> bool {
+        matches!(self.0.options.by, By::Host)
+    }
+
+    /// The gate that calls to this host use, where its name is all that tells it from others.
+    #[inline]
+    #[must_use]
+    pub fn key_of(&self, name: &str) -> GateKey {
+        let hash = self.0.options.hashers.names.hash(name.as_bytes());
+        // 0 is nobody's.
+        GateKey(hash.max(1))
+    }
+
+    /// The gate that a call uses.
+    #[must_use]
+    pub fn key(&self, call: &GatedCall<'_>) -> GateKey {
+        let mut hasher = self.0.options.hashers.texts.build_hasher();
+        call.authority.hash(&mut hasher);
+        match &self.0.options.by {
+            By::Host => return self.key_of(call.authority),
+            By::Credential => {
+                for name in CREDENTIALS {
+                    let values = call.headers.get_all(name).iter();
+                    values.for_each(|value| value.as_bytes().hash(&mut hasher));
+                }
+            }
+            By::Text(key) => key(call).hash(&mut hasher),
+        }
+        GateKey(hasher.finish().max(1))
+    }
+
+    /// The text that tells the gate of a call from the others at its host, where there are others. It may be a secret.
+    #[must_use]
+    pub fn apart(&self, call: &GatedCall<'_>) -> Option<String> {
+        match &self.0.options.by {
+            By::Host => None,
+            By::Credential => {
+                let values = CREDENTIALS.into_iter().flat_map(|name| {
+                    let values = call.headers.get_all(name).iter();
+                    values.map(move |value| format!("{name}:{}\n", value.as_bytes().escape_ascii()))
+                });
+                Some(values.collect())
+            }
+            By::Text(key) => Some(key(call)),
+        }
+    }
+
+    /// Whether any limit was met that stops fewer calls than all.
+    #[inline]
+    #[must_use]
+    pub fn has_narrower(&self) -> bool {
+        self.0.narrow.any.load(Ordering::Relaxed)
+    }
+
+    /// The narrower gates that a call must pass too.
+    pub fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
+        if !self.has_narrower() {
+            return Vec::new();
+        }
+        let now = micros(now);
+        let known = &self.0.narrow.known;
+        let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let route = self.below(call, Scope::Route);
+        let named = route.and_then(|route| known.names.get(route, now));
+        let own = [route, self.below(call, Scope::MethodRoute), named];
+        let own = own.into_iter().flatten();
+        let met = own.filter_map(|key| known.gates.get(key, now));
+        met.map(GateKey).collect()
+    }
+
+    /// The gate of a limit that stops fewer calls than all, which this call has met; none where it stops all, or nobody
+    /// else.
+    pub fn narrowed(&self, call: RouteOf<'_>, scope: Scope, now: Duration) -> Option<GateKey> {
+        let key = self.below(call, scope)?;
+        self.leave_unshared(GateKey(key), now);
+        let now = micros(now);
+        let known = &self.0.narrow.known;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.gates.put(key, key, now);
+        if let (Scope::Named(_), Some(route)) = (scope, self.below(call, Scope::Route)) {
+            known.names.put(route, key, now);
+        }
+        self.0.narrow.any.store(true, Ordering::Relaxed);
+        Some(GateKey(key))
+    }
+
+    /// The key of a narrower gate: the same for all calls that the limit stops.
+    fn below(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
+        let mut hasher = self.0.options.hashers.texts.build_hasher();
+        call.key.0.hash(&mut hasher);
+        match scope {
+            Scope::Account | Scope::Request => return None,
+            Scope::Route => call.path.hash(&mut hasher),
+            Scope::MethodRoute => (call.method, call.path).hash(&mut hasher),
+            Scope::Named(name) => name.hash(&mut hasher),
+        }
+        // 0 is nobody's.
+        Some(hasher.finish().max(1))
+    }
+}
+
+impl NameHasher {
+    /// Eight bytes at a time, of which the last may be among them twice.
+    #[inline]
+    fn hash(self, name: &[u8]) -> u64 {
+        let [seed, key] = self.0;
+        let next = |number, byte: &u8| (number << 8) | u64::from(*byte);
+        let number = |bytes: &[u8]| match bytes.first_chunk::<8>() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => bytes.iter().fold(0, next),
+        };
+        let mix = |hash, bytes| folded(hash ^ number(bytes), key);
+        let length = u64::try_from(name.len()).unwrap_or_default();
+        let hash = name.chunks_exact(8).fold(seed.wrapping_mul(length), mix);
+        match name.last_chunk::<8>() {
+            Some(last) => mix(hash, last),
+            None => mix(hash, name),
+        }
+    }
+}
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        let random = || RandomState::new().hash_one(0);
+        Self([random(), random() | 1])
+    }
+}
+
+/// A product of 128 bits, its halves laid over each other.
+#[inline]
+fn folded(one: u64, other: u64) -> u64 {
+    let product = u128::from(one).saturating_mul(u128::from(other));
+    let low = (product ^ (product >> 64)) & u128::from(u64::MAX);
+    u64::try_from(low).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{Extensions, HeaderMap, HeaderValue, Method};
+    use std::collections::BTreeSet;
+
+    fn call(headers: &HeaderMap) -> GatedCall<'_> {
+        GatedCall {
+            authority: "a:1",
+            method: &Method::GET,
+            path: "/p",
+            headers,
+            extensions: None,
+        }
+    }
+
+    fn key(gate: &Gate, secret: &'static str) -> GateKey {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-api-key", HeaderValue::from_static(secret));
+        gate.key(&call(&headers))
+    }
+
+    #[test]
+    fn a_call_shows_its_host_and_no_secret() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", HeaderValue::from_static("hunter2"));
+        let mut extensions = Extensions::new();
+        extensions.insert("hunter2");
+        let call = GatedCall {
+            path: "/reset/hunter2",
+            extensions: Some(&extensions),
+            ..call(&headers)
+        };
+        assert_eq!(
+            format!("{call:?}"),
+            r#"GatedCall { authority: "a:1", method: GET, .. }"#
+        );
+    }
+
+    #[test]
+    fn every_name_has_a_key_of_its_own() {
+        let gate = Gate::new();
+        let hosts = (0..20_000).map(|host| format!("host{host}.example:{host}"));
+        let lengths = (0..40).flat_map(|length| ["0", "a"].map(|name| name.repeat(length)));
+        // What follows the first letter is what the shorter name is made of.
+        let longer = (0..40).map(|length| format!("b{}", "c".repeat(length)));
+        let repeated = (1..40).map(|length| "c".repeat(length));
+        let names = hosts.chain(lengths).chain(longer).chain(repeated);
+        let names: BTreeSet<String> = names.collect();
+        let keys = names.iter().map(|name| gate.key_of(name).0);
+        assert_eq!(keys.collect::<BTreeSet<_>>().len(), names.len());
+        assert_ne!(gate.key_of("a"), Gate::new().key_of("a"));
+    }
+
+    #[test]
+    fn a_credential_tells_gates_apart() {
+        let by_host = Gate::new();
+        assert_eq!(key(&by_host, "one"), key(&by_host, "two"));
+        let by_credential = Gate::new().per_credential();
+        assert_eq!(key(&by_credential, "one"), key(&by_credential, "one"));
+        assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
+        let by_path = Gate::new().key_by(|call| call.path.to_owned());
+        assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
+    }
+}

@@ -1,0 +1,281 @@
+//! What the lock of one key guards: its controller, its line, and the time that both go by.
+
+use super::controller::numbers::sum;
+use super::controller::{Controller, Next, Permit, Quota};
+use super::counters::Counters;
+use super::micros;
+use super::peer::Peer;
+use super::wait_queue::{Kind, WaitQueue, WaiterId};
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+use std::time::Duration;
+
+/// A clock that goes back by less was read by two at once.
+const BACKSTEP: u64 = 1_000_000;
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum End {
+    /// It was refused, and asked to wait so long, if it was.
+    Refused(Option<Duration>),
+    /// It succeeded.
+    Succeeded,
+    /// It came back otherwise, or was dropped.
+    Other,
+}
+
+/// The state of one key. Times are microseconds since an epoch of the caller's.
+#[derive(Debug)]
+pub(super) struct KeyState {
+    controller: Controller,
+    queue: WaitQueue,
+    /// The time, which only goes forward, and how much the clock outside is behind it.
+    now: u64,
+    ahead: u64,
+    /// `None` if the key is not shared with other processes.
+    sharing: Option<Box<Sharing>>,
+}
+
+/// The share of other processes in a key.
+#[derive(Default)]
+struct Sharing {
+    /// Dropped when the key loses its slot.
+    tenure: Arc<()>,
+    /// The longest cooldown that a call of this process waits for. A longer one holds nobody here, as a refusal that asks
+    /// for as much closes no gate.
+    longest: u64,
+    /// `None` while it is being made.
+    peer: Option<Arc<dyn Peer>>,
+}
+
+impl KeyState {
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            controller: Controller::new(now),
+            queue: WaitQueue::default(),
+            now,
+            ahead: 0,
+            sharing: None,
+        }
+    }
+
+    /// Takes over from the counters what happened until now.
+    pub(super) fn take_over(&mut self, counters: &Counters, now: u64) {
+        self.pass_time(now);
+        self.take_counts(counters);
+    }
+
+    pub(super) fn take_counts(&mut self, counters: &Counters) {
+        let (sent, idle) = counters.take(self.now);
+        self.controller.note_sent(sent);
+        if let Some(idle) = idle {
+            let are_later = self.controller.has_run();
+            let successes = self.controller.catch_up(idle);
+            if let Some(peer) = self.peer().filter(|_| successes > 0) {
+                peer.succeeded(successes, are_later);
+            }
+        }
+    }
+
+    /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
+    pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
+        let is_idle = self.controller.is_idle() && self.queue.is_unused();
+        if is_idle {
+            counters.leave(&self.controller);
+        }
+        self.queue.take_calls()
+    }
+
+    /// One comes that waits for so long at most; it looks at once.
+    pub(super) fn join(&mut self, kind: Kind, began: u64, patience: u64) -> WaiterId {
+        let patient_until = self.now.saturating_add(patience);
+        self.queue.join(kind, began, patient_until)
+    }
+
+    /// One looks whether it may go.
+    ///
+    /// # Errors
+    ///
+    /// After how long it looks again, unless it is called before.
+    pub(super) fn look(
+        &mut self,
+        counters: &Counters,
+        id: WaiterId,
+        waker: &Waker,
+    ) -> Result<Permit, u64> {
+        self.queue.is_called(id);
+        self.serve(counters);
+        self.queue.take_given(id).ok_or_else(|| {
+            let at = self.queue.looks_again(id, waker);
+            at.saturating_sub(self.now)
+        })
+    }
+
+    /// A waiter gives up.
+    pub(super) fn leave(&mut self, counters: &Counters, id: WaiterId) {
+        if let Some(permit) = self.queue.leave(id) {
+            self.drop_permit(counters, permit);
+        }
+        self.serve(counters);
+    }
+
+    /// A call has come to its end, which is counted.
+    pub(super) fn hear(
+        &mut self,
+        counters: &Counters,
+        (permit, is_first): (Permit, bool),
+        end: End,
+        quota: Option<Quota>,
+    ) {
+        let now = self.now;
+        let votes = self.controller.votes(permit, is_first);
+        match end {
+            End::Refused(asked) => {
+                let asked = asked.map(micros);
+                let closes = self.controller.refused(now, permit, is_first, asked, quota);
+                if closes {
+                    self.take_back(counters);
+                }
+                if let Some(peer) = self.peer().filter(|_| votes) {
+                    let asked = asked.or(quota.and_then(Quota::spent_for));
+                    peer.refused(asked.map(Duration::from_micros), closes);
+                }
+            }
+            End::Succeeded => {
+                let is_later = self.controller.is_later(permit);
+                let contradicts = self.controller.succeeded(now, permit, quota);
+                if let Some(peer) = self.peer() {
+                    peer.succeeded(1, is_later);
+                    if contradicts {
+                        peer.contradicted();
+                    }
+                }
+            }
+            End::Other => self.controller.ended(now, permit, quota),
+        }
+        self.serve(counters);
+    }
+
+    /// Lets all go whose turn has come, as if somebody had looked at each turn.
+    fn serve(&mut self, counters: &Counters) {
+        while let Some(first) = self.queue.first() {
+            let at = self.queue.turn.min(self.now);
+            let newcomer = self.queue.first_newcomer();
+            let next = self.controller.next(at, newcomer.is_some());
+            let (due, id, as_probe) = match (next, newcomer) {
+                (Next::First, _) => (at, first, false),
+                (Next::Probe, Some(newcomer)) => (at, newcomer, true),
+                (Next::Probe, None) => (at, first, true),
+                (Next::At(due), _) => match self.queue.overdue().filter(|(_, by)| *by <= due) {
+                    Some((overdue, by)) => (by, overdue, false),
+                    None if due <= self.now => {
+                        self.queue.turn = due;
+                        continue;
+                    }
+                    None => (due, first, false),
+                },
+            };
+            self.queue.turn = due;
+            if due > self.now {
+                return;
+            }
+            let others_wait = self.queue.len() > 1;
+            let permit = self
+                .controller
+                .go(at, counters.send(), as_probe, others_wait);
+            self.queue.give(id, permit);
+        }
+        self.queue.turn = u64::MAX;
+        self.controller.line_is_empty(self.now);
+    }
+
+    fn take_back(&mut self, counters: &Counters) {
+        for unused in self.queue.take_back() {
+            self.drop_permit(counters, unused);
+        }
+    }
+
+    fn drop_permit(&mut self, counters: &Counters, permit: Permit) {
+        counters.end(false);
+        self.controller.not_sent(permit);
+    }
+
+    fn pass_time(&mut self, outside: u64) {
+        let inside = outside.saturating_add(self.ahead);
+        let back = self.now.saturating_sub(inside);
+        if back >= BACKSTEP {
+            self.ahead = self.ahead.saturating_add(back);
+        }
+        self.now = self.now.max(inside);
+    }
+}
+
+/// The share of other processes.
+impl KeyState {
+    pub(super) fn peer(&self) -> Option<&Arc<dyn Peer>> {
+        self.sharing.as_ref()?.peer.as_ref()
+    }
+
+    /// Begins to share the key, and returns its tenure if that is new. `longest` is the longest cooldown that the call
+    /// waits for which comes now.
+    pub(super) fn share(&mut self, longest: u64) -> Option<Weak<()>> {
+        let is_new = self.sharing.is_none();
+        let sharing = self.sharing.get_or_insert_with(Box::default);
+        sharing.longest = sharing.longest.max(longest);
+        is_new.then(|| Arc::downgrade(&sharing.tenure))
+    }
+
+    pub(super) fn set_peer(&mut self, peer: Arc<dyn Peer>) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.peer = Some(peer);
+        }
+    }
+
+    /// Returns `true` if the key is shared for the same time.
+    pub(super) fn is_tenure(&self, tenure: &Weak<()>) -> bool {
+        let known = self.sharing.as_ref();
+        known.map(|sharing| Arc::as_ptr(&sharing.tenure)) == Some(tenure.as_ptr())
+    }
+
+    /// Closes the gate for this cooldown. Returns `false` if no call of this process waits so long.
+    pub(super) fn close_for(
+        &mut self,
+        counters: &Counters,
+        cooldown: u64,
+        probe: bool,
+        random: u64,
+    ) -> bool {
+        let longest = self.sharing.as_ref().map(|sharing| sharing.longest);
+        if longest.is_none_or(|longest| cooldown > longest) {
+            return false;
+        }
+        let until = sum(self.now, cooldown);
+        if self.controller.close_until(self.now, until, probe, random) {
+            self.take_back(counters);
+        }
+        self.serve(counters);
+        true
+    }
+
+    pub(super) fn contradict(&mut self, counters: &Counters) {
+        self.controller.contradict();
+        self.serve(counters);
+    }
+
+    pub(super) fn end_pause(&mut self, counters: &Counters) {
+        self.controller.end_cooldown(self.now);
+        self.serve(counters);
+    }
+
+    pub(super) fn share_quota(&mut self, processes: u64, rank: u64) {
+        self.controller.share_quota(processes, rank);
+    }
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sharing").finish_non_exhaustive()
+    }
+}

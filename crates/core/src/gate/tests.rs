@@ -1,0 +1,183 @@
+//! The gate as its callers see it.
+
+#[cfg(not(http_retry_loom))]
+pub(super) mod locks;
+#[cfg(http_retry_loom)]
+mod loom_model;
+mod parked;
+mod shell;
+mod tokio_clock;
+
+use super::admission::{Ask, Passed};
+use super::map::Place;
+use super::state::End;
+use super::wait_queue::Kind;
+use super::{Gate, Quota, micros};
+use crate::runtime::Runtime;
+use crate::testing::ManualRuntime;
+use futures_util::FutureExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MILLI: Duration = Duration::from_millis(1);
+
+/// A gate on a clock that only the test moves.
+struct Scene {
+    gate: Gate,
+    clock: ManualRuntime,
+    runtime: Arc<dyn Runtime>,
+}
+
+/// What an answer says of a quota of ten.
+fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
+    Some(Quota {
+        limit: Some(10),
+        remaining,
+        reset: micros(reset),
+    })
+}
+
+/// The right to send one call, as a caller holds it.
+struct Admission {
+    gate: Gate,
+    runtime: Arc<dyn Runtime>,
+    place: Option<Place>,
+}
+
+impl Admission {
+    fn succeeded(mut self, quota: Option<Quota>) {
+        self.ends(End::Succeeded, quota);
+    }
+
+    fn refused(mut self, asked: Option<Duration>, quota: Option<Quota>) {
+        self.ends(End::Refused(asked), quota);
+    }
+
+    fn answered(mut self, quota: Option<Quota>) {
+        self.ends(End::Other, quota);
+    }
+
+    fn ends(&mut self, end: End, quota: Option<Quota>) {
+        if let Some(place) = self.place.take() {
+            self.gate.end(&place, end, quota, &*self.runtime);
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.ends(End::Other, None);
+    }
+}
+
+/// What a wait comes to.
+struct Waited {
+    waited: Duration,
+    /// Nothing where the deadline came first.
+    admission: Option<Admission>,
+}
+
+type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
+
+fn wait<'a>(gate: &'a Gate, ask: Ask, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
+    Box::pin(async move {
+        let Passed {
+            waited,
+            in_time,
+            place,
+        } = gate.pass(ask, &**runtime, || ()).await;
+        let admission = || Admission {
+            gate: gate.clone(),
+            runtime: Arc::clone(runtime),
+            place,
+        };
+        Waited {
+            waited,
+            admission: in_time.then(admission),
+        }
+    })
+}
+
+fn ask(gate: &Gate, name: &str, kind: Kind) -> Ask {
+    Ask {
+        key: gate.key_of(name),
+        kind,
+        began: Duration::ZERO,
+        deadline: None,
+        at_gate: SECOND * 86_400,
+        quotas_at_once: true,
+    }
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self::of(Gate::new())
+    }
+
+    fn of(gate: Gate) -> Self {
+        let clock = ManualRuntime::paused();
+        Self {
+            gate,
+            runtime: Arc::new(clock.clone()),
+            clock,
+        }
+    }
+
+    fn ask(&self, name: &str, kind: Kind) -> Ask {
+        ask(&self.gate, name, kind)
+    }
+
+    fn wait(&self, ask: Ask) -> Wait<'_> {
+        wait(&self.gate, ask, &self.runtime)
+    }
+
+    /// A call that was sent before, so that it is no probe.
+    fn waiter(&self) -> Wait<'_> {
+        self.wait(self.ask("a", Kind::Retry))
+    }
+
+    /// A call that goes at once.
+    fn go(&self, name: &str) -> Admission {
+        let passed = self.wait(self.ask(name, Kind::Newcomer)).now_or_never();
+        passed.expect("the gate is open").admission.unwrap()
+    }
+
+    fn is_open(&self, name: &str) -> bool {
+        let passed = self.wait(self.ask(name, Kind::Retry)).now_or_never();
+        passed.is_some()
+    }
+
+    /// Four calls in a row are refused.
+    fn refuse(&self, name: &str, asked: Duration) {
+        self.refuse_all(name, Some(asked));
+    }
+
+    fn refuse_all(&self, name: &str, asked: Option<Duration>) {
+        let calls = [(); 4].map(|()| self.go(name));
+        calls.into_iter().for_each(|call| call.refused(asked, None));
+    }
+
+    /// Moves the clock in steps, and polls everybody at each, until all are through or the time is over; when each went.
+    fn play(&self, waits: &mut [Option<Wait<'_>>], time: Duration) -> Vec<Option<Duration>> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut went = vec![None; waits.len()];
+        let end = self.clock.now() + time;
+        loop {
+            for (wait, went) in waits.iter_mut().zip(&mut went) {
+                let Some(waiting) = wait else { continue };
+                if let Poll::Ready(passed) = waiting.as_mut().poll(&mut cx) {
+                    passed.admission.unwrap().succeeded(None);
+                    *went = Some(self.clock.now());
+                    *wait = None;
+                }
+            }
+            if self.clock.now() >= end || waits.iter().all(Option::is_none) {
+                return went;
+            }
+            self.clock.advance(MILLI);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A lock that counts how often this thread has taken it, and what calls need none.
+
+use super::*;
+use crate::gate::Peer;
+use std::cell::Cell;
+use std::sync::LockResult;
+
+pub(in crate::gate) use std::sync::MutexGuard;
+
+/// A lock of a gate.
+#[derive(Debug, Default)]
+pub(in crate::gate) struct Mutex<T>(std::sync::Mutex<T>);
+
+thread_local! {
+    static TAKEN: Cell<u64> = const { Cell::new(0) };
+}
+
+impl<T> Mutex<T> {
+    pub(in crate::gate) fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(in crate::gate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        TAKEN.set(TAKEN.get() + 1);
+        self.0.lock()
+    }
+}
+
+/// How often this thread takes a lock of a gate to do this.
+fn taken(work: impl FnOnce()) -> u64 {
+    let before = TAKEN.get();
+    work();
+    TAKEN.get() - before
+}
+
+impl Scene {
+    /// A call that an adapter lets through at once: where quotas count from the first answer on, or only after a refusal.
+    fn enter(&self, name: &str, quotas_at_once: bool) -> Admission {
+        let key = self.gate.key_of(name);
+        let entered = self.gate.enter(key, self.clock.now(), quotas_at_once);
+        Admission {
+            gate: self.gate.clone(),
+            runtime: Arc::clone(&self.runtime),
+            place: entered.expect("nothing is to be decided"),
+        }
+    }
+
+    /// A hundred calls to each of eight hosts.
+    fn calls(&self, quotas_at_once: bool, end: impl Fn(Admission)) {
+        for number in 0..800 {
+            end(self.enter(&format!("host{}", number % 8), quotas_at_once));
+        }
+    }
+}
+
+#[test]
+fn a_call_takes_no_lock_while_nothing_was_refused() {
+    let scene = Scene::new();
+    let spent = || quota(0, SECOND * 9);
+    assert_eq!(taken(|| scene.calls(true, |call| call.succeeded(None))), 0);
+    assert_eq!(taken(|| scene.calls(true, |call| call.answered(None))), 0);
+    // A quota does not count before a refusal.
+    assert_eq!(
+        taken(|| scene.calls(false, |call| call.succeeded(spent()))),
+        0
+    );
+    assert_eq!(
+        taken(|| scene.calls(false, |call| call.answered(spent()))),
+        0
+    );
+    assert!(taken(|| scene.enter("host0", true).succeeded(spent())) > 0);
+}
+
+#[test]
+fn a_refusal_takes_a_lock_and_none_is_taken_once_it_is_over() {
+    let scene = Scene::new();
+    assert!(taken(|| scene.enter("host0", false).refused(Some(SECOND), None)) > 0);
+    scene.clock.advance(SECOND);
+    scene.go("host0").succeeded(None);
+    assert_eq!(taken(|| scene.calls(false, |call| call.succeeded(None))), 0);
+}
+
+#[test]
+fn a_dropped_call_takes_no_lock() {
+    let scene = Scene::new();
+    assert_eq!(taken(|| drop(scene.go("a"))), 0);
+    assert!(taken(|| scene.refuse("a", SECOND)) > 0);
+}
+
+/// A peer that does nothing.
+struct Silent;
+
+impl Peer for Silent {
+    fn succeeded(&self, _: u64, _: bool) {}
+    fn refused(&self, _: Option<Duration>, _: bool) {}
+    fn contradicted(&self) {}
+    fn wake(&self) {}
+}
+
+#[test]
+fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
+    let joined = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let names = Arc::clone(&joined);
+    let scene = Scene::of(Gate::new().with_peers(move |key| {
+        names.lock().unwrap().push(key.name.to_owned());
+        Arc::new(Silent)
+    }));
+    let call = |name: &str| {
+        let key = scene.gate.key_of(name);
+        scene
+            .gate
+            .share_key(key, name, &*scene.runtime, SECOND, || None);
+        scene.enter(name, false).succeeded(None);
+    };
+    for name in ["a.example", "b.example"] {
+        call(name);
+        assert_eq!(taken(|| (0..100).for_each(|_| call(name))), 0);
+    }
+    assert_eq!(*joined.lock().unwrap(), ["a.example", "b.example"]);
+}

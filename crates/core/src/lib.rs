@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+
+pub mod adapter;
+pub mod budget;
+mod error;
+mod error_body;
+pub mod gate;
+pub mod policy;
+pub mod report;
+pub mod route;
+pub mod runtime;
+mod server_hints;
+pub mod services;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
+pub use error::ConfigError;
+pub use policy::rules;
+pub use policy::{
+    Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
+    RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
+};
+pub use report::{ReportSlot, RetryReport};

@@ -1,0 +1,363 @@
+//! Builds a policy from settings, and refuses settings that cannot work.
+
+mod inside;
+mod limits;
+mod rules;
+
+use super::classifier::Classify;
+use super::rules::{Origin, Rule, Rules};
+use super::verdict::Verdict;
+use super::{
+    Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
+};
+use crate::error::ConfigError;
+use std::borrow::Cow;
+use std::error::Error;
+use std::sync::Arc;
+
+/// Builds a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
+/// [`RetryPolicy::to_builder`].
+///
+/// Each setter says its units, bounds and default; the defaults are those of `background`. A setter called twice keeps the
+/// last value, unless it says that it adds one. [`build`](Self::build) refuses what cannot work.
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::builder()
+///     .max_retries(3)
+///     .backoff(Backoff::exponential(Duration::from_millis(200)))
+///     .attempt_timeout(Duration::from_secs(2))
+///     .deadline(Duration::from_secs(10))
+///     .build()?;
+/// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(10)));
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct RetryPolicyBuilder {
+    settings: Settings,
+    max_retries: Option<u32>,
+    max_attempts: Option<u32>,
+    max_refused: Option<u32>,
+    rules: Vec<Rule>,
+    origins: Vec<Origin>,
+    /// What a setter could not take.
+    refused: Option<ConfigError>,
+}
+
+impl RetryPolicy {
+    /// A builder that starts from [`RetryPolicy::background`]; the policy that it builds is named `custom`.
+    pub fn builder() -> RetryPolicyBuilder {
+        let mut builder = Self::background().to_builder();
+        builder.settings.name = "custom".into();
+        builder
+    }
+
+    /// A builder that starts from this policy, which stays as it is.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::user_facing().to_builder().max_retries(2).build()?;
+    /// assert!(policy.explain().starts_with("user_facing (changed): at most 3 attempts"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn to_builder(&self) -> RetryPolicyBuilder {
+        RetryPolicyBuilder {
+            settings: Settings::clone(&self.0),
+            max_retries: None,
+            max_attempts: None,
+            max_refused: None,
+            rules: self.0.rules.list.to_vec(),
+            origins: self.0.rules.origins.to_vec(),
+            refused: None,
+        }
+    }
+}
+
+impl RetryPolicyBuilder {
+    /// The delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
+    ///
+    /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses a
+    /// backoff that cannot work: each function of [`Backoff`] says what it takes.
+    ///
+    /// ```
+    /// use http_retry::{Backoff, RetryPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::exponential(Duration::from_millis(100)).max_delay(Duration::from_secs(5));
+    /// let policy = RetryPolicy::builder().backoff(backoff).build()?;
+    /// assert_eq!(policy.longest_delay(3), Duration::from_millis(400));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn backoff(self, backoff: Backoff) -> Self {
+        self.with(|settings| settings.backoff = backoff)
+    }
+
+    /// Which methods may be repeated after the server may have processed the request. Default
+    /// [`Methods::Idempotent`]; [`Methods::All`] in `RetryPolicy::llm`.
+    ///
+    /// A single POST becomes safe to repeat by an `Idempotency-Key` header, or by
+    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) where the caller knows that it is.
+    ///
+    /// ```
+    /// use http_retry::{Methods, RetryPolicy};
+    ///
+    /// // Searches are sent by POST here, and change nothing.
+    /// let policy = RetryPolicy::builder().methods(Methods::All).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
+    /// # Source
+    ///
+    /// RFC 9110 section 9.2.2: a client does not repeat a request automatically whose method is not idempotent, unless it
+    /// knows that the request is, or that it was not applied.
+    pub fn methods(self, methods: Methods) -> Self {
+        self.with(|settings| settings.methods = methods)
+    }
+
+    /// Adds a function that goes before the standard tables: `None` leaves an outcome to the next classifier and to them,
+    /// and so does `Success` for an error. It sees the verdict of `classify_error` on an error, and overrides it. It must
+    /// not panic.
+    ///
+    /// It runs once for each attempt, and a second time only with new evidence ([`Classify`] says which). Of several
+    /// calls of `classify` and [`classifier`](Self::classifier), the first that returns a verdict decides.
+    ///
+    /// ```
+    /// use http_retry::{Class, Reach, RetryPolicy};
+    ///
+    /// // This API answers 409 while a record is locked, and then has changed nothing.
+    /// let policy = RetryPolicy::builder()
+    ///     .classify(|outcome| {
+    ///         let locked = outcome.status().is_some_and(|status| status == 409);
+    ///         locked.then_some((Class::Transient, Reach::Refused))
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn classify<V: Into<Verdict>>(
+        self,
+        rule: impl Fn(&Outcome<'_>) -> Option<V> + Send + Sync + 'static,
+    ) -> Self {
+        self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
+    }
+
+    /// Adds a classifier of your own type, such as one that reads bodies ([`Classify`] shows one). It goes after those that
+    /// were added before, and before every [`dialect`](Self::dialect) and the standard tables; no header of the server
+    /// overrules it. Default none.
+    ///
+    /// `build` refuses one that fails its own [`check`](Classify::check).
+    pub fn classifier(self, classifier: impl Classify) -> Self {
+        match classifier.check() {
+            Ok(()) => self.with(|settings| settings.classifiers.add(Arc::new(classifier))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Adds what the service means by its responses: a `Dialect`,
+    /// `Dialects` by host, or a classifier of your own type. It goes after every
+    /// [`classifier`](Self::classifier) and the dialects that were added before, and before the standard tables; the
+    /// server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)). Default none; in
+    /// `RetryPolicy::llm` the table of LLM APIs.
+    ///
+    /// `build` refuses one that fails its own [`check`](Classify::check): a dialect with a row that cannot work, with more
+    /// than 64 rows of its own, or with more than 16 places of a JSON body.
+    pub fn dialect(self, dialect: impl Classify) -> Self {
+        match dialect.check() {
+            Ok(()) => self.with(|settings| settings.classifiers.add_dialect(Arc::new(dialect))),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Adds a dialect for each host: the same as [`dialect`](Self::dialect).
+    pub fn dialects(self, dialects: impl Classify) -> Self {
+        self.dialect(dialects)
+    }
+
+    /// Holds back the start of the responses that `holder` chooses, to retry one that turns out to be a failure
+    /// ([`StreamHolder`] shows one; `llm::HoldStreams` chooses the streams of LLM APIs until their first output). Default
+    /// none: the caller gets each response at its head.
+    ///
+    /// A hold lasts at most as long as [`StreamHolder::first_event_timeout`], the attempt and the deadline allow; a timeout
+    /// of 0 is an error at `build`.
+    pub fn hold_streams(self, holder: impl StreamHolder + 'static) -> Self {
+        self.with(|settings| settings.streams = Some(Arc::new(holder)))
+    }
+
+    /// Changes the body of a request that the server refused for good, and sends it again ([`Rewrite`] shows how;
+    /// `llm::Truncation` cuts the longest text of a prompt). Default none: what is sent again is what the caller sent.
+    ///
+    /// Each change is a retry without a wait, an event, and a line of the report. A body without a copy in memory is not
+    /// changed: with tower a body must be a `String` or a `ReplayBody`.
+    pub fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
+        self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
+    }
+
+    /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
+    /// The function must not panic.
+    ///
+    /// It returns class and reach, a [`Verdict`] that may also say when to come back, or an
+    /// `Option` of one of these; nothing leaves the verdict to the rest of the chain. Unless errors are boxed, the source
+    /// chain of a service's own error type is read only if you name the type here, at least by `|_: &MyError| ()`.
+    ///
+    /// ```
+    /// use http_retry::{Class, Reach, RetryPolicy};
+    /// use std::num::ParseIntError;
+    ///
+    /// let policy = RetryPolicy::builder()
+    ///     .classify_error(|_: &ParseIntError| (Class::Permanent, Reach::Answered))
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn classify_error<E, V>(self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
+    where
+        E: Error + 'static,
+        V: IntoVerdict,
+    {
+        self.own_error(OwnError::new(judge))
+    }
+
+    /// Whether a few headers that every server may send say more than its status. Default yes; no is plain HTTP.
+    ///
+    /// Each wrong guess costs one retry, at a time that the server named itself:
+    ///
+    /// - 403 that names a time, by a delay that can be read or by the reset of a quota of which nothing remains, is a
+    ///   throttle, and refused.
+    /// - `x-amzn-errortype` with the name of a throttle makes any 4xx one.
+    /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes an answer that
+    ///   would not be repeated worth another attempt, as one that may have been processed.
+    pub fn header_rules(self, header_rules: bool) -> Self {
+        self.with(|settings| settings.classifiers.header_rules = header_rules)
+    }
+
+    /// The name that [`RetryPolicy::explain`] tells. Default that of the policy that the builder started from, or `custom`.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().name("orders").build()?;
+    /// assert!(policy.explain().starts_with("orders (changed): at most 5 attempts"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.with(|settings| settings.name = name.into())
+    }
+
+    /// Says where a setting comes from, as [`RetryPolicy::explain`] tells it: its field, its value in words, and the place.
+    /// For a program that puts policies together from files of its own. A policy with an origin is not called changed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::builder().max_retries(2).origin("max_retries", "2", "retry.toml");
+    /// assert!(policy.build()?.explain().contains("max_retries: 2 (from retry.toml)"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn origin(
+        mut self,
+        field: impl Into<Cow<'static, str>>,
+        value: impl Into<Arc<str>>,
+        from: impl Into<Arc<str>>,
+    ) -> Self {
+        self.origins.push(Origin {
+            field: field.into(),
+            value: value.into(),
+            from: from.into(),
+        });
+        self
+    }
+
+    /// Builds the policy. Its name, which [`RetryPolicy::explain`] tells, is that of the policy that the builder started
+    /// from, or `custom`.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first field that cannot work, its value, and what is allowed; each setter says what
+    /// it takes. Nothing panics, and no value is replaced by another in silence.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let error = RetryPolicy::builder().deadline(Duration::ZERO).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "deadline: 0ns is not allowed: must be above 0");
+    /// ```
+    pub fn build(self) -> Result<RetryPolicy, ConfigError> {
+        let max_retries = self.limit()?;
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
+        let max_refused = self.refused_apart();
+        let settings = Settings {
+            max_retries,
+            max_refused,
+            never: self.settings.never && max_retries == 0,
+            // Its origins say what it was changed to.
+            changed: self.origins.is_empty(),
+            rules: Rules {
+                list: self.rules.into(),
+                origins: self.origins.into(),
+                ..self.settings.rules
+            },
+            ..self.settings
+        };
+        settings.check()?;
+        settings.check_refused(self.max_refused)?;
+        settings.check_waits()?;
+        Ok(RetryPolicy(Arc::new(settings)))
+    }
+
+    /// Builds a preset of your own, which [`RetryPolicy::explain`] calls by this name.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    ///
+    /// let shop = RetryPolicy::builder().max_retries(3).preset("shop")?;
+    /// assert!(shop.explain().contains("shop"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn preset(self, name: &'static str) -> Result<RetryPolicy, ConfigError> {
+        let built = self.build()?;
+        let mut settings = Settings::clone(&built.0);
+        (settings.name, settings.changed) = (name.into(), false);
+        Ok(RetryPolicy(Arc::new(settings)))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// A limit of the caller's own bounds all attempts, unless the refused ones have one too.
+    fn refused_apart(&self) -> u32 {
+        let inherited = if self.max_retries.or(self.max_attempts).is_some() {
+            0
+        } else {
+            self.settings.max_refused
+        };
+        self.max_refused.unwrap_or(inherited)
+    }
+
+    fn limit(&self) -> Result<u32, ConfigError> {
+        match (self.max_retries, self.max_attempts) {
+            (Some(retries), Some(attempts)) => Err(ConfigError::new(
+                "max_attempts",
+                attempts,
+                format!("max_retries is set too, to {retries}: give one of the two"),
+            )),
+            (None, Some(attempts)) => attempts
+                .checked_sub(1)
+                .ok_or_else(|| ConfigError::new("max_attempts", 0, "must be at least 1")),
+            (retries, None) => Ok(retries.unwrap_or(self.settings.max_retries)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! Classifiers: what judges outcomes before the standard tables.
+//!
+//! A policy has one ordered list of them, [`Classifiers`]. The first that returns a verdict decides:
+//!
+//! 1. those of [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) and
+//!    [`classifier`](crate::RetryPolicyBuilder::classifier), in the order of the calls;
+//! 2. those of [`RetryPolicyBuilder::dialect`](crate::RetryPolicyBuilder::dialect), in the order of the calls, unless a
+//!    header rule overrules them;
+//! 3. the header rules;
+//! 4. the standard tables.
+
+use super::classify::Class;
+use super::header_rules;
+use super::outcome::Outcome;
+use super::verdict::{RowId, Verdict};
+use crate::error::ConfigError;
+use crate::error_body::Pointer;
+use http::HeaderName;
+use std::sync::Arc;
+
+/// Judges outcomes before the standard tables.
+///
+/// It is for what neither a rule ([`rules`](super::rules)) nor a row of a dialect
+/// (`Dialect`) can say. It sees no clock and does no I/O. A closure is a classifier too.
+///
+/// It runs once for each attempt, and again only with new evidence: after the start of the response's body or the
+/// error's message was read, and after an attempt that ran out of time could not be cut and has ended.
+///
+/// Only [`classify`](Self::classify) is required. The other methods are for tables of a service's own: a
+/// `Dialect` is a classifier that uses all of them.
+///
+/// ```
+/// use http::StatusCode;
+/// use http_retry::policy::{Classify, Scope, Verdict};
+/// use http_retry::{Class, Outcome, Reach, RetryPolicy};
+///
+/// struct Ours;
+///
+/// impl Classify for Ours {
+///     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+///         outcome.status() == Some(StatusCode::CONFLICT)
+///     }
+///
+///     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+///         let code = outcome.body()?.json("/error/code").next()?;
+///         let busy = Verdict::new(Class::Throttled, Reach::Refused).scope(Scope::Account);
+///         (code == "busy").then_some(busy)
+///     }
+/// }
+///
+/// let policy = RetryPolicy::background().to_builder().classifier(Ours).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+pub trait Classify: Send + Sync + 'static {
+    /// Returns the verdict on an outcome, or `None` to leave it to the next classifier. A [`Class::Success`] for an error
+    /// counts as `None`, since there is no response to hand over. It must not panic.
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
+
+    /// Returns `true` if it needs the start of the response's body to judge this outcome. Default `false`.
+    ///
+    /// The layer then reads up to 64 KiB, for at most 2 s, and [`Outcome::body`] holds what was read; the caller still
+    /// gets the whole response. It is not asked if the body has been read already.
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        let _ = outcome;
+        false
+    }
+
+    /// Returns `true` if it may judge a response whose status is a success (100 to 399). Default `true`.
+    ///
+    /// A policy without such a classifier hands successes over without asking any.
+    fn judges_successes(&self) -> bool {
+        true
+    }
+
+    /// Returns the places of a JSON body that [`classify`](Self::classify) looks at with
+    /// [`ErrorBody::json`](super::ErrorBody::json), so that one walk over the body finds them all. Default none: each
+    /// look is then a walk of its own.
+    fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
+        let _ = outcome;
+        Vec::new()
+    }
+
+    /// Returns the name of a row that has judged ([`Verdict::by_row`]), such as `shop[0]`, for reports. Default `None`.
+    fn row_name(&self, row: u32) -> Option<Arc<str>> {
+        let _ = row;
+        None
+    }
+
+    /// Returns the header in which the service takes an idempotency key, besides the usual ones. Default `None`. Of
+    /// several classifiers, the first that returns one counts.
+    fn key_header(&self) -> Option<HeaderName> {
+        None
+    }
+
+    /// Returns whether idempotency keys that a layer makes are sent in quotes. Default `None`, which counts as `false`. Of
+    /// several classifiers, the first that returns one counts.
+    fn quotes_keys(&self) -> Option<bool> {
+        None
+    }
+
+    /// Returns its lines of [`RetryPolicy::explain`](crate::RetryPolicy::explain). Default none.
+    fn describe(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Checks its settings; [`RetryPolicyBuilder::build`](crate::RetryPolicyBuilder::build) returns the error. Default
+    /// `Ok`.
+    ///
+    /// # Errors
+    ///
+    /// A setting that cannot work.
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+impl<F> Classify for F
+where
+    F: Fn(&Outcome<'_>) -> Option<Verdict> + Send + Sync + 'static,
+{
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        self(outcome)
+    }
+}
+
+/// A shared classifier, such as one that several policies have.
+impl Classify for Arc<dyn Classify> {
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        (**self).classify(outcome)
+    }
+
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        (**self).reads_body(outcome)
+    }
+
+    fn judges_successes(&self) -> bool {
+        (**self).judges_successes()
+    }
+
+    fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
+        (**self).pointers(outcome)
+    }
+
+    fn row_name(&self, row: u32) -> Option<Arc<str>> {
+        (**self).row_name(row)
+    }
+
+    fn key_header(&self) -> Option<HeaderName> {
+        (**self).key_header()
+    }
+
+    fn quotes_keys(&self) -> Option<bool> {
+        (**self).quotes_keys()
+    }
+
+    fn describe(&self) -> Vec<String> {
+        (**self).describe()
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        (**self).check()
+    }
+}
+
+/// The classifiers of a policy, in the order in which they are asked.
+#[derive(Clone)]
+pub(super) struct Classifiers {
+    list: Vec<Arc<dyn Classify>>,
+    /// The place of the first dialect; no header rule overrules those before it.
+    first_dialect: usize,
+    pub(super) header_rules: bool,
+    // What the list says, found once.
+    judges_successes: bool,
+    key_header: Option<HeaderName>,
+    quotes_keys: bool,
+}
+
+impl Default for Classifiers {
+    /// The header rules alone.
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            first_dialect: 0,
+            header_rules: true,
+            judges_successes: false,
+            key_header: None,
+            quotes_keys: false,
+        }
+    }
+}
+
+impl Classifiers {
+    /// Adds a classifier that no header rule overrules.
+    pub(super) fn add(&mut self, classifier: Arc<dyn Classify>) {
+        self.list.insert(self.first_dialect, classifier);
+        self.first_dialect = self.first_dialect.saturating_add(1);
+        self.update();
+    }
+
+    /// Adds a table of a service, which the header rules may overrule.
+    pub(super) fn add_dialect(&mut self, dialect: Arc<dyn Classify>) {
+        self.list.push(dialect);
+        self.update();
+    }
+
+    fn update(&mut self) {
+        let mut all = self.list.iter();
+        self.judges_successes = all.any(Classify::judges_successes);
+        self.key_header = self.list.iter().find_map(Classify::key_header);
+        let quotes = self.list.iter().find_map(Classify::quotes_keys);
+        self.quotes_keys = quotes.unwrap_or_default();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the verdict of the first that has one.
+    pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        for (place, classifier) in self.list.iter().enumerate() {
+            let verdict = classifier.classify(outcome);
+            // There is nothing to hand over as a success if there is no response.
+            let verdict = verdict.filter(|own| own.class != Class::Success || !outcome.is_error());
+            if let Some(verdict) = verdict {
+                let verdict = verdict.of_classifier(u16::try_from(place).unwrap_or(u16::MAX));
+                return Some(if self.header_rules && place >= self.first_dialect {
+                    verdict.overruled_by_headers(outcome)
+                } else {
+                    verdict
+                });
+            }
+        }
+        if self.header_rules {
+            header_rules::verdict(outcome)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        self.list.iter().any(|one| one.reads_body(outcome))
+    }
+
+    pub(super) fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
+        let all = self.list.iter();
+        all.flat_map(|one| one.pointers(outcome)).collect()
+    }
+
+    pub(super) fn row_name(&self, row: RowId) -> Option<Arc<str>> {
+        self.list
+            .get(usize::from(row.classifier))?
+            .row_name(row.row)
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.list.iter().flat_map(Classify::describe)
+    }
+
+    #[inline]
+    pub(super) fn judges_successes(&self) -> bool {
+        self.judges_successes
+    }
+
+    pub(super) fn key_header(&self) -> Option<&HeaderName> {
+        self.key_header.as_ref()
+    }
+
+    pub(super) fn quotes_keys(&self) -> bool {
+        self.quotes_keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Reach, RetryPolicy};
+    use http::{HeaderMap, HeaderValue, StatusCode};
+
+    /// A table of one row, as a crate of its own could have it.
+    struct Table {
+        name: &'static str,
+        status: u16,
+        class: Class,
+    }
+
+    impl Classify for Table {
+        fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+            let is_ours = outcome.status()?.as_u16() == self.status;
+            is_ours.then(|| Verdict::new(self.class, Reach::Answered).by_row(0))
+        }
+
+        fn judges_successes(&self) -> bool {
+            false
+        }
+
+        fn row_name(&self, row: u32) -> Option<Arc<str>> {
+            Some(format!("{}[{row}]", self.name).into())
+        }
+
+        fn key_header(&self) -> Option<HeaderName> {
+            HeaderName::try_from(format!("{}-key", self.name)).ok()
+        }
+
+        fn describe(&self) -> Vec<String> {
+            vec![format!("table {}", self.name)]
+        }
+
+        fn check(&self) -> Result<(), ConfigError> {
+            match self.status {
+                100..=999 => Ok(()),
+                status => Err(ConfigError::new("table", status, "must be 100 to 999")),
+            }
+        }
+    }
+
+    fn table(name: &'static str, status: u16, class: Class) -> Table {
+        Table {
+            name,
+            status,
+            class,
+        }
+    }
+
+    fn class(policy: &RetryPolicy, status: u16, headers: &HeaderMap) -> Class {
+        let status = StatusCode::from_u16(status).unwrap();
+        policy.classify(Outcome::response(status, headers)).class()
+    }
+
+    #[test]
+    fn classifiers_are_asked_in_order_and_before_dialects() {
+        let policy = RetryPolicy::builder()
+            .dialect(table("first", 404, Class::Throttled))
+            .dialect(table("second", 410, Class::Throttled))
+            .classify(|outcome| {
+                let gone = outcome.status()? == 410;
+                gone.then_some((Class::Transient, Reach::Answered))
+            })
+            .classifier(table("own", 410, Class::Success))
+            .build()
+            .unwrap();
+        let headers = HeaderMap::new();
+        assert_eq!(class(&policy, 410, &headers), Class::Transient);
+        assert_eq!(class(&policy, 404, &headers), Class::Throttled);
+        let judged = policy.classify(Outcome::response(StatusCode::NOT_FOUND, &headers));
+        assert_eq!(policy.row_of(&judged).as_deref(), Some("first[0]"));
+        assert_eq!(policy.key_header().unwrap(), "own-key");
+        let text = policy.explain();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("table")).collect();
+        assert_eq!(lines, ["  table own", "  table first", "  table second"]);
+    }
+
+    #[test]
+    fn a_header_overrules_a_dialect_and_no_classifier() {
+        let never = HeaderMap::from_iter([(
+            HeaderName::from_static("x-should-retry"),
+            HeaderValue::from_static("false"),
+        )]);
+        let busy = || table("shop", 404, Class::Transient);
+        let of_dialect = RetryPolicy::builder().dialect(busy()).build().unwrap();
+        let own = RetryPolicy::builder().classifier(busy()).build().unwrap();
+        let plain = of_dialect.to_builder().header_rules(false).build().unwrap();
+        assert_eq!(class(&of_dialect, 404, &never), Class::Permanent);
+        assert_eq!(class(&own, 404, &never), Class::Transient);
+        assert_eq!(class(&plain, 404, &never), Class::Transient);
+    }
+
+    #[test]
+    fn a_success_is_asked_about_only_if_a_classifier_may_judge_it() {
+        let policy = |builder: crate::RetryPolicyBuilder| builder.build().unwrap();
+        let tables = RetryPolicy::builder().dialect(table("shop", 404, Class::Throttled));
+        let closure = tables.clone().classify(|_| None::<Verdict>);
+        assert!(!policy(tables).judges_successes());
+        assert!(policy(closure).judges_successes());
+    }
+
+    #[test]
+    fn a_classifier_that_fails_its_check_is_refused() {
+        for builder in [
+            RetryPolicy::builder().dialect(table("shop", 42, Class::Success)),
+            RetryPolicy::builder().classifier(table("shop", 42, Class::Success)),
+        ] {
+            assert_eq!(builder.build().unwrap_err().field(), "table");
+        }
+    }
+}

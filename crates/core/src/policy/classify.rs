@@ -1,0 +1,300 @@
+//! The standard tables: what a status or a kind of error means for a retry.
+
+use http::StatusCode;
+use std::fmt;
+
+/// What one attempt's outcome means for a retry.
+///
+/// The standard table of statuses; a policy's classifier, dialect and header rules go before it. Unless the outcome proves that
+/// the request was not processed ([`Reach`]), only an idempotent request is repeated.
+///
+#[doc = include_str!("classify/statuses.md")]
+///
+/// A status that is repeated for every method says that the request was not processed. An overload does not: a proxy may
+/// say so after the server behind it has processed the request.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use http_retry::{Class, Outcome};
+///
+/// let headers = HeaderMap::new();
+/// let class = |status| Outcome::response(status, &headers).class();
+/// assert_eq!(class(StatusCode::TOO_MANY_REQUESTS), Class::Throttled);
+/// assert_eq!(class(StatusCode::BAD_GATEWAY), Class::Transient);
+/// assert_eq!(class(StatusCode::NOT_FOUND), Class::Permanent);
+/// ```
+///
+/// # Source
+///
+/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413) and 15.6.4 (503); RFC 6585 section 4 (429); RFC 8470
+/// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// The caller has what it asked for. The budget gets its deposit.
+    Success,
+    /// It failed, and the same request may well succeed a moment later.
+    Transient,
+    /// The server asks for less: it may succeed later, and trying sooner makes things worse. Where the policy has a
+    /// gate, a 429 closes it, and mostly another status that names a time; 413, 503 and 529 never do.
+    Throttled,
+    /// Repeating the same request cannot help, or nothing says that it can.
+    Permanent,
+}
+
+impl Class {
+    /// Every class, in the order of the declaration: for a test or a dashboard that must know each.
+    pub const ALL: &'static [Self] = &[
+        Self::Success,
+        Self::Transient,
+        Self::Throttled,
+        Self::Permanent,
+    ];
+
+    /// A stable name, for metric labels: `success`, `transient`, `throttled`, `permanent`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Permanent => "permanent",
+        }
+    }
+
+    /// The same as a sentence, for people.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Success => "The request succeeded.",
+            Self::Transient => "It failed in a way that a later attempt may survive.",
+            Self::Throttled => "The server asks for less; a later attempt may be let in.",
+            Self::Permanent => "Repeating the same request cannot help.",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How far one attempt got, which tells whether sending it again could do something twice.
+///
+/// ```
+/// use http_retry::{ErrorKind, Outcome, Reach};
+///
+/// // No connection: even a POST may be sent again.
+/// assert_eq!(Outcome::error(ErrorKind::Connect).reach(), Reach::Unsent);
+/// // No answer: nobody knows what became of it.
+/// assert_eq!(Outcome::error(ErrorKind::Timeout).reach(), Reach::Ambiguous);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reach {
+    /// No byte of the request reached the server.
+    Unsent,
+    /// The server says that it did not process the request.
+    Refused,
+    /// The request was sent, at least in part, and may have been processed.
+    Ambiguous,
+    /// The server processed the request and answered.
+    Answered,
+}
+
+impl Reach {
+    /// Every reach, in the order of the declaration: for a test or a dashboard that must know each.
+    pub const ALL: &'static [Self] =
+        &[Self::Unsent, Self::Refused, Self::Ambiguous, Self::Answered];
+}
+
+impl Reach {
+    /// A stable name, for metric labels: `unsent`, `refused`, `ambiguous`, `answered`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsent => "unsent",
+            Self::Refused => "refused",
+            Self::Ambiguous => "ambiguous",
+            Self::Answered => "answered",
+        }
+    }
+
+    /// Whether even a request that must be processed once may be sent again: `true` for [`Unsent`](Self::Unsent) and
+    /// [`Refused`](Self::Refused).
+    #[must_use]
+    pub fn is_unprocessed(self) -> bool {
+        matches!(self, Self::Unsent | Self::Refused)
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of error ended an attempt, mostly before a response head came. Adapters find it in an error's whole source
+/// chain.
+///
+#[doc = include_str!("classify/errors.md")]
+///
+/// A failure of the body of an answer has the kind and class of the same failure before the head, and reach
+/// [`Answered`](Reach::Answered).
+///
+/// # Source
+///
+/// How far each kind got follows from where HTTP/1 (RFC 9112), HTTP/2 (RFC 9113, sections 6.8 and 8.7) and the client
+/// libraries raise it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The host name could not be resolved.
+    Dns,
+    /// No connection: refused, unreachable, or lost before the request was written.
+    Connect,
+    /// No connection within the connect timeout.
+    ConnectTimeout,
+    /// The TLS handshake was cut off.
+    Tls,
+    /// A certificate was refused, by either side, or the peers share no protocol.
+    Certificate,
+    /// The server, or a connection that was closing, says that it did not process the request: HTTP/2 `GOAWAY` with
+    /// `NO_ERROR`, `REFUSED_STREAM`, or a request canceled before it was written.
+    NotProcessed,
+    /// No response in time, after the request may have been sent.
+    Timeout,
+    /// The connection was reset, or broke while the request was written.
+    Reset,
+    /// The connection closed before the response head was complete.
+    Incomplete,
+    /// The HTTP/2 stream or connection was reset for another reason.
+    Http2,
+    /// The request could not be built: bad URL, unsupported scheme, invalid header.
+    Request,
+    /// Too many redirects, or a redirect that cannot be followed.
+    Redirect,
+    /// The caller's own request body failed.
+    Body,
+    /// What came back is not HTTP.
+    Protocol,
+    /// What came back could not be decoded.
+    Decode,
+    /// An error that nothing here recognises; it is not known to be transient.
+    Other,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of the declaration: for a test or a dashboard that must know each.
+    pub const ALL: &'static [Self] = &[
+        Self::Dns,
+        Self::Connect,
+        Self::ConnectTimeout,
+        Self::Tls,
+        Self::Certificate,
+        Self::NotProcessed,
+        Self::Timeout,
+        Self::Reset,
+        Self::Incomplete,
+        Self::Http2,
+        Self::Request,
+        Self::Redirect,
+        Self::Body,
+        Self::Protocol,
+        Self::Decode,
+        Self::Other,
+    ];
+
+    /// A stable name, for metric labels and for the OpenTelemetry attribute `error.type`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Tls => "tls",
+            Self::Certificate => "certificate",
+            Self::NotProcessed => "not_processed",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Incomplete => "incomplete",
+            Self::Http2 => "http2",
+            Self::Request => "request",
+            Self::Redirect => "redirect",
+            Self::Body => "body",
+            Self::Protocol => "protocol",
+            Self::Decode => "decode",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether the attempt ran into a time limit: [`Timeout`](Self::Timeout) or [`ConnectTimeout`](Self::ConnectTimeout). A
+    /// retry after it costs the budget's `timeout_cost`.
+    #[must_use]
+    pub fn is_timeout(self) -> bool {
+        matches!(self, Self::Timeout | Self::ConnectTimeout)
+    }
+
+    /// Whether the connection that the request went over may be dead.
+    #[must_use]
+    pub fn is_of_connection(self) -> bool {
+        matches!(
+            self,
+            Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2
+        )
+    }
+
+    /// The standard table of errors: the only place that says which are retried. The pages that show it are written from
+    /// it, as those of [`standard_status`] are.
+    pub(crate) fn standard(self) -> (Class, Reach) {
+        match self {
+            Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
+                (Class::Transient, Reach::Unsent)
+            }
+            Self::Certificate => (Class::Permanent, Reach::Unsent),
+            Self::NotProcessed => (Class::Transient, Reach::Refused),
+            Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2 => {
+                (Class::Transient, Reach::Ambiguous)
+            }
+            Self::Request
+            | Self::Redirect
+            | Self::Body
+            | Self::Protocol
+            | Self::Decode
+            | Self::Other => (Class::Permanent, Reach::Ambiguous),
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whether a status is a success by the standard table.
+#[inline]
+pub(crate) fn is_standard_success(status: u16) -> bool {
+    matches!(status, 100..=399)
+}
+
+/// The standard status table: the only place that says which statuses are retried. `invited` tells whether the response
+/// names a valid time to come back. `UPDATE_TABLES=1 cargo test --all-features` writes the pages that show it.
+pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
+    match status.as_u16() {
+        code if is_standard_success(code) => (Class::Success, Reach::Answered),
+        408 | 425 => (Class::Transient, Reach::Refused),
+        429 => (Class::Throttled, Reach::Refused),
+        413 if invited() => (Class::Throttled, Reach::Refused),
+        // Who says 503 here may be a proxy that speaks for itself, after the server behind it has processed the request.
+        503 if invited() => (Class::Throttled, Reach::Answered),
+        529 => (Class::Throttled, Reach::Answered),
+        501 | 505..=508 | 510 | 511 => (Class::Permanent, Reach::Answered),
+        500..=599 => (Class::Transient, Reach::Answered),
+        _ => (Class::Permanent, Reach::Answered),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The standard tables, and the pages that show them.
+
+use super::*;
+use std::collections::BTreeMap;
+
+fn of(status: u16, invited: bool) -> (Class, Reach) {
+    standard_status(StatusCode::from_u16(status).unwrap(), || invited)
+}
+
+#[test]
+fn an_invitation_proves_413_unprocessed_and_503_only_busy() {
+    assert_eq!(of(413, false), (Class::Permanent, Reach::Answered));
+    assert_eq!(of(413, true), (Class::Throttled, Reach::Refused));
+    assert_eq!(of(503, false), (Class::Transient, Reach::Answered));
+    assert_eq!(of(503, true), (Class::Throttled, Reach::Answered));
+}
+
+#[test]
+fn an_invitation_changes_no_other_status() {
+    for status in (100..=999).filter(|status| ![413, 503].contains(status)) {
+        assert_eq!(of(status, true), of(status, false), "{status}");
+    }
+}
+
+/// `UPDATE_TABLES=1` writes the pages anew; their diff shows what changes for a user.
+#[test]
+fn the_pages_show_the_tables() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy/classify");
+    for (page, table) in [("statuses.md", statuses()), ("errors.md", errors())] {
+        let path = format!("{folder}/{page}");
+        if std::env::var_os("UPDATE_TABLES").is_some() {
+            std::fs::write(&path, &table).unwrap();
+        }
+        let shown = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(shown, table, "write {page} anew with UPDATE_TABLES=1");
+    }
+}
+
+/// The table of statuses: what is alike is one row, and what most of a hundred have in common is "every other".
+fn statuses() -> String {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for hundred in (100..1000).step_by(100) {
+        let all = hundred..hundred + 100;
+        let mut count: BTreeMap<String, usize> = BTreeMap::new();
+        for status in all.clone() {
+            *count.entry(meaning(of(status, false))).or_default() += 1;
+        }
+        let (most, _) = count.iter().max_by_key(|(_, count)| **count).unwrap();
+        let every = if count.len() > 1 { "every other " } else { "" };
+        let other = format!("{every}{}xx", hundred / 100);
+        others.entry(most.clone()).or_default().push(other);
+        for (key, named) in count.keys().filter(|key| *key != most).map(|key| {
+            let same = |status: &u16| meaning(of(*status, false)) == *key;
+            (key, ranges(all.clone().filter(same)))
+        }) {
+            rows.entry(key.clone()).or_default().extend(named);
+        }
+        for status in all.filter(|status| of(*status, true) != of(*status, false)) {
+            let named = format!("{status} with a time to come back");
+            rows.entry(meaning(of(status, true)))
+                .or_default()
+                .push(named);
+        }
+    }
+    for (key, other) in others {
+        rows.entry(key).or_default().extend(other);
+    }
+    page("status | class | repeated for", rows)
+}
+
+/// The table of errors.
+fn errors() -> String {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for kind in ErrorKind::ALL.iter().copied() {
+        let (class, reach) = kind.standard();
+        let key = format!("`{class:?}` | `{reach:?}` | {}", repeated_for(class, reach));
+        rows.entry(key).or_default().push(format!("`{kind:?}`"));
+    }
+    page("kind | class | reach | repeated for", rows)
+}
+
+fn page(head: &str, rows: BTreeMap<String, Vec<String>>) -> String {
+    let rule = "|---".repeat(head.split('|').count());
+    let rows = rows.into_iter().rev();
+    let rows = rows.map(|(key, cells)| format!("| {} | {key} |\n", cells.join(", ")));
+    format!("| {head} |\n{rule}|\n{}", rows.collect::<String>())
+}
+
+fn meaning((class, reach): (Class, Reach)) -> String {
+    format!("`{class:?}` | {}", repeated_for(class, reach))
+}
+
+fn repeated_for(class: Class, reach: Reach) -> &'static str {
+    match class {
+        Class::Success | Class::Permanent => "never",
+        _ if reach.is_unprocessed() => "every method",
+        _ => "idempotent requests",
+    }
+}
+
+/// Statuses as words: `501`, `505 to 508`, `510`, `511`.
+fn ranges(statuses: impl Iterator<Item = u16>) -> Vec<String> {
+    let mut found: Vec<(u16, u16)> = Vec::new();
+    for status in statuses {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == status => *last = status,
+            _ => found.push((status, status)),
+        }
+    }
+    let words = found
+        .into_iter()
+        .flat_map(|(first, last)| match last - first {
+            0 => vec![first.to_string()],
+            1 => vec![first.to_string(), last.to_string()],
+            _ => vec![format!("{first} to {last}")],
+        });
+    words.collect()
+}
+
+#[test]
+fn only_what_was_not_processed_may_be_sent_again_by_any_method() {
+    let safe: Vec<u16> = (100..=999)
+        .filter(|s| of(*s, false).1.is_unprocessed())
+        .collect();
+    assert_eq!(safe, [408, 425, 429]);
+}
+
+/// Holds a list of all variants: one that is missing here does not compile.
+macro_rules! all_are {
+    ($type:ident: $($variant:ident)*) => {{
+        let _: fn($type) = |value| match value {
+            $($type::$variant => (),)*
+        };
+        assert_eq!($type::ALL, [$($type::$variant),*]);
+    }};
+}
+
+#[test]
+fn each_list_of_all_variants_has_all() {
+    use crate::policy::{DelaySource, StopReason};
+    all_are!(Class: Success Transient Throttled Permanent);
+    all_are!(Reach: Unsent Refused Ambiguous Answered);
+    all_are!(DelaySource: Own Server Gate);
+    all_are!(
+        ErrorKind: Dns Connect ConnectTimeout Tls Certificate NotProcessed Timeout Reset Incomplete
+        Http2 Request Redirect Body Protocol Decode Other
+    );
+    all_are!(
+        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent RedirectsUnknown
+        ServerDelayTooLong DeadlineExceeded BudgetExhausted NotReady Disabled Nested Accepted Failed
+        Stopped WaitsExhausted
+    );
+}

@@ -1,0 +1,187 @@
+//! What a session decides: a plan that is still to be paid for, or a reason to stop.
+
+use super::rewrite::RewriteBody;
+use super::rules::By;
+use super::stop_reason::StopReason;
+use http::HeaderMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A retry that is planned and not yet paid for.
+///
+/// Its delay is hidden: a budget turns the plan into one ([`RetryBudget::withdraw`](crate::RetryBudget::withdraw)), so
+/// that no retry goes past it. A plan that is dropped leaves no trace. [`RetrySession`](super::RetrySession) shows the whole
+/// way of one.
+#[must_use]
+pub struct RetryPlan {
+    pub(crate) by: By,
+    /// What the session has counted once this is applied.
+    pub(super) after: Counts,
+    pub(crate) delay: Duration,
+    pub(crate) source: DelaySource,
+    pub(crate) cost: Cost,
+    additions: Option<Box<Additions>>,
+}
+
+/// What rules and a rewrite add to a plan. Most plans have nothing of it, and are the smaller for that.
+#[derive(Default)]
+pub(super) struct Additions {
+    /// What the session has counted of the rule once the plan is applied.
+    pub(super) tally: Option<Tally>,
+    pub(super) set: Option<Arc<HeaderMap>>,
+    pub(super) failover: Option<Arc<str>>,
+    pub(super) budget: Option<Arc<str>>,
+    pub(super) rewrite: Option<RewriteBody>,
+}
+
+impl fmt::Debug for RetryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryPlan")
+            .field("retry", &self.retry())
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RetryPlan {
+    pub(super) fn new(
+        by: By,
+        after: Counts,
+        (delay, source): (Duration, DelaySource),
+        cost: Cost,
+    ) -> Self {
+        Self {
+            by,
+            after,
+            delay,
+            source,
+            cost,
+            additions: None,
+        }
+    }
+
+    pub(super) fn add(&mut self) -> &mut Additions {
+        self.additions.get_or_insert_default()
+    }
+
+    pub(super) fn tally(&self) -> Option<Tally> {
+        self.additions.as_ref()?.tally
+    }
+
+    /// Returns the headers that the request has from now on, in the place of those of the same names; `None` if none change.
+    #[must_use]
+    pub fn set(&self) -> Option<&Arc<HeaderMap>> {
+        self.additions.as_ref()?.set.as_ref()
+    }
+
+    /// Returns the name of the service that the request goes to from now on; `None` if it stays.
+    #[must_use]
+    pub fn failover(&self) -> Option<&Arc<str>> {
+        self.additions.as_ref()?.failover.as_ref()
+    }
+
+    /// Returns the name of the budget that pays; `None` for the service's own.
+    #[must_use]
+    pub fn budget(&self) -> Option<&Arc<str>> {
+        self.additions.as_ref()?.budget.as_ref()
+    }
+
+    /// Returns how the request's body must change first; `None` if it stays.
+    #[must_use]
+    pub fn rewrite(&self) -> Option<&RewriteBody> {
+        self.additions.as_ref()?.rewrite.as_ref()
+    }
+
+    /// Which retry this is: 1, 2, and so on. Waits of rules and refused attempts count here too.
+    #[must_use]
+    pub fn retry(&self) -> u32 {
+        self.after.resends
+    }
+
+    /// Who set the delay: the policy, the server by asking for a longer one, or the gate.
+    #[must_use]
+    pub fn source(&self) -> DelaySource {
+        self.source
+    }
+}
+
+/// What a request has done so far; a plan holds what it will have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// All attempts but the first, waits included.
+    pub(super) resends: u32,
+    pub(super) retries: u32,
+    /// The last delay of its own accord.
+    pub(super) previous: Duration,
+    /// How long it has waited at the gate.
+    pub(super) gate_waited: Duration,
+    /// The refused attempts that were followed by another and counted apart from the retries.
+    pub(super) refusals: u32,
+    /// A server may have processed one of the attempts that were followed by another.
+    pub(super) in_doubt: bool,
+}
+
+/// What a request has done so far by one rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(super) retries: u32,
+    pub(super) waits: u32,
+    /// When it waited first.
+    pub(super) since: Option<Duration>,
+}
+
+/// The end of a request, and what says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) why: StopReason,
+    pub(crate) by: By,
+    /// Whether the outcome was worth another attempt, had there been one left.
+    pub(crate) worth_another: bool,
+}
+
+/// Which of a budget's prices a retry has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cost {
+    Nothing,
+    Retry,
+    Timeout,
+    /// The call waits at the gate.
+    Gated,
+}
+
+/// Who set a delay: of a plan ([`RetryPlan::source`]), and of a wait in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DelaySource {
+    /// The policy's own backoff, or the delay of a rule's wait.
+    Own,
+    /// The server asked for longer than that. Up to a fifth of it, at most 10 s, is added at random.
+    Server,
+    /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself spreads
+    /// those who come from it.
+    Gate,
+}
+
+impl DelaySource {
+    /// Every source, in the order of the declaration: for a test or a dashboard that must know each.
+    pub const ALL: &'static [Self] = &[Self::Own, Self::Server, Self::Gate];
+}
+
+impl DelaySource {
+    /// A stable name, for metric labels: `own`, `server`, `gate`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Server => "server",
+            Self::Gate => "gate",
+        }
+    }
+}
+
+impl fmt::Display for DelaySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,162 @@
+//! The decisions: pure functions and values, with time and randomness as arguments.
+//!
+//! [`RetryPolicy`] holds the rules, [`RetrySession`] the state of one request. An adapter feeds a session with
+//! [`Outcome`]s and [`Moment`]s and obeys its [`RetryPlan`]s; so can you, for a client that no adapter fits.
+//!
+//! | question | answered by |
+//! |---|---|
+//! | how often, how long, how far apart | [`RetryPolicy`] and [`RetryPolicyBuilder`], [`Backoff`] |
+//! | what a response or an error means | the first [`Classify`] with a verdict: your own, then a `Dialect`; else the header rules, else the standard tables ([`Class`], [`Reach`]) |
+//! | what follows from it | [`rules`], else the class |
+//! | what the server asks for | [`ServerHints`], read once per answer |
+//! | the most that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
+//! | why there was no further attempt | [`StopReason`] |
+//!
+//! Nothing here reads a clock, sleeps, or draws a random number: time and randomness come in as a [`Moment`]. So the same
+//! calls give the same decisions, and a test runs in microseconds:
+//!
+//! ```
+//! use http::{HeaderMap, Method};
+//! use http_retry::policy::Moment;
+//! use http_retry::{ErrorKind, Outcome, RequestFacts, RetryPolicy, StopReason};
+//! use std::time::Duration;
+//!
+//! let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
+//! let session = RetryPolicy::background().session(facts, Duration::ZERO);
+//! let after = |kind| {
+//!     let plan = session.plan(&Outcome::error(kind), Moment::new(Duration::from_secs(1)));
+//!     plan.map(|plan| plan.retry())
+//! };
+//! assert_eq!(after(ErrorKind::Connect), Ok(1)); // nothing was sent
+//! assert_eq!(after(ErrorKind::Reset), Err(StopReason::NotIdempotent)); // it may have been processed
+//! ```
+
+mod attempt;
+mod backoff;
+pub(crate) mod body_probe;
+mod builder;
+pub(crate) mod canned_response;
+mod classifier;
+mod classify;
+mod decimal;
+mod decision;
+mod explain;
+mod header_rules;
+mod jitter;
+pub(crate) mod judging;
+mod moment;
+pub(crate) mod outcome;
+mod presets;
+mod reason;
+mod request_facts;
+mod request_line;
+mod request_override;
+mod resume_failure;
+pub(crate) mod rewrite;
+pub mod rules;
+mod scope;
+pub(crate) mod session;
+mod settings;
+mod stop_reason;
+mod verdict;
+pub(crate) mod whole_answers;
+mod worst_case;
+
+pub use crate::error_body::{ErrorBody, Pointer};
+pub(crate) use crate::server_hints::HeaderSet;
+pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
+pub use attempt::Attempt;
+pub use backoff::Backoff;
+pub use body_probe::{BodyProbe, Inspected, StreamHolder};
+pub use builder::RetryPolicyBuilder;
+pub use classifier::Classify;
+pub(crate) use classify::is_standard_success;
+pub use classify::{Class, ErrorKind, Reach};
+pub use decimal::Decimal;
+pub use decision::{DelaySource, RetryPlan};
+pub use header_rules::AWS_THROTTLES;
+pub use jitter::Jitter;
+pub(crate) use judging::OwnError;
+pub use moment::Moment;
+pub use outcome::Outcome;
+pub use reason::Reason;
+pub use request_facts::RequestFacts;
+pub use request_line::RequestLine;
+pub(crate) use request_line::{is_host_like, without_port};
+pub(crate) use request_override::Overrides;
+pub use resume_failure::ResumeFailure;
+pub use rewrite::{Rewrite, RewriteBody, Rewritten};
+pub use scope::Scope;
+pub use session::{BodyRequirement, Command, Event, RetrySession};
+pub use settings::RetryOverride;
+use settings::Settings;
+pub use stop_reason::StopReason;
+pub use verdict::{IntoVerdict, Verdict};
+pub use worst_case::WorstCase;
+
+pub(crate) use canned_response::CannedResponse;
+pub(crate) use decision::Cost;
+pub(crate) use moment::splitmix64;
+pub(crate) use rules::{Action, Origin};
+pub(crate) use worst_case::most_refusals;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
+///
+/// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
+/// [`rate_limited`](Self::rate_limited), `llm` and [`never`](Self::never). Start from a preset and adjust it, or
+/// build a policy:
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::user_facing()
+///     .to_builder()
+///     .max_retries(2)
+///     .deadline(Duration::from_secs(5))
+///     .build()?;
+///
+/// let other = RetryPolicy::builder()
+///     .max_retries(5)
+///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
+///     .attempt_timeout(Duration::from_secs(10))
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RetryPolicy(Arc<Settings>);
+
+/// Which methods may be repeated after the server may have processed the request.
+///
+/// For a request that the server has not processed ([`Reach::is_unprocessed`]) the method does not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Methods {
+    /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
+    Idempotent,
+    /// Every method: only if processing twice does no harm, even by two servers (a document may fail over).
+    All,
+}
+
+impl RetryPolicy {
+    /// The state of one request that starts at `started`, on the clock of [`Moment::now`]. [`RetrySession`] shows its four
+    /// steps.
+    #[must_use]
+    pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
+        RetrySession::new(self.clone(), facts, started)
+    }
+
+    /// How many retries may follow the first attempt; `u32::MAX` for any number. Rules may allow more
+    /// ([`worst_case`](Self::worst_case)).
+    ///
+    /// ```
+    /// assert_eq!(http_retry::RetryPolicy::background().max_retries(), 4);
+    /// ```
+    #[must_use]
+    pub fn max_retries(&self) -> u32 {
+        self.0.max_retries
+    }
+}

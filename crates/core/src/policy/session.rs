@@ -1,0 +1,363 @@
+//! One request's way through a policy: outcomes in, decisions out.
+
+pub(crate) mod delays;
+pub(crate) mod plan;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub(super) use delays::{GATED_LEAST, longest_spread};
+pub(crate) use plan::Server;
+use step::Reading;
+pub use step::{BodyRequirement, Command, Event};
+
+use super::decision::{Counts, RetryPlan, Stop, Tally};
+use super::moment::Moment;
+use super::outcome::Outcome;
+use super::request_facts::RequestFacts;
+use super::request_line::RequestLine;
+use super::rules::By;
+use super::settings::RetryOverride;
+use super::stop_reason::StopReason;
+use super::{Methods, RetryPolicy};
+use crate::server_hints::ServerHints;
+use http::{HeaderMap, Method};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The state of one request: its retries so far, and its deadline.
+///
+/// Time and randomness come with each call, so the same calls give the same decisions. Four steps make a retry:
+///
+/// 1. [`RetryPolicy::classify`] judges an outcome by the policy's classifier, dialect and header rules. Without this step
+///    the standard tables alone count.
+/// 2. [`RetrySession::plan`] plans what follows. It changes nothing.
+/// 3. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and reveals its delay.
+/// 4. [`RetrySession::apply`] counts the paid retry. A refused or dropped plan leaves no trace.
+///
+/// ```
+/// use http::{HeaderMap, Method, StatusCode};
+/// use http_retry::policy::Moment;
+/// use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy, StopReason};
+/// use std::time::Duration;
+///
+/// let headers = HeaderMap::new();
+/// let (policy, budget) = (RetryPolicy::user_facing(), RetryBudget::default());
+/// let mut session = policy.session(RequestFacts::of(&Method::GET, &headers), Duration::ZERO);
+///
+/// let unavailable = policy.classify(Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers));
+/// let moment = Moment::new(Duration::from_millis(30));
+/// let plan = session.plan(&unavailable, moment)?;
+/// let paid = budget.withdraw(plan, moment.now)?;
+/// session.apply(&paid);
+/// // wait for paid.delay(), then:
+/// paid.commit();
+///
+/// let second = session.plan(&unavailable, moment).map(drop);
+/// assert_eq!(second, Err(StopReason::AttemptsExhausted));
+/// # Ok::<(), StopReason>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RetrySession {
+    policy: RetryPolicy,
+    /// What judged the outcome before the retry that is under way.
+    by: By,
+    /// What judged the last outcome.
+    decided_by: By,
+    reading: Reading,
+    /// What the head of the last outcome says.
+    hints: Option<Box<ServerHints>>,
+    /// The budget has refused a retry after the last outcome.
+    was_refused: bool,
+    /// The end of the request, once it has come.
+    stopped: Option<Stop>,
+    facts: RequestFacts,
+    method: Option<Method>,
+    /// What its outcomes are about, where somebody may ask.
+    request: Option<Arc<RequestLine>>,
+    own: RetryOverride,
+    started: Duration,
+    /// When the whole request must be over, whatever the policy says.
+    until: Option<Duration>,
+    standing_aside: Option<StopReason>,
+    counts: Counts,
+    /// What each rule has done so far.
+    tallies: Vec<Tally>,
+    /// The services that the request can go on at, and where they are; none before that was asked.
+    servers: Option<Vec<(Arc<str>, Server)>>,
+}
+
+impl RetrySession {
+    pub(super) fn new(policy: RetryPolicy, facts: RequestFacts, started: Duration) -> Self {
+        Self {
+            policy,
+            by: By::Policy,
+            decided_by: By::Policy,
+            reading: Reading::Nothing,
+            hints: None,
+            was_refused: false,
+            stopped: None,
+            facts,
+            method: None,
+            request: None,
+            own: RetryOverride::default(),
+            started,
+            until: None,
+            standing_aside: None,
+            counts: Counts::default(),
+            tallies: Vec::new(),
+            servers: None,
+        }
+    }
+
+    /// The same session, in which the request's own settings override the policy's. Of settings given twice the last one
+    /// counts, but [`RetryOverride::off`] stays.
+    #[must_use]
+    pub fn with_override(self, own: &RetryOverride) -> Self {
+        let own = own.over(&self.own);
+        let off = own.off.then_some(StopReason::Disabled);
+        Self {
+            standing_aside: off.or(self.standing_aside),
+            own,
+            ..self
+        }
+    }
+
+    /// The same session, for rules that look at the method.
+    #[must_use]
+    pub fn with_method(self, method: Option<Method>) -> Self {
+        Self { method, ..self }
+    }
+
+    /// The same session of this request, for those who judge its outcomes by it.
+    pub fn of_request(self, request: Option<RequestLine>) -> Self {
+        Self {
+            request: request.map(Arc::new),
+            ..self
+        }
+    }
+
+    /// What its outcomes are about, where somebody may ask.
+    #[must_use]
+    pub fn request(&self) -> Option<Arc<RequestLine>> {
+        self.request.clone()
+    }
+
+    /// The same session without any retries, and why.
+    #[must_use]
+    pub fn standing_aside(self, why: StopReason) -> Self {
+        Self {
+            standing_aside: self.standing_aside.or(Some(why)),
+            ..self
+        }
+    }
+
+    /// The session that goes on at another service, whose policy counts anew; the request must still be over in time.
+    #[must_use]
+    pub fn moved_to(&self, policy: RetryPolicy, now: Duration) -> Self {
+        Self {
+            until: self.deadline(),
+            own: RetryOverride {
+                deadline: None,
+                ..self.own.clone()
+            },
+            counts: Counts {
+                resends: self.counts.resends,
+                in_doubt: self.counts.in_doubt,
+                gate_waited: self.counts.gate_waited,
+                ..Counts::default()
+            },
+            method: self.method.clone(),
+            request: self.request.clone(),
+            standing_aside: self.standing_aside,
+            ..Self::new(policy, self.facts, now)
+        }
+    }
+
+    /// The policy that the request goes by.
+    #[must_use]
+    pub fn policy(&self) -> &RetryPolicy {
+        &self.policy
+    }
+
+    /// Whether a retry can follow the next attempt at all; if not, the request need not be kept. It looks at limits alone,
+    /// and not at the clock.
+    #[must_use]
+    pub fn may_retry(&self) -> bool {
+        let at_the_gate = || {
+            let time_is_left = self.gate_wait_left() > Some(Duration::ZERO);
+            self.repeats() && time_is_left && self.has_refused_left(&self.policy)
+        };
+        self.may_retry_a_success() || at_the_gate()
+    }
+
+    /// The same without those that count apart, which follow nothing but a rate limit.
+    pub(crate) fn may_retry_a_success(&self) -> bool {
+        let left = self.counts.retries < self.max_retries(&self.policy);
+        self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
+    }
+
+    /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`], or
+    /// the request's own word, which goes before both.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.is_safe_twice(&self.policy)
+    }
+
+    /// The same by the request's own word, whatever policy a rule retries it by.
+    #[must_use]
+    pub fn is_idempotent_by_itself(&self) -> bool {
+        self.own.idempotent.unwrap_or(self.facts.is_idempotent())
+    }
+
+    /// The number of retries counted so far; waits of rules are none, nor are the retries of refused attempts that the
+    /// policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts apart.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.counts.retries
+    }
+
+    /// The end of the request before an attempt that is not made, although nothing forbade it when it was planned.
+    fn stop(&self, why: StopReason) -> Stop {
+        Stop {
+            why,
+            by: self.decided_by,
+            worth_another: true,
+        }
+    }
+
+    /// Whether this request can be repeated here at all: then its success is counted here, and a retry layer further in
+    /// stands aside.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
+        self.standing_aside.is_none() && ever
+    }
+
+    /// What is known of the request as it goes on now.
+    #[must_use]
+    pub fn facts(&self) -> RequestFacts {
+        self.facts
+    }
+
+    /// The request goes on with these headers, which may hold another key of idempotency than before, or none.
+    pub fn goes_on_with(&mut self, headers: &HeaderMap, keyed: bool) {
+        if let Some(method) = &self.method {
+            let facts = RequestFacts::of(method, headers).keyed(keyed);
+            self.facts = facts.replayable(self.facts.is_replayable());
+        }
+    }
+
+    /// Says whether the body of the attempt that ended can be sent again. If not, [`plan`](Self::plan) stops with
+    /// [`StopReason::BodyNotReplayable`].
+    pub fn set_replayable(&mut self, replayable: bool) {
+        self.facts = self.facts.replayable(replayable);
+    }
+
+    /// Plans the retry that follows a classified outcome; a budget must still pay for it. It changes nothing: the same
+    /// call gives the same plan.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no further attempt. The first of these checks that refuses is the reason: limit, class, body,
+    /// idempotence, server delay, deadline. The budget comes last, with the plan.
+    pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
+        self.judge(outcome, moment).map_err(|stop| stop.why)
+    }
+
+    /// Counts a plan that was paid for. To count it twice is to count it once.
+    pub(crate) fn count(&mut self, plan: &RetryPlan) {
+        self.by = plan.by;
+        self.counts = plan.after;
+        if let (By::Rule(rule), Some(tally)) = (plan.by, plan.tally()) {
+            if self.tallies.len() <= rule {
+                self.tallies
+                    .resize(rule.saturating_add(1), Tally::default());
+            }
+            if let Some(counted) = self.tallies.get_mut(rule) {
+                *counted = tally;
+            }
+        }
+    }
+
+    /// When the call began.
+    #[must_use]
+    pub fn started(&self) -> Duration {
+        self.started
+    }
+
+    /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_by(self.policy_by(self.by))
+    }
+
+    /// How long the request may take where it is now, if there is a limit.
+    #[must_use]
+    pub fn allowed(&self) -> Option<Duration> {
+        self.deadline()
+            .map(|deadline| deadline.saturating_sub(self.started))
+    }
+
+    /// How long the request may still wait at the gate; none where there is no gate for it. The gate is the service's,
+    /// whatever policy a rule retries by.
+    #[must_use]
+    pub fn gate_wait_left(&self) -> Option<Duration> {
+        let most = self.policy.0.max_gate_wait?;
+        let gated = self.standing_aside.is_none();
+        gated.then(|| most.saturating_sub(self.counts.gate_waited))
+    }
+
+    pub(crate) fn has_waited_at_the_gate(&mut self, waited: Duration) {
+        self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
+    }
+
+    /// The time limit of an attempt that starts at `now`: the attempt timeout or what is left of the deadline, the shorter of
+    /// the two; zero past the deadline, `None` without either.
+    #[must_use]
+    pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
+        let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
+        let by_policy = self.policy_by(self.by).0.attempt_timeout;
+        let timeout = self.own.attempt_timeout.or(by_policy);
+        timeout.into_iter().chain(left).min()
+    }
+
+    /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
+    /// another layer, or to the caller. An answer to HEAD tells a length and has no body.
+    pub(crate) fn whole_answers(&self) -> u64 {
+        let by_policy = || self.policy_by(self.by).0.whole_answers;
+        if self.method == Some(Method::HEAD) {
+            return 0;
+        }
+        match (self.standing_aside, self.own.whole_answers) {
+            (Some(_), _) => 0,
+            (None, Some(own)) => own.into(),
+            (None, None) => by_policy(),
+        }
+    }
+
+    pub(super) fn max_retries(&self, policy: &RetryPolicy) -> u32 {
+        self.own.max_retries.unwrap_or(policy.0.max_retries)
+    }
+
+    /// Returns `true` if the next refused attempt counts apart from the retries.
+    pub(super) fn has_refused_left(&self, policy: &RetryPolicy) -> bool {
+        // A request's own limit bounds all that is sent.
+        let most = policy.0.max_refused;
+        self.own.max_retries.is_none() && self.counts.refusals < most
+    }
+
+    pub(super) fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
+        let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
+        self.own.idempotent.unwrap_or(by_policy)
+    }
+
+    pub(super) fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
+        let allowed = self.own.deadline.or(policy.0.deadline);
+        let own = allowed.map(|allowed| self.started.saturating_add(allowed));
+        match (own, self.until) {
+            (Some(own), Some(until)) => Some(own.min(until)),
+            (own, until) => own.or(until),
+        }
+    }
+}

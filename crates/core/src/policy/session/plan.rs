@@ -1,0 +1,404 @@
+//! The plans of a session: each of its checks in its order, the rules in charge, and failovers.
+
+use super::RetrySession;
+use super::delays::{Case, Delay};
+use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
+use crate::policy::moment::Moment;
+use crate::policy::outcome::Outcome;
+use crate::policy::rules::{
+    Action, By, ChosenAction, Counter, Failover, Listed, OfSuccess, OnExhausted, Rule, Seen,
+    ServerDelays, Wait,
+};
+use crate::policy::stop_reason::StopReason;
+use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
+use http::{HeaderMap, HeaderName};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a service is, seen from where the request is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum Server {
+    /// Behind the same scheme, host and port.
+    Same,
+    /// Elsewhere.
+    Other,
+}
+
+impl Case<'_> {
+    /// Whether a rule wants the retry, whatever the outcome's class.
+    pub(super) fn is_told(&self) -> bool {
+        self.by != By::Policy
+    }
+}
+
+impl RetrySession {
+    /// What follows from an outcome, and of an end what says so.
+    pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
+        let ChosenAction { action, by } = self.chosen_action(outcome);
+        let case = self.case(by, outcome, moment);
+        let planned = match action {
+            _ if self.standing_aside.is_some() => Err(self.stands_aside(outcome)),
+            Action::Accept | Action::ByOutcome if outcome.class() == Class::Success => {
+                Err(StopReason::Succeeded)
+            }
+            Action::Accept => Err(StopReason::Accepted),
+            Action::Fail | Action::ByOutcome => Err(StopReason::Failed),
+            Action::Stop => Err(StopReason::Stopped),
+            Action::Classify | Action::Retry(_) => self.plan_retry(&case),
+            Action::Wait(wait) => self.plan_wait(wait, &case),
+            Action::Failover(to) => {
+                let rule = self.matched_rule(by);
+                self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &case)
+            }
+        };
+        let why = match planned {
+            Ok(plan) => return Ok(plan),
+            Err(why) => why,
+        };
+        let worth_another = why.is_exhausted() && self.is_worth_another(action, &case);
+        let stop = Stop {
+            why,
+            by,
+            worth_another,
+        };
+        self.instead(stop, outcome, moment)
+    }
+
+    /// Another service in the place of what was refused, where the policy names one that the request may go to.
+    pub(crate) fn instead(
+        &self,
+        stop: Stop,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, Stop> {
+        match self.on_exhausted(stop) {
+            // What a rule sets is for the attempt that it asked for.
+            OnExhausted::Failover { to, set } => {
+                let case = self.case(stop.by, outcome, moment);
+                let plan = self.plan_failover(to, set.as_ref(), &case);
+                plan.map_err(|_| stop)
+            }
+            _ => Err(stop),
+        }
+    }
+
+    fn case<'a>(&'a self, by: By, outcome: &'a Outcome<'a>, moment: Moment) -> Case<'a> {
+        Case {
+            outcome,
+            moment,
+            by,
+            policy: self.policy_by(by),
+        }
+    }
+
+    fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
+        let rules = &self.policy.0.rules;
+        if self.standing_aside.is_some() || !rules.speak() {
+            return ChosenAction::BY_CLASS;
+        }
+        let said = rules.verdict(&self.seen(outcome, true));
+        said.unwrap_or(ChosenAction::BY_CLASS)
+    }
+
+    fn stands_aside(&self, outcome: &Outcome<'_>) -> StopReason {
+        let why = self
+            .standing_aside
+            .filter(|_| outcome.class() != Class::Success);
+        why.unwrap_or(StopReason::Succeeded)
+    }
+
+    fn listed(&self, case: &Case<'_>) -> Listed {
+        let rules = &case.policy.0.rules;
+        match rules.have_lists() {
+            true => rules.listed(&self.seen(case.outcome, true)),
+            false => Listed::Unlisted,
+        }
+    }
+
+    /// Whether the outcome was worth another attempt, had there been one left.
+    fn is_worth_another(&self, action: &Action, case: &Case<'_>) -> bool {
+        match action {
+            Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
+            _ => true,
+        }
+    }
+
+    /// A retry by the policy in charge.
+    fn plan_retry(&self, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        let (outcome, policy) = (case.outcome, case.policy);
+        let listed = self.listed(case);
+        if outcome.class() == Class::Success && !case.is_told() && listed != Listed::Yes {
+            return Err(StopReason::Succeeded);
+        }
+        if listed != Listed::No && self.has_refused_left(policy) {
+            let n = self.counts.refusals.saturating_add(1);
+            if let Some(delay) = self.gated_delay(n, case) {
+                let mut plan = self.plan_gated(delay, case)?;
+                plan.after.refusals = n;
+                return Ok(plan);
+            }
+        }
+        let counted = match (policy.0.rules.counter, self.tally(case.by)) {
+            (Counter::Rule, Some(tally)) => tally.retries,
+            _ => self.counts.retries,
+        };
+        self.check_count(counted, policy)?;
+        if listed != Listed::No {
+            if let Some(delay) = self.gated_delay(counted.saturating_add(1), case) {
+                let mut plan = self.plan_gated(delay, case)?;
+                self.count_retry(&mut plan, case);
+                return Ok(plan);
+            }
+        }
+        if let Some(rewrite) = rewrite(case) {
+            return self.plan_rewrite(rewrite, case);
+        }
+        if !is_wanted(listed, case) {
+            return Err(StopReason::NotRetryable);
+        }
+        self.plan_counted(counted, case)
+    }
+
+    /// One more retry after so many.
+    fn plan_counted(&self, counted: u32, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let n = counted.saturating_add(1);
+        let own = self.backoff(n, case);
+        let asked = self.demanded(case.outcome, case.moment, case.policy);
+        let delay = self.delay(own, asked, case)?;
+        let cost = match case.outcome.ran_out_of_time() {
+            true => Cost::Timeout,
+            false => Cost::Retry,
+        };
+        let mut plan = self.resend(delay, cost, case);
+        plan.after.previous = own;
+        self.count_retry(&mut plan, case);
+        Ok(plan)
+    }
+
+    fn count_retry(&self, plan: &mut RetryPlan, case: &Case<'_>) {
+        plan.after.retries = plan.after.retries.saturating_add(1);
+        if let Some(tally) = self.tally(case.by) {
+            let retries = tally.retries.saturating_add(1);
+            plan.add().tally = Some(Tally { retries, ..tally });
+        }
+    }
+
+    /// Whether one more retry is allowed after so many.
+    fn check_count(&self, counted: u32, policy: &RetryPolicy) -> Result<(), StopReason> {
+        if counted < self.max_retries(policy) {
+            return Ok(());
+        }
+        match policy.is_off() && self.own.max_retries.is_none() {
+            true => Err(StopReason::Disabled),
+            false => Err(StopReason::AttemptsExhausted),
+        }
+    }
+
+    /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
+    fn plan_rewrite(&self, rewrite: RewriteBody, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        self.check_resend(case)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
+        let mut plan = self.resend(delay, Cost::Retry, case);
+        plan.add().rewrite = Some(rewrite);
+        plan.after.retries = plan.after.retries.saturating_add(1);
+        Ok(plan)
+    }
+
+    fn plan_wait(&self, wait: &Wait, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+        let now = case.moment.now;
+        let tally = self.tally(case.by).unwrap_or_default();
+        if wait.at_most.is_some_and(|most| tally.waits >= most) {
+            return Err(StopReason::WaitsExhausted);
+        }
+        self.check_resend(case)?;
+        // A poll's answer says when to come back, success or not.
+        let asked = case.outcome.server_hints(case.moment.wall).delay();
+        let asked = asked.filter(|_| case.policy.0.rules.server_delays != ServerDelays::Ignore);
+        let n = tally.waits.saturating_add(1);
+        let own = match (wait.delay, asked) {
+            (Some(delay), _) => delay,
+            (None, Some(_)) => Duration::ZERO,
+            (None, None) => self.backoff(n, case),
+        };
+        let delay = self.delay(own, asked, case)?;
+        let since = tally.since.unwrap_or(now);
+        let waited = now.saturating_sub(since).saturating_add(delay.0);
+        if wait.max.is_some_and(|max| waited > max) {
+            return Err(StopReason::WaitsExhausted);
+        }
+        let mut plan = self.resend(delay, Cost::Nothing, case);
+        plan.after.previous = own;
+        plan.add().tally = Some(Tally {
+            waits: n,
+            since: Some(since),
+            ..tally
+        });
+        Ok(plan)
+    }
+
+    /// One more attempt, which so far counts as nothing else.
+    pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
+        let after = Counts {
+            resends: self.counts.resends.saturating_add(1),
+            in_doubt: self.is_in_doubt(case.outcome),
+            ..self.counts
+        };
+        let mut plan = RetryPlan::new(case.by, after, delay, cost);
+        if let Some(set) = self
+            .matched_rule(case.by)
+            .and_then(|rule| rule.set.as_ref())
+        {
+            plan.add().set = Some(Arc::clone(set));
+        }
+        if let Some(budget) = &case.policy.0.rules.budget {
+            plan.add().budget = Some(Arc::clone(budget));
+        }
+        plan
+    }
+
+    /// Whether the request can be sent again at all, and does no harm by it.
+    pub(super) fn check_resend(&self, case: &Case<'_>) -> Result<(), StopReason> {
+        if !self.facts.is_replayable() {
+            return Err(StopReason::BodyNotReplayable);
+        }
+        if !self.is_safe_twice(case.policy) && !case.outcome.reach().is_unprocessed() {
+            return Err(case.outcome.why_in_doubt());
+        }
+        Ok(())
+    }
+
+    /// What becomes of the request at its end.
+    pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
+        match stop.worth_another && stop.why.is_exhausted() {
+            true => &self.policy_by(stop.by).0.rules.on_exhausted,
+            // An answer that no retry would have changed is the caller's.
+            false => &OnExhausted::Last,
+        }
+    }
+
+    /// Whether a rule must look into the outcome before it can decide.
+    pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
+        if outcome.body().is_some() || self.standing_aside.is_some() {
+            return false;
+        }
+        let seen = self.seen(outcome, false);
+        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == Listed::Unread;
+        match self.policy.0.rules.verdict(&seen) {
+            None => true,
+            Some(verdict) => match verdict.action {
+                Action::Classify => unread(&self.policy),
+                Action::Retry(policy) => unread(policy),
+                _ => false,
+            },
+        }
+    }
+
+    pub(super) fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
+        Seen {
+            outcome,
+            attempt: self.counts.resends.saturating_add(1),
+            method: self.method.as_ref(),
+            idempotent: self.is_idempotent(),
+            of_success: OfSuccess::Nothing,
+            final_word,
+            certain: false,
+        }
+    }
+
+    /// The policy in charge: the session's own, or the one that a rule retries by.
+    pub(super) fn policy_by(&self, by: By) -> &RetryPolicy {
+        self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
+    }
+
+    pub(super) fn matched_rule(&self, by: By) -> Option<&Rule> {
+        match by {
+            By::Rule(rule) => self.policy.0.rules.list.get(rule),
+            By::Policy | By::Otherwise => None,
+        }
+    }
+
+    pub(super) fn tally(&self, by: By) -> Option<Tally> {
+        match by {
+            By::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
+            By::Policy | By::Otherwise => None,
+        }
+    }
+
+    /// Says at which services the request can go on; before that, at none.
+    pub fn set_servers(&mut self, servers: Vec<(Arc<str>, Server)>) {
+        self.servers = Some(servers);
+    }
+
+    /// Returns `true` once [`set_servers`](Self::set_servers) was called.
+    #[must_use]
+    pub fn knows_servers(&self) -> bool {
+        self.servers.is_some()
+    }
+
+    /// What must not come to another server, besides what never does.
+    #[must_use]
+    pub fn credentials(&self) -> &[HeaderName] {
+        &self.policy_by(self.by).0.rules.credentials
+    }
+
+    pub(super) fn plan_failover(
+        &self,
+        to: &Failover,
+        set: Option<&Arc<HeaderMap>>,
+        case: &Case<'_>,
+    ) -> Result<RetryPlan, StopReason> {
+        let server = self.server_of(&to.service);
+        let server = server.ok_or(StopReason::NotRetryable)?;
+        self.check_resend(case)?;
+        let known_there = to.same_keys || server == Server::Same;
+        let twice = !known_there && self.is_in_doubt(case.outcome);
+        if twice && !self.is_safe_anywhere(case.policy) {
+            return Err(match self.counts.in_doubt {
+                true => StopReason::NotIdempotent,
+                false => case.outcome.why_in_doubt(),
+            });
+        }
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
+        let mut plan = self.resend(delay, Cost::Nothing, case);
+        let additions = plan.add();
+        additions.failover = Some(Arc::clone(&to.service));
+        additions.set = set.cloned();
+        Ok(plan)
+    }
+
+    /// Whether a server may have processed this attempt or one before it.
+    pub(super) fn is_in_doubt(&self, outcome: &Outcome<'_>) -> bool {
+        self.counts.in_doubt || outcome.is_in_doubt()
+    }
+
+    fn server_of(&self, service: &str) -> Option<Server> {
+        let mut servers = self.servers.iter().flatten();
+        let (_, server) = servers.find(|(name, _)| **name == *service)?;
+        Some(*server)
+    }
+
+    /// Whether it does no harm if two servers process the request. What makes it the same request to one of them, a key
+    /// or its caller's word, is not known to the other; what its method or the policy says holds everywhere.
+    fn is_safe_anywhere(&self, policy: &RetryPolicy) -> bool {
+        let by_nature = self.facts.is_idempotent_by_method() || policy.0.methods == Methods::All;
+        self.own.idempotent != Some(false) && by_nature
+    }
+}
+
+/// Whether an outcome is to be repeated by its class, by a list, or because a rule tells it.
+fn is_wanted(listed: Listed, case: &Case<'_>) -> bool {
+    match listed {
+        Listed::No => false,
+        Listed::Yes => true,
+        Listed::Unlisted => case.is_told() || case.outcome.class() != Class::Permanent,
+        Listed::Unread => case.is_told(),
+    }
+}
+
+fn rewrite(case: &Case<'_>) -> Option<RewriteBody> {
+    let permanent = case.outcome.class() == Class::Permanent;
+    let rewrite = case.policy.0.rewrite.as_ref().filter(|_| permanent)?;
+    rewrite.after(case.outcome)
+}

@@ -1,0 +1,262 @@
+//! The state machine of one request: what happened goes in, what to do next comes out.
+//!
+//! ```text
+//! Start -> Admit -> Send -> (Read ->) Withdraw -> Wait -> Admit -> Send ..
+//!                      \________________\____________________________ -> Finish
+//! ```
+//!
+//! It is pure: a driver carries the commands out, and knows no rule.
+
+use super::RetrySession;
+use crate::budget::PaidRetry;
+use crate::policy::body_probe::BodyProbe;
+use crate::policy::decision::{RetryPlan, Stop};
+use crate::policy::moment::Moment;
+use crate::policy::outcome::Outcome;
+use crate::policy::rules::OnExhausted;
+use crate::policy::stop_reason::StopReason;
+use crate::policy::whole_answers::has_an_end;
+use crate::policy::{Class, ServerHints};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Something that happened to a request, for [`RetrySession::step`].
+#[non_exhaustive]
+pub enum Event<'e, 'a> {
+    /// The request is about to be sent for the first time.
+    Start,
+    /// The gate let the request pass, after this wait.
+    Admitted(Duration),
+    /// The attempt ended, by its response's head or by an error. The outcome is judged in place.
+    Outcome(&'e mut Outcome<'a>),
+    /// The attempt ended, and a classifier has judged its outcome.
+    Judged(&'e mut Outcome<'a>),
+    /// The body was read as the last command said, and the outcome tells what was found. It is judged in place.
+    Body(&'e mut Outcome<'a>),
+    /// The attempt's time limit passed: an [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). The outcome is judged in place.
+    Elapsed(&'e mut Outcome<'a>),
+    /// The budget granted the retry.
+    Paid(&'e PaidRetry),
+    /// The budget refused the retry that followed from this outcome.
+    Refused(&'e Outcome<'a>),
+    /// The wait before a retry is over.
+    Woke,
+    /// The driver cannot carry the last command out, for this reason; or the caller gave up.
+    Failed(StopReason),
+}
+
+/// The next thing to do for a request, from [`RetrySession::step`].
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
+pub enum Command {
+    /// Wait for a turn at the gate, then tell [`Event::Admitted`]; without a gate at once, with a wait of zero.
+    Admit,
+    /// Send an attempt within [`RetrySession::attempt_limit`], then tell [`Event::Outcome`], or [`Event::Elapsed`] past it.
+    Send,
+    /// Read the response's body, then tell [`Event::Body`].
+    Read(BodyRequirement),
+    /// Ask the budget to pay for the retry, then tell [`Event::Paid`] or [`Event::Refused`].
+    Withdraw(Box<RetryPlan>),
+    /// Wait until this time on the clock of [`Moment::now`], then tell [`Event::Woke`].
+    Wait(Duration),
+    /// Hand the last outcome over, or what [`RetrySession::ends_with`] says: the request has ended.
+    Finish(StopReason),
+}
+
+/// The part of a body that must be read before its outcome can be judged.
+#[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
+pub enum BodyRequirement {
+    /// The start of a response's body, or the text of an error.
+    Evidence,
+    /// The start of a stream, as far as the probe wants to see it.
+    Probe(Box<dyn BodyProbe>),
+    /// All of a body of at most this many bytes; a longer one is left unread.
+    Whole(u64),
+}
+
+impl std::fmt::Debug for BodyRequirement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Evidence => f.write_str("Evidence"),
+            Self::Probe(_) => f.write_str("Probe"),
+            Self::Whole(bytes) => f.debug_tuple("Whole").field(bytes).finish(),
+        }
+    }
+}
+
+/// The read under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Reading {
+    #[default]
+    Nothing,
+    Evidence,
+    Probe,
+    /// And evidence after it.
+    Whole {
+        then_evidence: bool,
+    },
+}
+
+impl RetrySession {
+    /// Takes what happened to the request, and returns what to do next.
+    ///
+    /// This is all that a client of another kind needs: carry each [`Command`] out, and tell the [`Event`] that it names.
+    /// An event that does not fit the last command is taken as if it did. Nothing here reads a clock, sleeps or sends.
+    ///
+    /// ```
+    /// use http_retry::policy::{Command, Event, Moment, RequestFacts};
+    /// use http_retry::{Outcome, RetryBudget, RetryPolicy, StopReason};
+    /// use std::time::Duration;
+    ///
+    /// let (policy, budget) = (RetryPolicy::background(), RetryBudget::default());
+    /// let facts = RequestFacts::of(&http::Method::GET, &http::HeaderMap::new());
+    /// let mut session = policy.session(facts.replayable(true), Duration::ZERO);
+    /// let now = Moment::new(Duration::ZERO);
+    ///
+    /// let headers = http::HeaderMap::new();
+    /// let mut outcome = Outcome::response(http::StatusCode::SERVICE_UNAVAILABLE, &headers);
+    /// let Command::Withdraw(plan) = session.step(Event::Outcome(&mut outcome), now) else { panic!() };
+    /// let Ok(paid) = budget.withdraw(*plan, Duration::ZERO) else { panic!() };
+    /// let Command::Wait(until) = session.step(Event::Paid(&paid), now) else { panic!() };
+    /// // sleep until then, send the request again, and `paid.commit()` as it goes out
+    /// paid.commit();
+    /// let mut outcome = Outcome::response(http::StatusCode::OK, &headers);
+    /// let command = session.step(Event::Outcome(&mut outcome), Moment::new(until));
+    /// assert!(matches!(command, Command::Finish(StopReason::Succeeded)));
+    /// ```
+    pub fn step(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
+        match event {
+            Event::Start | Event::Woke if self.gate_wait_left().is_some() => Command::Admit,
+            Event::Start | Event::Woke => Command::Send,
+            Event::Admitted(waited) => {
+                self.has_waited_at_the_gate(waited);
+                Command::Send
+            }
+            Event::Outcome(outcome) => {
+                let judged = !self.policy.reads_body(outcome);
+                let judged = judged.then(|| self.policy.classify(*outcome));
+                self.judge_head(outcome, judged, moment)
+            }
+            Event::Judged(outcome) => {
+                let judged = *outcome;
+                self.judge_head(outcome, Some(judged), moment)
+            }
+            Event::Body(outcome) => self.judge_body(outcome, moment),
+            Event::Elapsed(outcome) => {
+                *outcome = self.policy.classify(*outcome);
+                self.decide(outcome, moment)
+            }
+            Event::Paid(paid) => {
+                self.count(paid.plan());
+                Command::Wait(moment.now.saturating_add(paid.delay()))
+            }
+            Event::Refused(outcome) => {
+                let refused = self.stop(StopReason::BudgetExhausted);
+                // Once: the retry that takes its place may be refused as well.
+                let instead = if std::mem::replace(&mut self.was_refused, true) {
+                    Err(refused)
+                } else {
+                    self.instead(refused, outcome, moment)
+                };
+                self.command(instead)
+            }
+            Event::Failed(why) => self.command(Err(self.stop(why))),
+        }
+    }
+
+    /// Decides by an outcome's head, unless its body must be read first. `judged` is the outcome as its head was judged, if
+    /// it was.
+    fn judge_head<'a>(
+        &mut self,
+        outcome: &mut Outcome<'a>,
+        judged: Option<Outcome<'a>>,
+        moment: Moment,
+    ) -> Command {
+        let judged = judged.filter(|judged| !self.needs_evidence(judged));
+        let needs_evidence = judged.is_none();
+        *outcome = judged.unwrap_or(*outcome);
+        let bytes = self.whole_answers();
+        let ends = |outcome: &Outcome<'_>| {
+            let head = outcome.status().zip(outcome.headers());
+            head.is_some_and(|(status, headers)| has_an_end(status, headers))
+        };
+        if bytes > 0 && outcome.class() == Class::Success && ends(outcome) {
+            self.reading = Reading::Whole {
+                then_evidence: needs_evidence,
+            };
+            return Command::Read(BodyRequirement::Whole(bytes));
+        }
+        if needs_evidence {
+            self.reading = Reading::Evidence;
+            return Command::Read(BodyRequirement::Evidence);
+        }
+        let probe = match self.policy.streams() {
+            Some(streams) if self.may_retry_a_success() => streams.hold(outcome),
+            _ => None,
+        };
+        if let Some(probe) = probe {
+            self.reading = Reading::Probe;
+            return Command::Read(BodyRequirement::Probe(probe));
+        }
+        self.decide(outcome, moment)
+    }
+
+    /// Only evidence makes the classifiers judge once more.
+    fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Command {
+        match std::mem::take(&mut self.reading) {
+            Reading::Whole {
+                then_evidence: true,
+            } => {
+                self.reading = Reading::Evidence;
+                return Command::Read(BodyRequirement::Evidence);
+            }
+            Reading::Evidence => *outcome = self.policy.classify(*outcome),
+            Reading::Nothing | Reading::Probe | Reading::Whole { .. } => {}
+        }
+        self.decide(outcome, moment)
+    }
+
+    fn decide(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Command {
+        self.was_refused = false;
+        let hints = outcome.server_hints(moment.wall);
+        let decided = self.judge(&outcome.with_hints(&hints), moment);
+        **self.hints.get_or_insert_default() = hints;
+        self.command(decided)
+    }
+
+    fn command(&mut self, decided: Result<RetryPlan, Stop>) -> Command {
+        match decided {
+            Ok(plan) => {
+                self.decided_by = plan.by;
+                Command::Withdraw(Box::new(plan))
+            }
+            Err(stop) => {
+                self.decided_by = stop.by;
+                self.stopped = Some(stop);
+                Command::Finish(stop.why)
+            }
+        }
+    }
+
+    /// What the head of the last outcome says, read once.
+    #[must_use]
+    pub fn hints(&self) -> ServerHints {
+        self.hints.as_deref().copied().unwrap_or_default()
+    }
+
+    /// The name of the rule that judged the last outcome, if one did.
+    #[must_use]
+    pub fn deciding_rule(&self) -> Option<&Arc<str>> {
+        self.matched_rule(self.decided_by)?.name.as_ref()
+    }
+
+    /// Returns what the caller gets after [`Command::Finish`]: the last outcome, or what the policy puts in its place.
+    #[must_use]
+    pub fn ends_with(&self) -> &OnExhausted {
+        match self.stopped {
+            Some(stop) if stop.why == StopReason::Failed => &OnExhausted::Fail,
+            Some(stop) => self.on_exhausted(stop),
+            None => &OnExhausted::Last,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The settings of a policy: one table of all that is said by a value alone, and what the rest of the crate asks of them.
+
+use super::classifier::Classifiers;
+use super::rules::{Action, OnExhausted, Rules};
+use super::{Backoff, Methods, OwnError, RetryPolicy, Rewrite, StreamHolder};
+use http::HeaderName;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes [`Settings`] and [`RetryOverride`] of the table below.
+macro_rules! settings {
+    ($(
+        $(#[doc = $about:literal])*
+        $setting:ident: $type:ty = $default:expr $(, request: $own:ty, open if $open:expr)?;
+    )+) => {
+        #[derive(Clone)]
+        pub(super) struct Settings {
+            pub(super) name: Cow<'static, str>,
+            /// Whether a builder has changed it since it had that name.
+            pub(super) changed: bool,
+            /// Whether it is the preset without retries, unchanged.
+            pub(super) never: bool,
+            $($(#[doc = $about])* pub(super) $setting: $type,)+
+            pub(super) classifiers: Classifiers,
+            pub(super) own_errors: Vec<OwnError>,
+            pub(super) rewrite: Option<Arc<dyn Rewrite>>,
+            pub(super) streams: Option<Arc<dyn StreamHolder>>,
+            pub(super) rules: Rules,
+        }
+
+        impl Settings {
+            /// Settings of this name that are all at their defaults.
+            pub(super) fn new(name: &'static str) -> Self {
+                Self {
+                    name: name.into(),
+                    changed: false,
+                    never: false,
+                    $($setting: $default,)+
+                    classifiers: Classifiers::default(),
+                    own_errors: Vec::new(),
+                    rewrite: None,
+                    streams: None,
+                    rules: Rules::default(),
+                }
+            }
+        }
+
+        impl fmt::Debug for Settings {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Settings")
+                    .field("name", &self.name)
+                    $(.field(stringify!($setting), &self.$setting))+
+                    .finish_non_exhaustive()
+            }
+        }
+
+        /// One request's own settings, which override the policy's; put it into the request's extensions.
+        ///
+        /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
+        /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
+        /// private, so there only the policy decides. What is not set stays as the policy has it.
+        ///
+        /// ```
+        /// use http_retry::RetryOverride;
+        /// use std::time::Duration;
+        ///
+        /// let mut request = http::Request::new(());
+        /// request.extensions_mut().insert(
+        ///     RetryOverride::new()
+        ///         .max_retries(1)
+        ///         .deadline(Duration::from_secs(3))
+        ///         .service("payments"),
+        /// );
+        /// ```
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct RetryOverride {
+            pub(crate) off: bool,
+            $($(pub(crate) $setting: Option<$own>,)?)+
+            pub(crate) idempotent: Option<bool>,
+            pub(crate) service: Option<Arc<str>>,
+            pub(crate) even_if_nested: bool,
+            pub(crate) never_resumed: bool,
+        }
+
+        impl RetryOverride {
+            pub(super) const NOTHING: Self = Self {
+                off: false,
+                $($($setting: None::<$own>,)?)+
+                idempotent: None,
+                service: None,
+                even_if_nested: false,
+                never_resumed: false,
+            };
+
+            /// Returns these settings and, where they say nothing, earlier ones, as far as a session needs them.
+            /// [`off`](Self::off) stays.
+            pub(super) fn over(&self, before: &Self) -> Self {
+                Self {
+                    off: self.off || before.off,
+                    $($($setting: Option::<$own>::or(self.$setting, before.$setting),)?)+
+                    idempotent: self.idempotent.or(before.idempotent),
+                    ..Self::NOTHING
+                }
+            }
+
+            /// Returns these settings without those that have none of these names.
+            pub(super) fn only(self, open: &[&str]) -> Self {
+                Self {
+                    off: self.off && open.contains(&"max_retries"),
+                    $($($setting: self.$setting.filter(|_: &$own| open.contains(&stringify!($setting))),)?)+
+                    ..self
+                }
+            }
+
+            /// Returns the names of the settings that a policy leaves open to a request.
+            pub(super) fn open_by(policy: &RetryPolicy) -> Vec<&'static str> {
+                let mut open = Vec::new();
+                $($(if is_open(policy, stringify!($setting), $open) {
+                    open.push(stringify!($setting));
+                })?)+
+                open
+            }
+        }
+    };
+}
+
+settings! {
+    /// The most retries; `u32::MAX` for any number.
+    max_retries: u32 = 0, request: u32, open if |_| false;
+    /// The refused attempts that count apart from the retries.
+    max_refused: u32 = 0;
+    backoff: Backoff = Backoff::exponential(Duration::from_secs(2));
+    deadline: Option<Duration> = None, request: Duration, open if |policy| !policy.has_deadline();
+    attempt_timeout: Option<Duration> = None, request: Duration, open if |policy| policy.0.attempt_timeout.is_none();
+    /// The most bytes of an answer that belong to its attempt; 0 for none.
+    whole_answers: u64 = 0, request: u32, open if |policy| !policy.reads_whole_answers();
+    max_server_delay: Option<Duration> = None;
+    max_gate_wait: Option<Duration> = None;
+    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
+    quotas_at_once: bool = false;
+    methods: Methods = Methods::Idempotent;
+}
+
+/// Returns `true` if a policy leaves a setting open: if the policy says where its settings come from, one at its default.
+fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> bool) -> bool {
+    let origins = &policy.rules().origins;
+    if origins.is_empty() {
+        return in_code(policy);
+    }
+    let given = origins.iter().find(|origin| origin.field == setting);
+    given.is_none_or(|given| &*given.from == "default")
+}
+
+impl RetryPolicy {
+    /// The header in which the service takes a key of idempotency, besides the usual ones.
+    #[must_use]
+    pub fn key_header(&self) -> Option<&HeaderName> {
+        self.0.classifiers.key_header()
+    }
+
+    /// Whether keys of idempotency that a layer makes go out in quotes.
+    #[must_use]
+    pub fn quotes_keys(&self) -> bool {
+        self.0.classifiers.quotes_keys()
+    }
+
+    /// The same rules under another name.
+    pub(crate) fn named(&self, name: String) -> Self {
+        let mut settings = Settings::clone(&self.0);
+        settings.name = name.into();
+        Self(Arc::new(settings))
+    }
+
+    /// What holds back the start of streamed answers, if anything does.
+    #[must_use]
+    pub fn streams(&self) -> Option<&dyn StreamHolder> {
+        self.0.streams.as_deref()
+    }
+
+    /// Whether a response of its own may take the place of the last outcome.
+    #[must_use]
+    pub fn may_respond(&self) -> bool {
+        self.0.rules.may_respond()
+    }
+
+    /// Whether an error of this crate may take the place of a response.
+    #[must_use]
+    pub fn may_fail(&self) -> bool {
+        self.0.rules.may_fail()
+    }
+
+    /// Whether anything but the class of an outcome and the lists decides.
+    pub(super) fn has_rules(&self) -> bool {
+        self.0.rules.speak()
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.0.rules
+    }
+
+    /// Whether a request may be sent again after its limit of retries: by a rule, or to another service.
+    #[must_use]
+    pub fn resends_beyond_its_limit(&self) -> bool {
+        self.0.rules.resend_beyond_the_limit()
+    }
+
+    /// Whether every success by the standard tables stays one under this policy.
+    pub(crate) fn takes_successes_as_they_are(&self) -> bool {
+        let Rules {
+            list,
+            otherwise,
+            retry_on,
+            ..
+        } = &self.0.rules;
+        list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
+    }
+
+    /// Whether retries are off, and nothing else sends a request again or replaces its outcome.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
+        self.0.never && last && !self.resends_beyond_its_limit()
+    }
+
+    /// How the delays grow.
+    #[must_use]
+    pub fn backoff(&self) -> &Backoff {
+        &self.0.backoff
+    }
+
+    /// Which methods are repeated after the server may have processed the request.
+    #[must_use]
+    pub fn methods(&self) -> Methods {
+        self.0.methods
+    }
+
+    /// How many attempts a rate limit may refuse without a retry counted.
+    #[must_use]
+    pub fn max_refused(&self) -> u32 {
+        self.0.max_refused
+    }
+
+    /// The longest wait that a server may ask for; `None` for any.
+    #[must_use]
+    pub fn max_server_delay(&self) -> Option<Duration> {
+        self.0.max_server_delay
+    }
+
+    /// The longest total wait of a call at the gate; `None` without a gate.
+    #[must_use]
+    pub fn max_gate_wait(&self) -> Option<Duration> {
+        self.0.max_gate_wait
+    }
+
+    /// Whether a call would wait this long because the server asks for it.
+    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
+        self.longest_pause().is_none_or(|most| asked <= most)
+    }
+
+    /// Returns the longest wait that a server may ask for so that a call waits, if there is a limit.
+    #[must_use]
+    pub fn longest_pause(&self) -> Option<Duration> {
+        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
+        limits.into_iter().flatten().min()
+    }
+
+    /// Whether a quota counts at the gate from the first response on, not only after a refusal.
+    #[must_use]
+    pub fn quotas_at_once(&self) -> bool {
+        self.0.quotas_at_once
+    }
+
+    /// Whether the body of an answer may belong to its attempt.
+    pub(crate) fn reads_whole_answers(&self) -> bool {
+        self.0.whole_answers > 0
+    }
+
+    /// The longest time of one attempt; `None` for any.
+    #[must_use]
+    pub fn attempt_timeout(&self) -> Option<Duration> {
+        self.0.attempt_timeout
+    }
+
+    /// Whether a request has to be answered by some time.
+    pub(crate) fn has_deadline(&self) -> bool {
+        self.0.deadline.is_some()
+    }
+
+    /// How long the first attempt of a request with these settings of its own may take; as
+    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) has it.
+    #[inline]
+    #[must_use]
+    pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
+        let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
+        let timeout = own.and_then(|own| own.attempt_timeout);
+        match (timeout.or(self.0.attempt_timeout), deadline) {
+            (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
+            (timeout, deadline) => timeout.or(deadline),
+        }
+    }
+}

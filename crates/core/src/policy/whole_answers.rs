@@ -1,0 +1,138 @@
+//! Which answers are read to their end before the caller gets them, so that one that breaks is a failed attempt.
+
+use super::body_probe::Inspected;
+use super::outcome::Outcome;
+use crate::error::ConfigError;
+use http::header::CONTENT_LENGTH;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+
+/// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
+pub(crate) const LONGEST: u64 = 64 << 20;
+
+/// How the reading of an answer has ended: with [`Inspected::Enough`] the rest is for the caller to read.
+pub type Filled = Result<Inspected, Box<BrokenAnswer>>;
+
+/// What has broken an answer.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct BrokenAnswer {
+    /// The error that broke it.
+    pub outcome: Outcome<'static>,
+    /// What the error says, for rules that look there.
+    pub words: String,
+}
+
+pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
+    match bytes <= LONGEST {
+        true => Ok(()),
+        false => Err(ConfigError::new(
+            "whole_answers",
+            format!("{bytes} bytes"),
+            "must be 0 to 64 MiB: a longer body is a download",
+        )),
+    }
+}
+
+/// Returns `true` if a response with this head has a body that ends by itself, and so belongs to its attempt.
+pub(crate) fn has_an_end(status: StatusCode, headers: &HeaderMap) -> bool {
+    !WITHOUT_BODY.contains(&status) && !goes_on(headers)
+}
+
+/// Returns `true` if a response with these headers is longer than this number of bytes, and so is not read.
+pub fn is_longer(headers: &HeaderMap, bytes: u64) -> bool {
+    let length = headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
+    length.is_some_and(|length| length > bytes)
+}
+
+/// Answers that end with their head, whatever length it tells.
+const WITHOUT_BODY: [StatusCode; 3] = [
+    StatusCode::SWITCHING_PROTOCOLS,
+    StatusCode::NO_CONTENT,
+    StatusCode::NOT_MODIFIED,
+];
+
+/// Types of answers whose parts count when they come, and that may never end.
+const GO_ON: [&str; 9] = [
+    "text/event-stream",
+    "multipart/x-mixed-replace",
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-seq",
+    "application/stream+json",
+    "application/vnd.amazon.eventstream",
+];
+
+fn goes_on(headers: &HeaderMap) -> bool {
+    let mut all = GO_ON.iter();
+    media_type(headers).is_some_and(|own| {
+        is_grpc(own) || all.any(|kind| own.eq_ignore_ascii_case(kind.as_bytes()))
+    })
+}
+
+/// The media type of an answer, in the case that it has, without its parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(CONTENT_TYPE)?.as_bytes();
+    let own = value.split(|byte| *byte == b';').next();
+    own.map(<[u8]>::trim_ascii)
+}
+
+/// Whether a content type is one of gRPC's.
+#[must_use]
+pub fn is_grpc(kind: &[u8]) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    let start = kind.get(..GRPC.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn is_read(name: &'static str, value: &'static str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_static(value));
+        has_an_end(StatusCode::OK, &headers) && !is_longer(&headers, 1_000)
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_is_not_read() {
+        for kind in [
+            "text/event-stream",
+            "Text/Event-Stream; charset=utf-8",
+            "multipart/x-mixed-replace;boundary=x",
+            "application/x-ndjson",
+            "application/json-seq",
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc-web-text",
+        ] {
+            assert!(!is_read("content-type", kind), "{kind}");
+        }
+        for kind in ["application/json", "text/plain", "application/gr", ""] {
+            assert!(is_read("content-type", kind), "{kind}");
+        }
+        let upgraded = StatusCode::SWITCHING_PROTOCOLS;
+        assert!(!has_an_end(upgraded, &HeaderMap::new()));
+    }
+
+    #[test]
+    fn an_answer_that_is_told_to_be_longer_is_not_read() {
+        assert!(is_read("content-length", "1000"));
+        assert!(!is_read("content-length", "1001"));
+        assert!(!is_read("content-length", "18446744073709551615"));
+        assert!(is_read("content-length", "x"));
+    }
+
+    #[test]
+    fn the_longest_is_64_mib() {
+        assert!(check(LONGEST).is_ok());
+        let refused = check(LONGEST + 1).unwrap_err();
+        assert_eq!(refused.field(), "whole_answers");
+        assert!(refused.to_string().contains("a longer body is a download"));
+    }
+}

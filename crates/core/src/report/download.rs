@@ -1,0 +1,64 @@
+//! Tells the events of one download.
+
+use super::{Observer, RetryEventKind, Subject};
+use crate::policy::{ErrorKind, ResumeFailure};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The service of a download, and its observers.
+pub struct DownloadRecorder {
+    subject: Subject,
+    observers: Arc<[Arc<dyn Observer>]>,
+}
+
+impl DownloadRecorder {
+    /// A recorder of one download, which tells these observers.
+    pub fn new(subject: Subject, observers: Arc<[Arc<dyn Observer>]>) -> Self {
+        Self { subject, observers }
+    }
+
+    /// Returns the name of the download's service.
+    #[must_use]
+    pub fn service(&self) -> Arc<str> {
+        Arc::clone(&self.subject.service)
+    }
+
+    /// Tells that the body broke, and that its rest will be asked for.
+    pub fn resuming(
+        &self,
+        (at, length): (u64, u64),
+        kind: ErrorKind,
+        delay: Duration,
+        now: Duration,
+    ) {
+        let kind_of_event = RetryEventKind::Resuming {
+            at,
+            length,
+            kind,
+            delay,
+        };
+        self.tell(now, kind_of_event);
+        super::span::log_resume(&self.subject, (at, length), kind, delay);
+    }
+
+    /// Tells that the rest begins to come.
+    pub fn resumed(&self, at: u64, kind: ErrorKind, now: Duration) {
+        self.tell(now, RetryEventKind::Resumed { at, kind });
+    }
+
+    /// Tells that the download broke for good.
+    pub fn interrupted(
+        &self,
+        (at, length): (u64, u64),
+        kind: Option<ErrorKind>,
+        why: ResumeFailure,
+        now: Duration,
+    ) {
+        self.tell(now, RetryEventKind::Interrupted { at, kind, why });
+        super::span::log_interrupted(&self.subject, (at, length), kind, why);
+    }
+
+    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        self.subject.tell(&self.observers, at, kind);
+    }
+}

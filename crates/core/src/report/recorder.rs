@@ -1,0 +1,195 @@
+//! Keeps one request's report and tells its events.
+
+use super::{
+    AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEventKind, RetryReport, Subject, TextCut,
+};
+use crate::budget::PaidRetry;
+use crate::policy::{Class, Decimal, DelaySource, Moment, Outcome, StopReason};
+use http::Uri;
+use http::uri::Authority;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One request's report in the making, and its observers.
+pub struct ReportRecorder {
+    subject: Subject,
+    observers: Arc<[Arc<dyn Observer>]>,
+    slot: Option<ReportSlot>,
+    report: RetryReport,
+    first_started: Duration,
+    started: Duration,
+    number: u32,
+    delay: Duration,
+    delay_source: Option<DelaySource>,
+    /// The cut of the text before the next attempt.
+    cut: Option<TextCut>,
+    only_success: bool,
+    /// How often the request moved to another service.
+    moves: u32,
+    span: AttemptSpan,
+}
+
+impl ReportRecorder {
+    /// A recorder of one request that started at `started`. Its report goes to the slot, if there is one.
+    pub fn new(
+        subject: Subject,
+        observers: Arc<[Arc<dyn Observer>]>,
+        slot: Option<ReportSlot>,
+        started: Duration,
+    ) -> Self {
+        Self {
+            subject,
+            observers,
+            slot,
+            report: RetryReport::new(),
+            first_started: started,
+            started,
+            number: 1,
+            delay: Duration::ZERO,
+            delay_source: None,
+            cut: None,
+            only_success: true,
+            moves: 0,
+            span: AttemptSpan::none(),
+        }
+    }
+
+    /// Notes the name of a service that the document does not have, if the request gave one.
+    pub fn names_unknown(&mut self, service: Option<Arc<str>>) {
+        self.report.names_unknown(service);
+    }
+
+    /// Returns the number of the attempt under way, the first being 1.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Tells that an attempt is about to be sent, and returns its span.
+    pub fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
+        self.started = at;
+        if self.number == 1 {
+            self.first_started = at;
+        }
+        let number = self.number;
+        self.tell(at, RetryEventKind::AttemptStarted { number });
+        self.span = AttemptSpan::new(&self.subject, number);
+        self.span.clone()
+    }
+
+    /// Returns the name of the request's service.
+    #[must_use]
+    pub fn service(&self) -> Arc<str> {
+        Arc::clone(&self.subject.service)
+    }
+
+    /// Moves the request to another service, at this place; returns the service so far.
+    pub fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
+        let subject = Subject {
+            service,
+            authority: base.authority().map_or("", Authority::as_str).into(),
+            method: self.subject.method.clone(),
+        };
+        self.moves = self.moves.saturating_add(1);
+        std::mem::replace(&mut self.subject, subject)
+    }
+
+    /// The caller gets a response that no server sent.
+    pub fn responds_itself(&mut self) {
+        self.moves = self.moves.saturating_add(1);
+    }
+
+    /// Takes back a move: the request was not sent there.
+    pub fn goes_back_to(&mut self, subject: Subject) {
+        self.moves = self.moves.saturating_sub(1);
+        self.subject = subject;
+    }
+
+    /// Tells that the attempt ended with this outcome.
+    pub fn attempt_ended(
+        &mut self,
+        outcome: &Outcome<'_>,
+        at: Moment,
+        (rule, row): (Option<&Arc<str>>, Option<Arc<str>>),
+        error_type: Option<&'static str>,
+        done: bool,
+    ) {
+        std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
+        self.only_success &= outcome.class() == Class::Success && self.number == 1 && done;
+        if self.only_success && self.slot.is_none() && self.observers.is_empty() {
+            return;
+        }
+        let attempt = AttemptReport {
+            started: self.started.saturating_sub(self.first_started),
+            took: at.now.saturating_sub(self.started),
+            delay: self.delay,
+            delay_source: self.delay_source,
+            rule: rule.cloned(),
+            row,
+            cut: self.cut.take(),
+            error_type,
+            ..AttemptReport::new(self.number, outcome, at.wall)
+        };
+        self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));
+        self.report.push(attempt);
+    }
+
+    /// Tells that a paid retry will be sent at `due`.
+    pub fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
+        self.delay = paid.delay();
+        self.delay_source = Some(paid.source());
+        let (retry, delay, source) = (paid.retry(), paid.delay(), paid.source());
+        let kind = RetryEventKind::RetryScheduled {
+            retry,
+            delay,
+            due,
+            source,
+        };
+        self.tell(due.saturating_sub(delay), kind);
+        super::span::log_retry(&self.subject, paid, self.report.attempts().last());
+    }
+
+    /// Tells that the request waited at the gate.
+    pub fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
+        self.delay = match self.delay_source {
+            // Before a first attempt.
+            None => waited,
+            Some(_) => self.delay.saturating_add(waited),
+        };
+        self.delay_source = Some(DelaySource::Gate);
+        self.tell(at, RetryEventKind::WaitedAtGate { waited });
+    }
+
+    /// Tells that the request's text was cut.
+    pub fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
+        self.cut = Some(cut);
+        self.tell(at, RetryEventKind::TextCut(cut));
+    }
+
+    /// Notes that the scheduled retry is on its way.
+    pub fn retry_sent(&mut self) {
+        self.number = self.number.saturating_add(1);
+    }
+
+    /// Closes the report, and returns it if it belongs into the response.
+    pub fn stopped(
+        &mut self,
+        stop: StopReason,
+        at: Duration,
+        tokens_left: Option<Decimal>,
+    ) -> Option<RetryReport> {
+        self.report.close(stop, tokens_left);
+        self.report.set_from_elsewhere(self.moves > 0);
+        self.tell(at, RetryEventKind::Stopped(&self.report));
+        super::span::log_stop(&self.subject, &self.report);
+        if let Some(slot) = &self.slot {
+            slot.put(self.report.clone());
+        }
+        let plain = self.only_success && stop == StopReason::Succeeded;
+        (!plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
+    }
+
+    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        self.subject.tell(&self.observers, at, kind);
+    }
+}

@@ -1,0 +1,290 @@
+//! One span per attempt, and one log line per retry and for a call that stops without success, with the feature `tracing`.
+//!
+//! # Source
+//!
+//! The names are those of the OpenTelemetry semantic conventions for HTTP clients.
+
+use super::{AttemptReport, RetryReport, Subject};
+use crate::budget::PaidRetry;
+use crate::policy::Outcome;
+
+/// The span of one attempt.
+#[derive(Clone)]
+pub struct AttemptSpan {
+    #[cfg(feature = "tracing")]
+    span: tracing::Span,
+}
+
+#[cfg(feature = "tracing")]
+mod on {
+    use super::*;
+    use crate::policy::ResumeFailure;
+    use crate::policy::{ErrorKind, StopReason};
+    use tracing::field::Empty;
+
+    /// Whether anybody listens to the spans.
+    pub fn is_traced() -> bool {
+        tracing::enabled!(target: "http_retry", tracing::Level::INFO)
+    }
+
+    /// Whether anybody listens to the log lines.
+    pub fn is_logged() -> bool {
+        tracing::enabled!(target: "http_retry", tracing::Level::WARN)
+    }
+
+    impl AttemptSpan {
+        /// The span of an attempt of this number.
+        pub fn new(subject: &Subject, number: u32) -> Self {
+            let span = tracing::info_span!(
+                target: "http_retry",
+                "http.attempt",
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
+                "server.address" = subject.address(),
+                "http.request.resend_count" = (number > 1).then(|| number.saturating_sub(1)),
+                "http.response.status_code" = Empty,
+                "error.type" = Empty,
+            );
+            Self { span }
+        }
+
+        /// No span, before the first attempt.
+        #[must_use]
+        pub fn none() -> Self {
+            Self {
+                span: tracing::Span::none(),
+            }
+        }
+
+        /// Does a part of the attempt within the span.
+        pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+            self.span.in_scope(part)
+        }
+
+        /// Ends it with the outcome's status or error.
+        pub fn ended(self, outcome: &Outcome<'_>) {
+            if let Some(status) = outcome.status() {
+                self.span
+                    .record("http.response.status_code", status.as_u16());
+                if status.as_u16() >= 400 {
+                    self.span.record("error.type", status.as_str());
+                }
+            }
+            if let Some(kind) = outcome.error_kind() {
+                self.span.record("error.type", kind.as_str());
+            }
+        }
+    }
+
+    pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
+        let last = Ended::of(last);
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                service = &*subject.service,
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "http.response.status_code" = last.status,
+                "error.type" = last.error,
+                "exception.type" = last.error_type,
+                class = last.class,
+                reach = last.reach,
+                rule = last.rule,
+                row = last.row,
+                "http.request.resend_count" = paid.retry(),
+                delay_ms = u64::try_from(paid.delay().as_millis()).unwrap_or(u64::MAX),
+                delay_source = paid.source().as_str(),
+            },
+            "will retry the request"
+        );
+    }
+
+    /// A call that stops without success. One that nobody had to retry, or that another layer retries, is its caller's.
+    pub(crate) fn log_stop(subject: &Subject, report: &RetryReport) {
+        let retries = report.attempts().len().saturating_sub(1);
+        let is_of_the_caller = match report.stop() {
+            StopReason::NotRetryable => retries == 0,
+            stop => matches!(
+                stop,
+                StopReason::Succeeded
+                    | StopReason::Accepted
+                    | StopReason::Disabled
+                    | StopReason::Nested
+            ),
+        };
+        if is_of_the_caller {
+            return;
+        }
+        let last = Ended::of(report.attempts().last());
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                stop = report.stop().as_str(),
+                service = &*subject.service,
+                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "http.response.status_code" = last.status,
+                "error.type" = last.error,
+                "exception.type" = last.error_type,
+                class = last.class,
+                reach = last.reach,
+                rule = last.rule,
+                row = last.row,
+                "http.request.resend_count" = (retries > 0).then_some(retries),
+            },
+            "stopped without success"
+        );
+    }
+
+    /// What the log says of an attempt.
+    #[derive(Default)]
+    struct Ended<'a> {
+        status: Option<u16>,
+        error: Option<&'static str>,
+        error_type: Option<&'static str>,
+        class: Option<&'static str>,
+        reach: Option<&'static str>,
+        rule: Option<&'a str>,
+        row: Option<&'a str>,
+    }
+
+    impl<'a> Ended<'a> {
+        fn of(attempt: Option<&'a AttemptReport>) -> Self {
+            let Some(attempt) = attempt else {
+                return Self::default();
+            };
+            Self {
+                status: attempt.status.map(|status| status.as_u16()),
+                error: attempt.error.map(ErrorKind::as_str),
+                error_type: attempt.error_type,
+                class: Some(attempt.class.as_str()),
+                reach: Some(attempt.reach.as_str()),
+                rule: attempt.rule.as_deref(),
+                row: attempt.row.as_deref(),
+            }
+        }
+    }
+
+    pub(crate) fn log_resume(
+        subject: &Subject,
+        (at, length): (u64, u64),
+        kind: ErrorKind,
+        delay: std::time::Duration,
+    ) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                service = &*subject.service,
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "error.type" = kind.as_str(),
+                at,
+                length,
+                delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            },
+            "will resume the download"
+        );
+    }
+
+    /// Something was asked for that has no effect, or hardly the one that was meant.
+    pub fn warn_of_misuse(name: &str, what: &str) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            name,
+            "{what}"
+        );
+    }
+
+    pub(crate) fn log_interrupted(
+        subject: &Subject,
+        (at, length): (u64, u64),
+        kind: Option<ErrorKind>,
+        why: ResumeFailure,
+    ) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            {
+                why = why.as_str(),
+                service = &*subject.service,
+                "server.address" = subject.address(),
+                "server.port" = subject.port(),
+                "error.type" = kind.map(ErrorKind::as_str),
+                at,
+                length,
+            },
+            "the download broke for good"
+        );
+    }
+
+    /// A part of the policy does nothing under this setting of the layer.
+    pub fn warn_of_setting(setting: &str, lost: &str) {
+        tracing::event!(
+            target: "http_retry",
+            tracing::Level::WARN,
+            lost,
+            "a part of the policy does nothing under `{setting}`"
+        );
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+#[expect(missing_docs, reason = "documented where each does something")]
+mod on {
+    use super::*;
+
+    pub fn is_traced() -> bool {
+        false
+    }
+
+    pub fn is_logged() -> bool {
+        false
+    }
+
+    impl AttemptSpan {
+        pub fn new(_: &Subject, _: u32) -> Self {
+            Self {}
+        }
+
+        pub fn none() -> Self {
+            Self {}
+        }
+
+        pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+            part()
+        }
+
+        pub fn ended(self, _: &Outcome<'_>) {}
+    }
+
+    pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+
+    pub(crate) fn log_stop(_: &Subject, _: &RetryReport) {}
+
+    pub(crate) fn log_resume(
+        _: &Subject,
+        _: (u64, u64),
+        _: crate::policy::ErrorKind,
+        _: std::time::Duration,
+    ) {
+    }
+
+    pub fn warn_of_misuse(_: &str, _: &str) {}
+
+    pub(crate) fn log_interrupted(
+        _: &Subject,
+        _: (u64, u64),
+        _: Option<crate::policy::ErrorKind>,
+        _: crate::policy::ResumeFailure,
+    ) {
+    }
+
+    pub fn warn_of_setting(_: &str, _: &str) {}
+}
+
+pub use on::*;

@@ -1,0 +1,158 @@
+//! A failover: how a request comes from one server to another.
+
+use super::public_authority;
+use http::header::HOST;
+use http::{HeaderMap, HeaderName, Uri};
+
+/// Headers that tell a server who is calling: those that a redirect leaves out as well, and those in which large services
+/// take a key or a session. A key that is left out by mistake is answered 401, and a rule's `set` gives it; a key that came
+/// to a stranger does not come back.
+const CREDENTIALS: [&str; 9] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "cookie2",
+    "api-key",
+    "x-api-key",
+    "x-auth-token",
+    "x-goog-api-key",
+    "x-amz-security-token",
+];
+
+/// A request's way from one base URL to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rebase {
+    /// The base URL that the request comes from, if it is known.
+    pub from: Option<Uri>,
+    /// The base URL that it goes to.
+    pub to: Uri,
+    /// What the policy calls a credential.
+    pub credentials: Vec<HeaderName>,
+}
+
+impl Rebase {
+    /// The way to this base URL from another one, without these headers.
+    #[must_use]
+    pub fn new(from: Option<Uri>, to: Uri, credentials: Vec<HeaderName>) -> Self {
+        Self {
+            from,
+            to,
+            credentials,
+        }
+    }
+
+    /// Takes from the headers of a request what is for the server alone that it comes from: the host, and credentials
+    /// unless the same server is behind the other base URL.
+    ///
+    /// # Source
+    ///
+    /// RFC 9110 section 15.4 and the fetch standard's HTTP-redirect fetch, for redirects.
+    pub fn leave_behind(&self, headers: &mut HeaderMap, at: &Uri) {
+        headers.remove(HOST);
+        if is_same_server(at, &self.to) {
+            return;
+        }
+        for name in CREDENTIALS {
+            headers.remove(name);
+        }
+        for name in &self.credentials {
+            headers.remove(name);
+        }
+        // The caller has called these a secret.
+        let secret = headers.iter().filter(|(_, value)| value.is_sensitive());
+        let secret: Vec<HeaderName> = secret.map(|(name, _)| name.clone()).collect();
+        for name in secret {
+            headers.remove(name);
+        }
+    }
+
+    /// The same place below the other base URL; nothing if that is no URI.
+    pub fn of(&self, target: &Uri) -> Option<Uri> {
+        let whole = target.path();
+        let from = self
+            .from
+            .as_ref()
+            .map_or("", Uri::path)
+            .trim_end_matches('/');
+        let below = whole
+            .strip_prefix(from)
+            .filter(|below| below.is_empty() || below.starts_with('/'));
+        let to = self.to.path().trim_end_matches('/');
+        let path = match (to, below.unwrap_or(whole)) {
+            ("", "") => "/".to_owned(),
+            (to, below) => format!("{to}{below}"),
+        };
+        let path = match target.query() {
+            Some(query) => format!("{path}?{query}"),
+            None => path,
+        };
+        let mut parts = self.to.clone().into_parts();
+        parts.path_and_query = Some(path.parse().ok()?);
+        Uri::from_parts(parts).ok()
+    }
+}
+
+/// Whether two URLs have the same origin: scheme, host and port. A place that a URL does not name is the same as none.
+///
+/// # Source
+///
+/// RFC 6454 section 5.
+pub fn is_same_server(one: &Uri, other: &Uri) -> bool {
+    let authorities = [one, other].map(|uri| public_authority(uri, || None));
+    match (one.scheme(), other.scheme(), authorities) {
+        (Some(one), Some(other), [Some(here), Some(there)]) => one == other && here == there,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_moves_from_one_base_url_to_another() {
+        let moved = |from: Option<&str>, to: &str, target: &str| {
+            let of = Rebase {
+                from: from.map(|from| from.parse().unwrap()),
+                to: to.parse().unwrap(),
+                credentials: Vec::new(),
+            };
+            of.of(&target.parse().unwrap()).unwrap().to_string()
+        };
+        let target = "http://a/v1/chat?n=1";
+        assert_eq!(moved(None, "https://b", target), "https://b/v1/chat?n=1");
+        assert_eq!(
+            moved(None, "https://b:8/api/", target),
+            "https://b:8/api/v1/chat?n=1"
+        );
+        assert_eq!(
+            moved(Some("http://a/v1"), "https://b/api/v1", target),
+            "https://b/api/v1/chat?n=1"
+        );
+        assert_eq!(
+            moved(Some("http://a/v"), "https://b", target),
+            "https://b/v1/chat?n=1"
+        );
+        assert_eq!(moved(None, "https://b", "http://a"), "https://b/");
+    }
+    #[test]
+    fn a_server_is_scheme_host_and_port() {
+        let same =
+            |one: &str, other: &str| is_same_server(&one.parse().unwrap(), &other.parse().unwrap());
+        assert!(same("http://a/b?c", "http://A:80/d"));
+        assert!(same("https://me:secret@a:443/", "https://a"));
+        for other in [
+            "https://a",
+            "http://a:8080",
+            "http://b",
+            "http://a.b",
+            "/a",
+            "a:80",
+        ] {
+            assert!(!same("http://a", other), "{other}");
+            assert!(!same(other, "http://a"), "{other}");
+        }
+        assert!(!same("/a", "/a"));
+    }
+}

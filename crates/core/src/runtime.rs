@@ -1,0 +1,143 @@
+//! The clock, the sleep and the randomness of a program, in one value.
+
+use crate::policy::Moment;
+use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher, RandomState};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+/// A wait that a [`Runtime`] makes.
+///
+/// # Cancel safety
+///
+/// Dropping it leaves nothing behind: no task and no timer.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The clock, the sleep and the randomness that a client runs on.
+///
+/// Use `TokioRuntime` on tokio, [`ManualRuntime`] in tests, and implement the trait for any other executor.
+///
+/// ```
+/// use http_retry::policy::Moment;
+/// use http_retry::runtime::{Runtime, Sleep};
+/// use std::time::Duration;
+///
+/// /// Time stands still, and every wait is over at once.
+/// struct Frozen;
+///
+/// impl Runtime for Frozen {
+///     fn now(&self) -> Duration {
+///         Duration::ZERO
+///     }
+///     fn moment(&self) -> Moment {
+///         Moment::new(self.now())
+///     }
+///     fn sleep(&self, _: Duration) -> Sleep {
+///         Box::pin(std::future::ready(()))
+///     }
+/// }
+/// ```
+///
+#[cfg_attr(
+    feature = "testing",
+    doc = "[`ManualRuntime`]: crate::testing::ManualRuntime"
+)]
+#[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
+pub trait Runtime: Send + Sync + 'static {
+    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget or a gate need the same epoch.
+    /// If it steps back, budgets lose nothing and gain nothing, and a wait may take longer.
+    fn now(&self) -> Duration;
+
+    /// The same time, the wall clock and a fresh random number. The wall clock is used only to read a date of a server's
+    /// answer, the random number to spread delays and, in a fleet, to give the process a new ID.
+    fn moment(&self) -> Moment;
+
+    /// A wait of this length, from its first poll or from now; the runtime chooses. `Duration::ZERO` must be over at the
+    /// first poll or soon, and `Duration::MAX` must not panic: it is a wait without an end.
+    fn sleep(&self, duration: Duration) -> Sleep;
+
+    /// 128 bits for an idempotency key, which no other call returns, in this process or in another.
+    ///
+    /// A server treats two requests with one key as one and never processes the second, so an implementation with
+    /// predictable keys for tests must still return each key only once. The default hashes a count and
+    /// [`Runtime::moment`] with two keys of std's hash maps, which are random in each process and stay secret;
+    /// `TokioRuntime` asks the operating system.
+    fn key_entropy(&self) -> u128 {
+        hashed_key(self.moment())
+    }
+}
+
+/// Returns 128 bits that no other call returns: the default of [`Runtime::key_entropy`]. Where std's hash keys are not random, as on bare wasm, the moment tells processes
+/// apart.
+#[must_use]
+pub fn hashed_key(at: Moment) -> u128 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let half = || u128::from(RandomState::new().hash_one((count, at.now, at.wall, at.random)));
+    half() << 64 | half()
+}
+
+impl<R: Runtime + ?Sized> Runtime for Arc<R> {
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+
+    fn moment(&self) -> Moment {
+        (**self).moment()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        (**self).sleep(duration)
+    }
+
+    fn key_entropy(&self) -> u128 {
+        (**self).key_entropy()
+    }
+}
+
+/// Waits for a future no longer than a sleep lasts. Returns `None` if the sleep is over first.
+///
+/// ```
+/// use http_retry::runtime::within;
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let at_once = || Box::pin(std::future::ready(()));
+/// assert_eq!(within(at_once(), std::future::ready(1)).await, Some(1));
+/// assert_eq!(within(at_once(), std::future::pending::<u8>()).await, None);
+/// # }).unwrap();
+/// ```
+///
+/// # Cancel safety
+///
+/// Dropped, or once the sleep is over, it drops the future.
+pub async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
+    let (mut future, mut limit) = (pin!(future), limit);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hashed_key;
+    use crate::policy::Moment;
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    #[test]
+    fn entropy_never_comes_twice_at_one_moment() {
+        let at = Moment::new(Duration::ZERO);
+        let different: BTreeSet<u128> = (0..1_000).map(|_| hashed_key(at)).collect();
+        assert_eq!(different.len(), 1_000);
+        assert!(
+            different
+                .iter()
+                .all(|key| key >> 64 != key & u128::from(u64::MAX))
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Reads a response's head once per attempt: the delay that it asks for, the quota, and the headers that cannot be
+//! read.
+//!
+//! The delay, the gate and the report use the same [`ServerHints`], so they never disagree about a header.
+//!
+//! It reads a head in one pass over its names: at most 64 lines of each header (64 in all of those that each name one
+//! of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item; a longer line or name
+//! is not readable. So the work is bounded, whatever a server sends.
+
+mod date;
+mod duration;
+pub(crate) mod head;
+mod line;
+mod names;
+mod prose;
+mod quota;
+mod server_delay;
+#[cfg(test)]
+mod tests;
+mod unit;
+
+pub(crate) use names::HeaderSet;
+pub use quota::Quota;
+pub use unit::Unit;
+
+pub use date::RetryTime;
+#[cfg(feature = "json")]
+pub(crate) use duration::header_duration;
+pub(crate) use prose::{date_in_prose, delay_in_prose};
+pub(crate) use server_delay::is_invitation;
+
+use date::Clock;
+use head::Head;
+use http::{HeaderMap, StatusCode};
+use names::Asked;
+use quota::Quotas;
+use std::time::Duration;
+
+/// What a response's head says about coming back.
+///
+/// The first readable one of these headers sets the delay:
+///
+/// 1. `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`: milliseconds, rounded up to a whole one.
+/// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), or an HTTP-date. Of several lines
+///    the latest counts.
+/// 3. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
+///    `x-ratelimit-reset-tokens` and similar. Of several spent quotas the latest reset counts. A quota is spent if
+///    nothing remains of it; on a 429 that names no spent quota, also if the head does not say what remains.
+///
+/// A reset is a number of seconds (a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
+/// duration with units (`1m30s`), a date of RFC 3339 or an HTTP-date; `t` of `ratelimit` is never a Unix time. A spent
+/// quota without a reset is back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no
+/// window: it counts only by its own `t`.
+///
+/// A header that cannot be read is skipped and listed in [`ServerHints::unreadable`]. A time in the past asks for no
+/// wait. Dates count from the response's own `date` if that is valid, else from the wall clock.
+///
+/// # Source
+///
+/// RFC 9110 section 10.2.3 for `retry-after` and 5.6.7 for dates; draft-ietf-httpapi-ratelimit-headers for the quota
+/// headers, and for the precedence of `retry-after`; Azure, AWS and OpenAI for the millisecond forms.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use http_retry::policy::ServerHints;
+/// use std::time::Duration;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("retry-after", HeaderValue::from_static("soon"));
+/// headers.insert("x-ratelimit-remaining", HeaderValue::from_static("0"));
+/// headers.insert("x-ratelimit-reset", HeaderValue::from_static("1m30s"));
+///
+/// let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, Duration::ZERO);
+/// assert_eq!(hints.delay(), Some(Duration::from_secs(90)));
+/// assert_eq!(hints.header(), Some("x-ratelimit-reset"));
+/// assert_eq!(hints.quota().map(|quota| quota.remaining), Some(0));
+/// assert!(hints.unreadable().eq(["retry-after"]));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerHints {
+    asked: Option<Asked>,
+    spent: Option<Asked>,
+    quota: Option<Quota>,
+    /// The headers that were skipped because they cannot be read.
+    pub(crate) unreadable: HeaderSet,
+}
+
+impl ServerHints {
+    /// Reads the head of a response of any status; `wall` is the time since 1970-01-01T00:00:00Z, against which a date
+    /// is measured where the response has no valid `date` of its own.
+    ///
+    /// The work is bounded, whatever a server sends: 64 lines of a header, 1,024 bytes of a line.
+    #[must_use]
+    pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
+        let mut head = Head::new(headers, wall);
+        let asked = head.delays.asked;
+        if !head.has_quota() {
+            return Self {
+                asked,
+                unreadable: head.unreadable,
+                ..Self::default()
+            };
+        }
+        let quotas = Quotas::read(&mut head);
+        let quota = quotas.tightest();
+        Self {
+            asked,
+            spent: quotas.spent(status == StatusCode::TOO_MANY_REQUESTS),
+            quota: quota.map(|quota| quota.after(status, asked.map(|asked| asked.delay))),
+            unreadable: head.unreadable,
+        }
+    }
+
+    /// The delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`]. Zero is a delay: the
+    /// server names a time, and it is now.
+    #[must_use]
+    pub fn delay(&self) -> Option<Duration> {
+        self.asked().or(self.reset())
+    }
+
+    /// The name of the header that sets [`ServerHints::delay`]; of an unusual header that names one of several quotas,
+    /// only its start (`x-ratelimit-*`).
+    #[must_use]
+    pub fn header(&self) -> Option<&'static str> {
+        let asked = self.asked.or(self.spent);
+        asked.map(|asked| asked.header.name())
+    }
+
+    /// What `retry-after` or a millisecond header asks for, if anything; of several, the first in the order above.
+    #[must_use]
+    pub fn asked(&self) -> Option<Duration> {
+        self.asked.map(|asked| asked.delay)
+    }
+
+    /// The time until the spent quota is back, if one is spent and says so; of several, the latest.
+    #[must_use]
+    pub fn reset(&self) -> Option<Duration> {
+        self.spent.map(|spent| spent.delay)
+    }
+
+    /// What is left of the quota of requests; of several, the one with the least left. A spent quota of requests or
+    /// tokens leaves nothing, until the latest reset of the spent ones.
+    ///
+    /// `None` if no header gives both what remains and when that changes. On a refusal the reset is no later than
+    /// [`ServerHints::asked`].
+    #[must_use]
+    pub fn quota(&self) -> Option<Quota> {
+        self.quota
+    }
+
+    /// The names of the headers that were skipped because they cannot be read, in the order in which they would have
+    /// counted. An unusual header that names one of several quotas is told by how it begins: `x-ratelimit-*`.
+    pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.unreadable.names()
+    }
+}
+
+/// The time of a response: its own `date` where that is valid, else the wall clock.
+pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
+    Clock::new(headers, wall).now()
+}

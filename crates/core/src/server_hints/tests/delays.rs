@@ -1,0 +1,220 @@
+//! The headers that say when to come back.
+
+use super::{Lines, WALL, delay, head, read, unreadable};
+use crate::policy::{Class, Outcome, Reach, Verdict};
+use crate::server_hints::{ServerHints, is_invitation};
+use http::StatusCode;
+use std::time::Duration;
+
+#[test]
+fn seconds_are_digits_with_or_without_decimals() {
+    for (text, wanted) in [
+        ("120", Some(120_000)),
+        ("0", Some(0)),
+        ("2.0", Some(2_000)),
+        ("1.5", Some(1_500)),
+        ("0.0001", Some(1)),
+        ("\t42 ", Some(42_000)),
+        ("007", Some(7_000)),
+        (".5", None),
+        ("5.", None),
+        ("+5", None),
+        ("-1", None),
+        ("1e3", None),
+        ("0x10", None),
+        ("1.2.3", None),
+        ("1,5", None),
+        ("5s", None),
+        ("", None),
+        ("soon", None),
+        ("2027-01-15T08:00:12Z", None),
+        ("Fri, 15 Jan 2027 08:00:12 GMT", Some(12_000)),
+        ("Friday, 15-Jan-27 08:00:12 GMT", Some(12_000)),
+        ("Fri Jan 15 08:00:12 2027", Some(12_000)),
+        ("Mon, 15 Jan 2027 08:00:12 GMT", None),
+        ("Monday, 15-Jan-27 08:00:12 GMT", None),
+        ("Mon Jan 15 08:00:12 2027", None),
+    ] {
+        let lines = [("retry-after", text)];
+        assert_eq!(delay(503, &lines), wanted, "{text}");
+        let told = if wanted.is_some() {
+            vec![]
+        } else {
+            vec!["retry-after"]
+        };
+        assert_eq!(unreadable(&lines), told, "{text}");
+    }
+}
+
+#[test]
+fn milliseconds_are_rounded_up_to_a_whole_one() {
+    for (text, wanted) in [
+        ("1500", Some(1_500)),
+        ("1234.5", Some(1_235)),
+        ("0.1", Some(1)),
+        ("1.5s", None),
+        ("Fri, 15 Jan 2027 08:00:12 GMT", None),
+    ] {
+        for name in ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"] {
+            assert_eq!(delay(503, &[(name, text)]), wanted, "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn too_many_digits_saturate() {
+    let many = "9".repeat(500);
+    let lines: Lines<'_> = &[("retry-after", &many)];
+    assert!(read(503, lines).delay() > Some(Duration::from_secs(1 << 60)));
+}
+
+const RESET: (&str, &str) = ("x-ratelimit-reset", "7");
+
+/// Lines, the delay in milliseconds, and the headers that cannot be read.
+const FIRST: [(Lines<'_>, u128, &[&str]); 8] = [
+    (
+        &[("retry-after-ms", "1500"), ("retry-after", "9")],
+        1_500,
+        &[],
+    ),
+    (
+        &[("x-amz-retry-after", "1500"), ("retry-after", "9")],
+        1_500,
+        &[],
+    ),
+    (
+        &[("retry-after-ms", "soon"), ("retry-after", "9")],
+        9_000,
+        &["retry-after-ms"],
+    ),
+    (&[("retry-after", "1e3"), RESET], 7_000, &["retry-after"]),
+    (&[("retry-after", "0"), RESET], 0, &[]),
+    (
+        &[
+            ("retry-after", "3"),
+            ("retry-after", "x"),
+            ("retry-after", "2"),
+        ],
+        3_000,
+        &[],
+    ),
+    (
+        &[("retry-after", "Fri, 15 Jan 2027 07:59:59 GMT"), RESET],
+        7_000,
+        &[],
+    ),
+    (&[("ratelimit", "what"), RESET], 7_000, &["ratelimit"]),
+];
+
+#[test]
+fn the_first_header_that_can_be_read_counts() {
+    for (lines, wanted, told) in FIRST {
+        assert_eq!(delay(429, lines), Some(wanted), "{lines:?}");
+        assert_eq!(unreadable(lines), told, "{lines:?}");
+    }
+}
+
+#[test]
+fn the_header_is_named_that_the_delay_is_from() {
+    let header = |lines: Lines<'_>| read(429, lines).header();
+    assert_eq!(header(&[("retry-after", "2.0")]), Some("retry-after"));
+    let both = [("retry-after-ms", "x"), ("x-ratelimit-reset", "3")];
+    assert_eq!(header(&both), Some("x-ratelimit-reset"));
+    assert_eq!(
+        header(&[("x-ratelimit-reset-images-day", "3")]),
+        Some("x-ratelimit-*")
+    );
+    assert_eq!(header(&[("content-length", "3")]), None);
+}
+
+#[test]
+fn where_the_delay_is_from_can_be_told() {
+    let hints = read(
+        429,
+        &[("retry-after", "5"), ("ratelimit", r#""d";r=0;t=90"#)],
+    );
+    let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs());
+    assert_eq!(seconds(hints.asked()), Some(5));
+    assert_eq!(seconds(hints.reset()), Some(90));
+    assert_eq!(seconds(hints.delay()), Some(5));
+}
+
+#[test]
+fn a_body_speaks_behind_the_delays_and_before_the_quotas() {
+    let body = Verdict::new(Class::Throttled, Reach::Refused).asking_for(Duration::from_secs(7));
+    let with = |lines: Lines<'_>| {
+        let headers = head(lines);
+        let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+        outcome.judged(body).server_delay(WALL)
+    };
+    let asked = |seconds| Some(Duration::from_secs(seconds));
+    assert_eq!(with(&[("retry-after", "3")]), asked(3));
+    assert_eq!(with(&[("retry-after", "soon")]), asked(7));
+    assert_eq!(with(&[("x-ratelimit-reset", "90")]), asked(7));
+    let none = read(429, &[("retry-after", "soon")]);
+    assert_eq!(none.delay(), None);
+    assert!(none.unreadable().eq(["retry-after"]));
+}
+
+#[test]
+fn dates_are_measured_against_the_responses_own_clock() {
+    for (name, text) in [
+        ("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"),
+        ("x-ratelimit-reset", "Fri, 31 Dec 1999 23:59:59 GMT"),
+        ("x-ratelimit-reset", "1999-12-31T23:59:59Z"),
+        ("anthropic-ratelimit-tokens-reset", "1999-12-31T23:59:59Z"),
+    ] {
+        let own = [("date", "Fri, 31 Dec 1999 23:59:49 GMT"), (name, text)];
+        assert_eq!(delay(429, &own), Some(10_000), "{name}: {text}");
+        let headers = head(&[("date", "today"), (name, text)]);
+        let wall = Duration::from_secs(946_684_797);
+        let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, wall);
+        assert_eq!(
+            hints.delay(),
+            Some(Duration::from_secs(2)),
+            "{name}: {text}"
+        );
+        assert_eq!(delay(429, &[(name, text)]), None, "{name}: {text} is past");
+    }
+    let unix = [
+        ("date", "Fri, 15 Jan 2027 09:00:00 GMT"),
+        ("x-ratelimit-reset", "1800003630"),
+    ];
+    assert_eq!(delay(429, &unix), Some(30_000));
+    assert_ne!(read(429, &unix).delay(), Some(WALL));
+}
+
+#[test]
+fn an_invitation_is_what_the_server_wrote_itself() {
+    for (lines, wanted) in [
+        (vec![("retry-after-ms", "0")], true),
+        (vec![("retry-after", "2.0")], true),
+        (vec![("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")], true),
+        (vec![("retry-after-ms", "soon"), ("retry-after", "9")], true),
+        (vec![("retry-after", "soon")], false),
+        (vec![("ratelimit-reset", "9")], false),
+        (vec![], false),
+    ] {
+        assert_eq!(is_invitation(&head(&lines)), wanted, "{lines:?}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_go_duration_comes_back_as_it_was_written(hours in 0_u64..1_000_000, minutes in 0_u64..60, millis in 0_u64..60_000) {
+        let text = format!("{hours}h{minutes}m{}.{:03}s", millis / 1000, millis % 1000);
+        let seconds = hours.saturating_mul(3_600).saturating_add(minutes.saturating_mul(60));
+        let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
+        proptest::prop_assert_eq!(crate::server_hints::header_duration(&text), Some(wanted));
+        let prose = format!("Please try again in {text}. Thank you");
+        proptest::prop_assert_eq!(crate::server_hints::delay_in_prose(&prose), Some(wanted));
+    }
+
+    #[test]
+    fn any_text_is_read(text: String) {
+        let _ = crate::server_hints::header_duration(&text);
+        let _ = crate::server_hints::delay_in_prose(&text);
+    }
+}

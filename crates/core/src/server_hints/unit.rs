@@ -1,0 +1,142 @@
+//! What a number or a date of a service's own counts in.
+
+use super::date::{RetryTime, http_date, rfc3339};
+use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
+
+/// What a number or a date counts in that says when to come back.
+///
+/// A row of a dialect says it of a place that its service uses (`Meaning::delay`).
+/// Decimals count, and are rounded up to the millisecond. A duration that names its own units, such as `1m30s`, is read
+/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. A number with a sign or an
+/// exponent, and any other word, cannot be read. A time that is past asks for no wait.
+///
+/// ```
+/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::policy::Unit;
+///
+/// // {"error": {"wait_ms": 1500}}
+/// let slow = Meaning::throttled().delay(At::json("/error/wait_ms"), Unit::Ms);
+/// ```
+///
+/// # Source
+///
+/// RFC 3339 for dates of ISO 8601, RFC 9110 section 5.6.7 for those of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Seconds from now.
+    S,
+    /// Milliseconds from now.
+    Ms,
+    /// Minutes from now.
+    Min,
+    /// Seconds since 1970-01-01T00:00:00Z.
+    Unix,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    UnixMs,
+    /// A date of ISO 8601 with its offset, such as `2026-08-21T12:00:12Z`; the seconds may be left out.
+    Iso,
+    /// A date as HTTP writes it, such as `Fri, 21 Aug 2026 12:00:12 GMT`.
+    HttpDate,
+    /// A number by its size (seconds; a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
+    /// duration with units, or a date of either kind: what the reset of a quota is read as.
+    Auto,
+}
+
+impl Unit {
+    /// All units by their names, for a reader of documents: `s`, `ms`, `min`, `unix`, `unix_ms`, `iso`, `http_date`, `auto`.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("s", Self::S),
+        ("ms", Self::Ms),
+        ("min", Self::Min),
+        ("unix", Self::Unix),
+        ("unix_ms", Self::UnixMs),
+        ("iso", Self::Iso),
+        ("http_date", Self::HttpDate),
+        ("auto", Self::Auto),
+    ];
+
+    /// Reads the time at which a text says to come back; `None` if it cannot be read in this unit.
+    ///
+    /// ```
+    /// use http_retry::policy::{RetryTime, Unit};
+    /// use std::time::Duration;
+    ///
+    /// let delay = Duration::from_millis(1500);
+    /// assert_eq!(Unit::Ms.read("1500"), Some(RetryTime::In(delay)));
+    /// assert_eq!(Unit::S.read("soon"), None);
+    /// ```
+    #[must_use]
+    pub fn read(self, text: &str) -> Option<RetryTime> {
+        let text = text.trim_ascii();
+        let within = |unit| bare(text, unit).or_else(|| header_duration(text));
+        match self {
+            Self::S => within(SECOND).map(RetryTime::In),
+            Self::Ms => within(MILLISECOND).map(RetryTime::In),
+            Self::Min => within(MINUTE).map(RetryTime::In),
+            Self::Unix => bare(text, SECOND).map(RetryTime::At),
+            Self::UnixMs => bare(text, MILLISECOND).map(RetryTime::At),
+            Self::Iso => rfc3339(text).map(RetryTime::At),
+            Self::HttpDate => http_date(text).map(RetryTime::At),
+            Self::Auto => RetryTime::reset(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_number_counts_in_its_unit_and_is_rounded_up() {
+        let ms = Duration::from_millis;
+        for (unit, text, wanted) in [
+            (Unit::S, "64.57", RetryTime::In(ms(64_570))),
+            (Unit::S, "34s", RetryTime::In(ms(34_000))),
+            (Unit::S, " 2 ", RetryTime::In(ms(2_000))),
+            (Unit::Ms, "600000", RetryTime::In(ms(600_000))),
+            (Unit::Ms, "0.1", RetryTime::In(ms(1))),
+            (Unit::Ms, "1.5s", RetryTime::In(ms(1_500))),
+            (Unit::Min, "2", RetryTime::In(ms(120_000))),
+            (
+                Unit::Unix,
+                "1787313700",
+                RetryTime::At(ms(1_787_313_700_000)),
+            ),
+            (
+                Unit::UnixMs,
+                "1787313700250",
+                RetryTime::At(ms(1_787_313_700_250)),
+            ),
+            (
+                Unit::Iso,
+                "2026-08-21T12:00Z",
+                RetryTime::At(ms(1_787_313_600_000)),
+            ),
+            (
+                Unit::HttpDate,
+                "Fri, 21 Aug 2026 12:00:12 GMT",
+                RetryTime::At(ms(1_787_313_612_000)),
+            ),
+            (
+                Unit::Auto,
+                "1787313700250",
+                RetryTime::At(ms(1_787_313_700_250)),
+            ),
+            (Unit::Auto, "90", RetryTime::In(ms(90_000))),
+        ] {
+            assert_eq!(unit.read(text), Some(wanted), "{unit:?} {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_number_says_nothing() {
+        for (_, unit) in Unit::NAMES {
+            for text in ["", "-1", "+1", "soon", "1e3", "null", "1 2"] {
+                assert_eq!(unit.read(text), None, "{unit:?} {text}");
+            }
+        }
+        assert_eq!(Unit::Unix.read("12s"), None);
+    }
+}

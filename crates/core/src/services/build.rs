@@ -1,0 +1,231 @@
+//! From services as they are given to the routes that requests go by, in the order of their failovers.
+
+use super::service::{Place, Service};
+use super::{Inner, KeptBudgets, ServicesBuilder};
+use crate::budget::{NEVER_REFILLS, RetryBudget};
+use crate::error::ConfigError;
+use crate::policy::rules::NamesUsed;
+use crate::report::warn_of_misuse;
+use crate::route::{self, Broken, Budgets, Chains, Destination, Route};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+struct Builder<'a> {
+    given: &'a ServicesBuilder,
+    chains: Chains,
+    budgets: KeptBudgets,
+    errors: Vec<ConfigError>,
+}
+
+/// A service in the making, and the budget of its places that have none of their own.
+type Owner<'a> = (&'a Service, &'a RetryBudget);
+
+pub(super) fn services(given: &ServicesBuilder) -> Result<Inner, Vec<ConfigError>> {
+    let mut builder = Builder {
+        given,
+        chains: Chains::default(),
+        budgets: KeptBudgets {
+            named: given.budgets.keys().cloned().collect(),
+            hosts: given.before.hosts.clone(),
+            own: BTreeMap::new(),
+        },
+        errors: Vec::new(),
+    };
+    builder.check();
+    builder.warn();
+    for service in given.services.values() {
+        builder.service(service);
+    }
+    let rest = Route::new(given.policy.clone());
+    let rest = Route {
+        budget: builder.budget_of_the_rest(),
+        names_budget: given.rest_budget.is_some(),
+        ..rest
+    };
+    let rest = builder.route("services", rest);
+    if !builder.errors.is_empty() {
+        return Err(builder.errors);
+    }
+    Ok(Inner {
+        services: route::Services {
+            by_name: builder.chains.services(),
+            rest: Arc::new(rest),
+        },
+        budgets: builder.budgets,
+        fleet: given.fleet.clone(),
+    })
+}
+
+impl Builder<'_> {
+    fn check(&mut self) {
+        if let Some(name) = &self.given.twice {
+            let twice = ConfigError::new("services", name, "is there twice");
+            self.errors.push(twice);
+        }
+        let mut matches = HashMap::new();
+        for (name, service) in &self.given.services {
+            self.errors.extend(service.check().err());
+            let matching = service.place.matching.in_order();
+            if matching.is_open() {
+                continue;
+            }
+            if let Some(other) = matches.insert(matching, name) {
+                let allowed = format!("no request would match it: {other} has the same match");
+                let field = format!("services.{name}");
+                self.errors.push(ConfigError::new(field, name, allowed));
+            }
+        }
+    }
+
+    /// Warns of budgets that never refill, each once.
+    fn warn(&self) {
+        let of_services = self.given.services.iter();
+        let of_services =
+            of_services.filter_map(|(name, service)| Some((name, service.place.budget.as_ref()?)));
+        for (name, budget) in self.given.budgets.iter().chain(of_services) {
+            let is_new = !self.given.before.named.contains(name);
+            if is_new && budget.never_refills() {
+                warn_of_misuse(name, NEVER_REFILLS);
+            }
+        }
+    }
+
+    fn budget_of_the_rest(&self) -> Budgets {
+        if let Some(budget) = &self.given.rest_budget {
+            return Budgets::One(budget.clone());
+        }
+        let fleet = self.given.fleet.as_ref();
+        let shared = fleet.map(|fleet| fleet.budgets());
+        Budgets::PerService(shared.unwrap_or_else(|| self.budgets.hosts.clone()))
+    }
+
+    /// The budget of a service that is given none: the one that it had before, if there is one.
+    fn own_budget(&mut self, service: &Service) -> RetryBudget {
+        let (name, alone) = (service.name(), service.alone);
+        let before = self.given.before.own.get(name);
+        let kept = before.filter(|(was_alone, _)| *was_alone == alone);
+        let budget = match kept {
+            Some((_, budget)) => budget.clone(),
+            None => match self.given.fleet.as_ref().filter(|_| !alone) {
+                Some(fleet) => fleet.budgets().get(name),
+                None => RetryBudget::default(),
+            },
+        };
+        let kept = (alone, budget.clone());
+        self.budgets.own.insert(Arc::clone(name), kept);
+        budget
+    }
+
+    /// A service, after all that it leads to.
+    fn service(&mut self, service: &Service) -> Arc<route::Service> {
+        let name = service.name();
+        if let Some(made) = self.chains.made(name) {
+            return made;
+        }
+        self.chains.begin(name);
+        let own = match &service.place.budget {
+            Some(budget) => budget.clone(),
+            None => self.own_budget(service),
+        };
+        let mut routes = Vec::with_capacity(service.routes.len());
+        for route in &service.routes {
+            let label = format!("{name}/{}", route.place.name);
+            let found = self.route_of((service, &own), &route.place, label);
+            let matching = route.place.matching.clone();
+            routes.push((Arc::clone(&route.place.name), matching, found));
+        }
+        let rest = self.route_of((service, &own), &service.place, name.to_string());
+        let matching = service.place.matching.clone();
+        self.chains.end(route::Service {
+            name: Arc::clone(name),
+            matching: (!matching.is_open()).then_some(matching),
+            routes,
+            rest,
+        })
+    }
+
+    /// A route of a service, whose budget pays for the routes that have none.
+    fn route_of(&mut self, (service, own): Owner<'_>, place: &Place, label: String) -> Arc<Route> {
+        let field = format!("services.{label}");
+        let budget = place.budget.as_ref();
+        let route = Route {
+            budget: Budgets::One(budget.unwrap_or(own).clone()),
+            names_budget: budget.or(service.place.budget.as_ref()).is_some(),
+            alone: service.alone,
+            service: Some(Arc::clone(service.name())),
+            overrides: service.overrides.by(&place.policy),
+            base: service.base_url.clone(),
+            ..Route::new(place.policy.named(label))
+        };
+        Arc::new(self.route(&field, route))
+    }
+
+    /// The route with what its policy has names for.
+    fn route(&mut self, field: &str, mut route: Route) -> Route {
+        let policy = route.policy().clone();
+        let mut names = NamesUsed::default();
+        policy.rules().names(&mut names);
+        let mut destinations = BTreeMap::new();
+        for name in names.failovers {
+            match self.destination(field, name) {
+                Ok(destination) => {
+                    destinations.insert(Arc::clone(name), destination);
+                }
+                Err(error) => self.errors.push(error),
+            }
+        }
+        let given = self.given;
+        let budgets = self.named((field, "budget"), &names.budgets, &given.budgets);
+        let dead_letters = self.named(
+            (field, "dead_letter"),
+            &names.dead_letters,
+            &given.dead_letters,
+        );
+        route.keeps_head |= !destinations.is_empty() || !dead_letters.is_empty();
+        route.destinations = Arc::new(destinations);
+        route.budgets = Arc::new(budgets);
+        route.dead_letters = Arc::new(dead_letters);
+        route
+    }
+
+    fn destination(&mut self, field: &str, name: &Arc<str>) -> Result<Destination, ConfigError> {
+        let wrong = |allowed| ConfigError::new(format!("{field}.failover"), name, allowed);
+        let given = self.given;
+        let Some(service) = given.services.get(name) else {
+            let known: Vec<&str> = given.services.keys().map(|name| &**name).collect();
+            let known = known.join(", ");
+            return Err(wrong(format!("is no service: there are {known}")));
+        };
+        let Some(base) = service.base_url.clone() else {
+            let allowed = "has no base_url, where a failover would go";
+            return Err(wrong(allowed.to_owned()));
+        };
+        let broken = |broken: Broken| wrong(broken.to_string());
+        self.chains.check_step(name).map_err(broken)?;
+        let service = self.service(service);
+        self.chains.check_rest(name).map_err(broken)?;
+        Ok(Destination { base, service })
+    }
+
+    /// What these names stand for.
+    fn named<T: Clone>(
+        &mut self,
+        (field, what): (&str, &str),
+        names: &[&Arc<str>],
+        known: &BTreeMap<Arc<str>, T>,
+    ) -> BTreeMap<Arc<str>, T> {
+        let mut found = BTreeMap::new();
+        for name in names {
+            if let Some(known) = known.get(*name) {
+                found.insert(Arc::clone(name), known.clone());
+                continue;
+            }
+            let all: Vec<&str> = known.keys().map(|name| &**name).collect();
+            let all = all.join(", ");
+            let allowed = format!("has no such name among the services: there are [{all}]");
+            let field = format!("{field}.{what}");
+            self.errors.push(ConfigError::new(field, name, allowed));
+        }
+        found
+    }
+}

@@ -1,0 +1,157 @@
+//! The policy, rules and costs at each place that a request can match.
+
+use super::Inner;
+use crate::budget::RetryBudget;
+use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
+use crate::route::{Budgets, Route, Service, Services};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A place that a request can match, and its policy, rules and budget: what a program prints, or checks before it starts.
+///
+/// [`Services::routes`](super::Services::routes) gives those of services in code, and `RetryConfig::routes` those of the document
+/// in force. It shows the moment at which it was made.
+///
+/// ```
+/// use http_retry::services::{Service, Services};
+/// use http_retry::{RetryBudget, RetryPolicy};
+///
+/// let budget = RetryBudget::builder().capacity(50).build()?;
+/// let orders = Service::new("orders", RetryPolicy::background()).host("orders.example.com").budget(budget);
+/// let services = Services::builder(RetryPolicy::user_facing()).service(orders).build()?;
+/// for place in services.routes() {
+///     let name = place.service.as_deref().unwrap_or("any other host");
+///     println!("{name}: at most {:?} attempts\n{}", place.worst_case.attempts, place.policy.explain());
+/// }
+/// let orders = &services.routes()[0];
+/// assert_eq!(orders.worst_case.attempts, Some(5));
+/// assert_eq!(orders.capacity.unwrap().to_string(), "50");
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RouteSummary {
+    /// The service; `None` for requests that no service matches.
+    pub service: Option<String>,
+    /// The route; `None` for requests of the service that no route matches.
+    pub route: Option<String>,
+    /// The policy in force; [`explain`](crate::RetryPolicy::explain) says it in words.
+    pub policy: RetryPolicy,
+    /// The rules in their order, each by its name or its place, with its action in words: `retry, at most 1 of its own, no
+    /// delay`. The last one is `otherwise`, if it is set.
+    pub rules: Vec<(String, String)>,
+    /// The most that one request can cost, at this place and at the services that it fails over to, one after another: of
+    /// several that it may go to, the dearest counts.
+    pub worst_case: WorstCase,
+    /// The name of the budget in the document; `None` if the service or host has its own, and for services in code.
+    pub budget: Option<String>,
+    /// Whether other processes spend the same budget: it is in the document's fleet.
+    pub shared: bool,
+    /// Whether the requests wait at one gate with those of other processes: it is in the document's fleet.
+    pub shares_gate: bool,
+    /// The tokens in the budget now, without those that time alone has brought since its last use. `None` if each host has its
+    /// own, or if it is unlimited.
+    pub tokens: Option<Decimal>,
+    /// The most tokens that the budget can hold now. `None` if each host has its own, or if it is unlimited.
+    pub capacity: Option<Decimal>,
+}
+
+/// The places of services, which may share what they can with other processes.
+pub(super) fn routes(inner: &Inner) -> Vec<RouteSummary> {
+    let services = &inner.services;
+    let in_fleet = inner.fleet.is_some();
+    let mut costs = Costs {
+        services,
+        known: BTreeMap::new(),
+    };
+    let mut all = Vec::new();
+    for (name, service) in &services.by_name {
+        for (route, _, found) in &service.routes {
+            all.push(summary(Some(name), Some(route), found, &mut costs));
+        }
+        all.push(summary(Some(name), None, &service.rest, &mut costs));
+    }
+    all.push(summary(None, None, &services.rest, &mut costs));
+    for route in &mut all {
+        route.shares_gate &= in_fleet;
+    }
+    all
+}
+
+fn summary<'a>(
+    service: Option<&str>,
+    name: Option<&Arc<str>>,
+    route: &'a Route,
+    costs: &mut Costs<'a>,
+) -> RouteSummary {
+    let origins = &route.policy().rules().origins;
+    let name_of_budget = origins.iter().find(|origin| origin.field == "budget");
+    let budget = match &route.budget {
+        Budgets::One(budget) => Some(budget),
+        Budgets::PerService(_) => None,
+    };
+    let budget = budget.and_then(RetryBudget::as_used_last);
+    RouteSummary {
+        service: service.map(str::to_owned),
+        route: name.map(ToString::to_string),
+        policy: route.policy().clone(),
+        rules: rules(route.policy()),
+        worst_case: costs.of_route(route),
+        budget: name_of_budget.map(|origin| origin.value.to_string()),
+        shared: route.budget.is_shared(),
+        shares_gate: !route.alone && route.policy().max_gate_wait().is_some(),
+        tokens: budget.map(|(tokens, _)| tokens),
+        capacity: budget.map(|(_, capacity)| capacity),
+    }
+}
+
+fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
+    let rules = policy.rules();
+    let named = rules.list.iter();
+    let named = named.map(|rule| {
+        (
+            rule.name().unwrap_or_default().to_owned(),
+            rule.action.to_string(),
+        )
+    });
+    let otherwise = match &rules.otherwise {
+        Action::Classify => None,
+        otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),
+    };
+    named.chain(otherwise).collect()
+}
+
+/// The costs of requests at each service, computed once. Failovers have no circle.
+struct Costs<'a> {
+    services: &'a Services,
+    known: BTreeMap<&'a str, WorstCase>,
+}
+
+impl<'a> Costs<'a> {
+    fn of_route(&mut self, route: &'a Route) -> WorstCase {
+        let here = route.policy().worst_case();
+        let targets = route.destinations.keys();
+        let there = targets.filter_map(|name| self.of_service(name));
+        match there.reduce(WorstCase::or) {
+            Some(there) => here.and_then(there),
+            None => here,
+        }
+    }
+
+    /// The most expensive of its routes.
+    fn of_service(&mut self, name: &str) -> Option<WorstCase> {
+        if let Some(known) = self.known.get(name) {
+            return Some(*known);
+        }
+        let (name, service) = self.services.by_name.get_key_value(name)?;
+        let service: &'a Service = service;
+        let routes = service.routes.iter().map(|(_, _, route)| &**route);
+        let mut costs = Vec::new();
+        for route in routes.chain([&*service.rest]) {
+            costs.push(self.of_route(route));
+        }
+        let dearest = costs.into_iter().reduce(WorstCase::or)?;
+        self.known.insert(name, dearest);
+        Some(dearest)
+    }
+}

@@ -1,0 +1,15 @@
+//! Events while a request runs, and a report when it is over.
+//!
+//! | you want | take |
+//! |---|---|
+//! | to see each step of every request as it happens | an [`Observer`], set by `observe` |
+//! | why one request ended as it did | the [`RetryReport`] in its response's extensions, or a [`ReportSlot`] in the request's |
+//! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
+//! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |
+//!
+//! Events and reports hold no query string, user info, header value or body. A [`DeadLetter`] does, since the request is
+//! to be sent again from it.
+
+pub use crate::error::RequestFailed;
+#[doc(inline)]
+pub use http_retry_core::report::*;
