@@ -68,7 +68,7 @@
 //! | `hyper` | recognises the errors of hyper and hyper-util |
 //! | `http2` | recognises the errors of h2 by type, not by their words |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
-//! | `dialects` | the rows of dialects that read JSON bodies; implied by `serde` and `llm` |
+//! | `dialects` | [`dialect::Dialect`], and the JSON bodies of errors; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
 //! | `llm` | [`llm::LlmPreset`]: what the answers of LLM APIs mean |
 //! | `redis` | one budget and one gate for many processes |
@@ -89,6 +89,7 @@
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
+#![cfg_attr(not(feature = "dialects"), doc = "[`dialect::Dialect`]: #features")]
 #![cfg_attr(
     not(feature = "llm"),
     doc = "[`llm`]: #features\n[`llm::LlmPreset`]: #features"
@@ -105,29 +106,10 @@ mod call;
 mod client;
 #[cfg(feature = "serde")]
 pub mod config;
-#[cfg_attr(
-    not(test),
-    deny(
-        clippy::disallowed_methods,
-        clippy::arithmetic_side_effects,
-        clippy::float_arithmetic
-    )
-)]
-pub mod dialect;
 mod engine;
 mod error;
 #[cfg(feature = "redis")]
 pub mod fleet;
-#[cfg(feature = "llm")]
-#[cfg_attr(
-    not(test),
-    deny(
-        clippy::disallowed_methods,
-        clippy::arithmetic_side_effects,
-        clippy::float_arithmetic
-    )
-)]
-pub mod llm;
 mod nested;
 mod redirects;
 
@@ -154,6 +136,13 @@ pub mod runtime;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tower;
+
+#[cfg(feature = "dialects")]
+#[doc(inline)]
+pub use http_retry_dialects::dialect;
+#[cfg(feature = "llm")]
+#[doc(inline)]
+pub use http_retry_dialects::llm;
 
 #[doc(inline)]
 pub use http_retry_core::{budget, gate, policy, route, services};

@@ -100,22 +100,24 @@ impl ErrorBody {
     }
 
     /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
-    #[cfg(feature = "json")]
+    #[must_use]
     pub fn looked_at(mut self, pointers: &[Pointer]) -> Self {
+        self.look_at(pointers);
+        self
+    }
+
+    #[cfg(feature = "json")]
+    fn look_at(&mut self, pointers: &[Pointer]) {
         // What is beyond one walk is found when somebody looks.
         let pointers = pointers.get(..find::MOST_POINTERS).unwrap_or(pointers);
         if !pointers.is_empty() {
             let hits = find::find(json_in(&self.text), pointers);
             self.found = (pointers.to_vec(), hits);
         }
-        self
     }
 
-    /// The same without a feature that reads JSON.
     #[cfg(not(feature = "json"))]
-    pub fn looked_at(self, _: &[Pointer]) -> Self {
-        self
-    }
+    fn look_at(&mut self, _: &[Pointer]) {}
 
     /// The same, where more of the body may follow.
     pub fn cut(self, is_cut: bool) -> Self {

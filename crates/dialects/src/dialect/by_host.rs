@@ -1,0 +1,263 @@
+//! Which dialect a host speaks.
+
+use super::Dialect;
+use http_retry_core::ConfigError;
+use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Dialects by host: `api.github.com` speaks `github`, and so on.
+///
+/// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
+/// only if it says so. A host that is not among them speaks no dialect.
+///
+/// ```
+/// use http::{HeaderMap, Method, StatusCode};
+/// use http_retry::dialect::{Dialect, Dialects};
+/// use http_retry::policy::RequestLine;
+/// use http_retry::{Class, Outcome, RetryPolicy};
+///
+/// let dialects = Dialects::by_host().host("*.git.example", Dialect::github());
+/// let policy = RetryPolicy::background().to_builder().dialects(dialects).build()?;
+///
+/// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
+/// let judged = |host: &str| {
+///     let request = RequestLine::new(&Method::GET, host, "/user", &headers);
+///     let answer = Outcome::response(StatusCode::FORBIDDEN, &headers);
+///     policy.classify(answer.of_request(&request)).class()
+/// };
+/// assert_eq!(judged("api.git.example"), Class::Throttled);
+/// assert_eq!(judged("shop.example"), Class::Permanent);
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Dialects {
+    hosts: Vec<(String, Dialect)>,
+    inspect_success: bool,
+}
+
+impl Dialects {
+    /// The built-in dialects, each for its public hosts, such as `api.github.com` and `*.amazonaws.com`: 46 hosts. A service
+    /// that everybody runs on a host of their own, such as Kubernetes, is not among them.
+    pub fn by_host() -> Self {
+        Self {
+            hosts: built_in(),
+            inspect_success: false,
+        }
+    }
+
+    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others. A port
+    /// does not count; the policy's `build` refuses a host with one, and what is no host.
+    pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
+        let host = host.into().to_ascii_lowercase();
+        self.hosts.insert(0, (host, dialect));
+        self
+    }
+
+    /// Whether the bodies of successes are read where a table asks for it. Default no: such an answer would wait for its
+    /// body on the strength of a name.
+    pub fn inspect_success(self, inspect_success: bool) -> Self {
+        Self {
+            inspect_success,
+            ..self
+        }
+    }
+}
+
+impl Dialects {
+    /// Returns the dialect of the host that a request went to, and its place in the list.
+    fn of(&self, outcome: &Outcome<'_>) -> Option<(u32, &Dialect)> {
+        let request = outcome.request()?;
+        let mut hosts = (0..).zip(&self.hosts);
+        let (place, (_, dialect)) = hosts.find(|(_, (host, _))| request.is_to(host))?;
+        Some((place, dialect))
+    }
+}
+
+/// A row's number has the place of its dialect in the upper half, and its own place in the lower.
+const ROW_BITS: u32 = 16;
+
+/// The name of a host says nothing about idempotency keys.
+impl Classify for Dialects {
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let (place, dialect) = self.of(outcome)?;
+        dialect.verdict(outcome, self.inspect_success, place << ROW_BITS)
+    }
+
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        let dialect = self.of(outcome);
+        dialect.is_some_and(|(_, dialect)| dialect.is_unread(outcome, self.inspect_success))
+    }
+
+    fn judges_successes(&self) -> bool {
+        self.hosts
+            .iter()
+            .any(|(_, dialect)| dialect.judges_successes())
+    }
+
+    fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
+        let dialect = self.of(outcome);
+        dialect.map_or_else(Vec::new, |(_, dialect)| dialect.pointers(outcome))
+    }
+
+    fn row_name(&self, row: u32) -> Option<Arc<str>> {
+        let place = usize::try_from(row >> ROW_BITS).ok()?;
+        let (_, dialect) = self.hosts.get(place)?;
+        dialect.row_name(row & ((1 << ROW_BITS) - 1))
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let names: BTreeSet<&str> = self
+            .hosts
+            .iter()
+            .map(|(_, dialect)| dialect.name())
+            .collect();
+        let (hosts, tables) = (self.hosts.len(), names.len());
+        vec![format!(
+            "dialect by host: {tables} tables for {hosts} hosts"
+        )]
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        for (host, dialect) in &self.hosts {
+            if !is_pattern(host) {
+                let allowed = "must be a host without a port: api.example.com or *.example.com";
+                return Err(ConfigError::new("dialects.host", "this text", allowed));
+            }
+            dialect.check()?;
+        }
+        Ok(())
+    }
+}
+
+/// Hosts, and the dialects that they speak: exact, or `*` for the first labels.
+const HOSTS: [(&str, &str); 46] = [
+    ("api.github.com", "github"),
+    ("gitlab.com", "gitlab"),
+    ("*.atlassian.net", "atlassian"),
+    ("api.atlassian.com", "atlassian"),
+    ("api.trello.com", "atlassian"),
+    ("api.linear.app", "linear"),
+    ("*.googleapis.com", "google"),
+    ("*.amazonaws.com", "aws"),
+    ("management.azure.com", "azure"),
+    ("*.documents.azure.com", "azure"),
+    ("*.blob.core.windows.net", "azure"),
+    ("*.queue.core.windows.net", "azure"),
+    ("*.table.core.windows.net", "azure"),
+    ("graph.microsoft.com", "azure"),
+    ("api.stripe.com", "stripe"),
+    ("*.myshopify.com", "shopify"),
+    ("api-m.paypal.com", "paypal"),
+    ("*.chargebee.com", "chargebee"),
+    ("slack.com", "slack"),
+    ("hooks.slack.com", "slack"),
+    ("discord.com", "discord"),
+    ("api.telegram.org", "telegram"),
+    ("api.zoom.us", "zoom"),
+    ("whatsapp.turn.io", "turn_io"),
+    ("api.x.com", "x"),
+    ("api.twitter.com", "x"),
+    ("api.hubapi.com", "hubspot"),
+    ("*.zendesk.com", "zendesk"),
+    ("api.airtable.com", "airtable"),
+    ("*.salesforce.com", "salesforce"),
+    ("api.dropboxapi.com", "dropbox"),
+    ("content.dropboxapi.com", "dropbox"),
+    ("*.wikipedia.org", "mediawiki"),
+    ("*.wikimedia.org", "mediawiki"),
+    ("www.wikidata.org", "mediawiki"),
+    ("*.modapi.io", "mod_io"),
+    ("api.mod.io", "mod_io"),
+    ("hub.docker.com", "docker_hub"),
+    ("registry-1.docker.io", "docker_hub"),
+    ("*.datadoghq.com", "datadog"),
+    ("*.datadoghq.eu", "datadog"),
+    ("*.okta.com", "okta"),
+    ("*.auth0.com", "auth0"),
+    ("api.sendgrid.com", "sendgrid"),
+    ("api.emailit.com", "emailit"),
+    ("api.brevo.com", "brevo"),
+];
+
+/// The built-in dialects by their public hosts.
+fn built_in() -> Vec<(String, Dialect)> {
+    let known = HOSTS.iter().filter_map(|(host, name)| {
+        let dialect = match *name {
+            // One host name for all of Amazon's services.
+            "aws" => Dialect::s3().and(Dialect::aws()),
+            name => Dialect::get(name).ok()?,
+        };
+        Some(((*host).to_owned(), dialect))
+    });
+    known.collect()
+}
+
+/// Returns `true` if a text is a host without a port, perhaps with a `*` for its first labels, in lower case.
+fn is_pattern(text: &str) -> bool {
+    let host = text.strip_prefix("*.").unwrap_or(text);
+    let is_address = host.starts_with('[') && host.ends_with(']');
+    let is_name = !host.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    !host.is_empty() && (is_name || is_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Dialects;
+    use http::{HeaderMap, Method, StatusCode};
+    use http_retry_core::policy::{ErrorBody, RequestLine};
+    use http_retry_core::{Class, Outcome, RetryPolicy};
+
+    #[test]
+    fn a_host_may_speak_less_than_another_by_that_name() {
+        let dialects = Dialects::by_host().host("minio.example", Dialect::s3());
+        let policy = RetryPolicy::background().to_builder().dialects(dialects);
+        let policy = policy.build().unwrap();
+        let body = ErrorBody::read(br#"{"__type": "ThrottlingException"}"#);
+        let class = |host: &str| {
+            let headers = HeaderMap::new();
+            let request = RequestLine::new(&Method::POST, host, "/", &headers);
+            let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+            let outcome = outcome.of_request(&request).with_body(&body);
+            policy.classify(outcome).class()
+        };
+        assert_eq!(class("dynamodb.eu-west-1.amazonaws.com"), Class::Throttled);
+        assert_eq!(class("minio.example"), Class::Permanent);
+    }
+
+    #[test]
+    fn a_host_that_no_request_has_is_refused() {
+        let built = |host: &str| {
+            let dialects = Dialects::by_host().host(host, Dialect::github());
+            let policy = RetryPolicy::background().to_builder().dialects(dialects);
+            policy.build().map(drop)
+        };
+        for host in [
+            "github.example",
+            "*.Example.com",
+            "a_b.example",
+            "[::1]",
+            "localhost",
+        ] {
+            assert_eq!(built(host), Ok(()), "{host}");
+        }
+        for host in [
+            "a:8443",
+            "https://a",
+            "a/v1",
+            "me@a",
+            "",
+            "*",
+            "*a",
+            "a.*.b",
+            "a b",
+            "::1",
+        ] {
+            let error = built(host).unwrap_err().to_string();
+            let wanted = "dialects.host: this text is not allowed: must be a host without a port: api.example.com or *.example.com";
+            assert_eq!(error, wanted, "{host}");
+        }
+    }
+}

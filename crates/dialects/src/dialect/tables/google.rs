@@ -1,0 +1,63 @@
+//! Google: Workspace, BigQuery, YouTube and Cloud APIs.
+
+use super::on;
+use crate::dialect::{At, Meaning, Row};
+use http_retry_core::policy::rules::Value;
+use http_retry_core::policy::{Reason, Unit};
+
+pub(super) fn google() -> Vec<Row> {
+    let reason = "/error/errors/*/reason";
+    // A list of answers, as some methods stream them.
+    let listed = "/*/error/errors/*/reason";
+    let delay = "/error/details/*/retryDelay";
+    let timed = |meaning: Meaning| {
+        let meaning = meaning.delay(At::json(delay), Unit::S);
+        meaning
+            .delay(At::json("/*/error/details/*/retryDelay"), Unit::S)
+            .delay(At::prose(), Unit::Auto)
+    };
+    let refused = || on([403, 429]);
+    // "rateLimitExceeded", "userRateLimitExceeded": wait, and try again.
+    let rates = || {
+        Value::is([
+            "rateLimitExceeded",
+            "userRateLimitExceeded",
+            "servingLimitExceeded",
+            "concurrentLimitExceeded",
+        ])
+    };
+    // A quota of a day, or one that is asked for; not among the reasons that the clients repeat.
+    let quotas = || {
+        Value::is([
+            "quotaExceeded",
+            "dailyLimitExceeded",
+            "dailyLimitExceededUnreg",
+        ])
+    };
+    let spent = || Meaning::permanent().because(Reason::QuotaExhausted);
+    let inside = || Value::is(["backendError", "internalError", "badGateway"]);
+    vec![
+        refused().json(reason, quotas()).is(spent()),
+        refused()
+            .json(reason, rates())
+            .is(timed(Meaning::throttled())),
+        refused()
+            .json(listed, rates())
+            .is(timed(Meaning::throttled())),
+        refused()
+            .json("/error/details/*/reason", "RATE_LIMIT_EXCEEDED")
+            .is(timed(Meaning::throttled())),
+        refused()
+            .json("/error/status", "RESOURCE_EXHAUSTED")
+            .is(timed(Meaning::throttled())),
+        on([429])
+            .json(delay, Value::any())
+            .is(timed(Meaning::throttled())),
+        on([500, 503])
+            .json(delay, Value::any())
+            .is(timed(Meaning::transient())),
+        on([400, 403])
+            .json(reason, inside())
+            .is(Meaning::transient()),
+    ]
+}

@@ -1,0 +1,198 @@
+//! APIs of language models: OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter,
+//! DeepSeek, xAI, and those that are compatible with them.
+//!
+//! They name what failed by a token ([`tokens`]) that stands at many places of a body, so rows ask for its kind. What no
+//! row can hold is code with a name: counts in prose, the window of a limit, a prompt that does not fit.
+
+mod context;
+mod counts;
+mod tokens;
+mod window;
+
+pub(crate) use counts::{Counts, context_counts, limit_and_requested};
+
+use super::on;
+use crate::dialect::{At, Dialect, Meaning, Row};
+use http::{HeaderMap, StatusCode};
+use http_retry_core::policy::rules::Condition;
+use http_retry_core::policy::{
+    Class, Classify, ErrorBody, Outcome, Reach, Reason, RetryTime, Scope, Unit, Verdict,
+};
+use std::sync::LazyLock;
+use std::time::Duration;
+use tokens::Kind;
+
+#[rustfmt::skip]
+pub(super) fn llm() -> Vec<Row> {
+    let slow = |reason| told(Meaning::throttled(), reason);
+    let busy = |reason| told(Meaning::throttled().answered(), reason);
+    let failed = |reason| told(Meaning::transient(), reason);
+    let wrong = |reason| told(Meaning::permanent(), reason);
+    let firm = |reason| wrong(reason).firm();
+    let any = Row::when;
+    vec![
+        // What no status and no word of the server makes worth a retry.
+        any().and(says([Kind::Quota])).is(firm(Reason::QuotaExhausted)),
+        any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
+        on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
+        any().and(says([Kind::Context])).is(firm(Reason::ContextLength)),
+        on([400, 413, 422, 424, 500]).and(!throttle()).and(overflows()).is(firm(Reason::ContextLength)),
+        any().and(says([Kind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
+        any().and(function("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
+        on([402]).and(!says([Kind::InFlight])).is(firm(Reason::QuotaExhausted)),
+        on([401]).is(firm(Reason::Auth)),
+        on([403]).is(firm(Reason::Permission)),
+        on([404]).is(firm(Reason::NotFound)),
+        // The statuses that are retried.
+        on([402]).is(slow(Reason::RateLimited)),
+        on([408]).is(failed(Reason::Timeout).refused()),
+        on([425]).is(failed(Reason::ServerError).refused()),
+        on([409]).is(failed(Reason::Conflict)),
+        on([499]).is(failed(Reason::Timeout)),
+        on([429]).and(function("no capacity", is_overload)).is(slow(Reason::Overloaded)),
+        on([429]).is(slow(Reason::RateLimited)),
+        on([413]).and(!says([Kind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
+        on([498]).and(says([Kind::Overloaded])).is(slow(Reason::Overloaded)),
+        on([400]).and(throttle()).is(slow(Reason::RateLimited)),
+        on([501, 505]).is(wrong(Reason::ServerError)),
+        on(500..=599).and(says([Kind::RateLimit])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(says([Kind::Overloaded])).is(busy(Reason::Overloaded)),
+        on(500..=599).and(says([Kind::Throttle])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(says([Kind::Timeout])).is(failed(Reason::Timeout)),
+        on([503]).and(says([Kind::Internal])).is(failed(Reason::ServerError)),
+        on([503, 529]).is(busy(Reason::Overloaded)),
+        on([504, 522, 524, 598, 599]).is(failed(Reason::Timeout)),
+        on(500..=599).is(failed(Reason::ServerError)),
+        // A request that is wrong as it stands; its tokens tell the caller more than its status.
+        on([413]).is(wrong(Reason::RequestTooLarge)),
+        on([498]).is(wrong(Reason::Auth)),
+        on([410]).is(wrong(Reason::NotFound)),
+        on([451]).is(wrong(Reason::Permission)),
+        any().and(says([Kind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
+        any().and(says([Kind::Auth])).is(wrong(Reason::Auth)),
+        any().and(says([Kind::Permission])).is(wrong(Reason::Permission)),
+        any().and(says([Kind::NotFound])).is(wrong(Reason::NotFound)),
+        on([400]).and(function("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
+        any().is(wrong(Reason::InvalidRequest)),
+    ]
+}
+
+/// What the table says of a failure; of an answer that is a success by its status nothing, but where its body is an error
+/// by its shape: then as of the status that its tokens stand for.
+pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
+    match status.as_u16() {
+        ..400 if !body.is_error() => None,
+        ..400 => say_of_own_status(headers, body, 400),
+        status => say(status, headers, body),
+    }
+}
+
+/// What the table says of an error inside a stream that began as a success, where no status and no header tells of it.
+pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
+    let (headers, body) = (HeaderMap::new(), ErrorBody::read(json));
+    say_of_own_status(&headers, &body, 500)
+}
+
+/// What the table says of the status that the body's tokens stand for, or else of this one. A body that can be read in two
+/// ways never makes an answer refused.
+fn say_of_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
+    let status = tokens::own_status(headers, body).unwrap_or(or);
+    let mut verdict = say(status, headers, body)?;
+    if !body.has_certain_tokens() {
+        verdict.reach = Reach::Answered;
+    }
+    Some(verdict)
+}
+
+fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
+    static TABLE: LazyLock<Dialect> = LazyLock::new(Dialect::llm);
+    let outcome = Outcome::response(StatusCode::from_u16(status).ok()?, headers).with_body(body);
+    TABLE.classify(&outcome)
+}
+
+/// What it means, with the delay that the body asks for and whom the limit stops.
+fn told(meaning: Meaning, reason: Reason) -> Meaning {
+    let meaning = meaning.delay(At::anywhere(), Unit::Auto).because(reason);
+    meaning.scope_where(
+        function("a limit of others", |outcome, body| {
+            tokens::says(outcome, &[Kind::SharedPool])
+                || body.prose().contains("rate-limited upstream")
+        }),
+        Scope::Request,
+    )
+}
+
+fn function(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> Condition {
+    Condition::function(name, holds)
+}
+
+fn says<const N: usize>(kinds: [Kind; N]) -> Condition {
+    Condition::function("a token", move |outcome, _| tokens::says(outcome, &kinds))
+}
+
+fn throttle() -> Condition {
+    function("a throttle", |outcome, _| {
+        let throttles = [Kind::RateLimit, Kind::Throttle];
+        outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS) || tokens::says(outcome, &throttles)
+    })
+}
+
+/// Prose counts only where no token speaks of something else: "too many tokens" is also a throttle's.
+fn overflows() -> Condition {
+    let prose = function("a prompt that does not fit", |_, body| {
+        context::overflows(body.prose())
+    });
+    (!says([Kind::Field])).and(prose)
+}
+
+/// A limit of zero, one that counts over a day or longer, or one of money. Where the same prose says when to come back,
+/// that counts: a quota of a day that is counted over the last 24 hours opens again bit by bit.
+fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
+    let prose = body.prose();
+    let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
+    let in_a_label = || body.labels().iter().any(|label| window::is_long(label));
+    let unpaid = || is_unpaid(outcome, body) && !window::is_short(prose);
+    zero || in_a_label() || (!names_a_time(body) && (window::is_long(prose) || unpaid()))
+}
+
+/// Whether the prose itself says when to come back.
+fn names_a_time(body: &ErrorBody) -> bool {
+    let times = body.prose_times().into_iter();
+    let mut delays = times.filter(|time| matches!(time, RetryTime::In(_)));
+    delays.any(|time| time != RetryTime::In(Duration::ZERO))
+}
+
+/// A rate limit that is smaller than this one request.
+fn is_more_than_the_limit(_: &Outcome<'_>, body: &ErrorBody) -> bool {
+    limit_and_requested(body.prose()).is_some_and(|(limit, requested)| requested > limit)
+}
+
+fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
+    let response = |headers| Outcome::response(StatusCode::PAYLOAD_TOO_LARGE, headers);
+    // By the standard table a 413 is a throttle only with a time to come back.
+    let class = outcome.headers().map(|headers| response(headers).class());
+    class == Some(Class::Throttled)
+}
+
+/// A 429 for want of capacity and not for the caller's own rate. Only here prose may tell: the retry is the same, and some
+/// providers have no token for it.
+fn is_overload(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
+    let words = "high demand|overloaded|at capacity|no capacity";
+    let by_rate = tokens::says(outcome, &[Kind::RateLimit]);
+    !by_rate && (tokens::says(outcome, &[Kind::Overloaded]) || has_words(body, words))
+}
+
+/// An account without money that is told in prose alone.
+fn is_unpaid(_: &Outcome<'_>, body: &ErrorBody) -> bool {
+    let words = "credit balance|insufficient balance|insufficient credit|insufficient fund|not enough credit|\
+                 out of credit|all available credits";
+    has_words(body, words)
+}
+
+fn has_words(body: &ErrorBody, words: &str) -> bool {
+    let prose = body.prose().to_lowercase();
+    words.split('|').any(|words| prose.contains(words))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! What the code tokens of the providers mean.
+
+use http::HeaderMap;
+use http_retry_core::policy::{ErrorBody, Outcome};
+
+/// What one code token means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Money, credits or a daily quota are used up.
+    Quota,
+    /// The prompt does not fit the model.
+    Context,
+    ContentPolicy,
+    /// One field is too long, whatever the prose says of lengths.
+    Field,
+    TooLarge,
+    /// A limit on what runs at once, under a status that says otherwise.
+    InFlight,
+    /// A limit that others share.
+    SharedPool,
+    Overloaded,
+    /// A rate limit by name.
+    RateLimit,
+    /// Some throttle: a name that is also given to overload.
+    Throttle,
+    Timeout,
+    Auth,
+    Permission,
+    NotFound,
+    Conflict,
+    /// The provider failed inside: said at 503 to tell it from overload.
+    Internal,
+    /// The provider failed.
+    Server,
+    Invalid,
+}
+
+/// What is known of one kind of token.
+struct Tokens {
+    kind: Kind,
+    /// The status that it is usually sent with.
+    status: u16,
+    /// Whole tokens, in lower case and without what [`plain`] leaves out.
+    whole: &'static str,
+    /// Words that providers put into tokens of their own; each is long enough to mean one thing.
+    parts: &'static str,
+}
+
+/// All kinds; of several in one answer the first counts.
+#[rustfmt::skip]
+const KNOWN: [Tokens; 18] = [
+    tokens(Kind::Quota, 429,
+        "accountoverdue arrearage exceededcurrentquota nocredits notenoughcredits openroutercredits outofcredit \
+         outofcredits paymentrequired quotaexceeded quotaexhausted servicequotaexceeded usagelimitexceeded \
+         usagelimitreached usagenotincluded",
+        "insufficientquota insufficientcredit insufficientbalance insufficientfund creditsbalance creditbalance \
+         spendlimit spendinglimit billing budgetexceeded creditsexhausted perday perweek permonth"),
+    tokens(Kind::Context, 400, "exceedcontextlength inputtoolong prompttoolong tokenlimitexceeded",
+        "contextlength contextwindow contextsize contextlimit"),
+    tokens(Kind::ContentPolicy, 400, "datainspectionfailed moderationblocked prohibitedcontent",
+        "contentpolicy contentfilter policyviolation"),
+    tokens(Kind::Field, 400, "stringabovemaxlength arrayabovemaxlength", ""),
+    tokens(Kind::TooLarge, 413, "requesttoolarge requestentitytoolarge payloadtoolarge", ""),
+    tokens(Kind::InFlight, 402, "openrouterinflightbudget", ""),
+    tokens(Kind::SharedPool, 429, "", "sharedpool"),
+    tokens(Kind::Overloaded, 529,
+        "flexunavailable resourceunavailable serviceunavailable unavailable theserviceiscurrentlyunavailable \
+         modelnotready modelloading serverbusy enginebusy modelbusy", "capacity overload"),
+    tokens(Kind::RateLimit, 429, "slowdown ramplimitexceeded userratelimitexceeded", "ratelimit"),
+    tokens(Kind::Throttle, 429,
+        "resourceexhausted someresourcehasbeenexhausted toomanyrequests requestlimitexceeded bandwidthlimitexceeded \
+         limitexceeded priorrequestnotcomplete provisionedthroughputexceeded transactioninprogress", "throttl"),
+    tokens(Kind::Timeout, 504, "deadlineexceeded cancelled", "timeout"),
+    tokens(Kind::Auth, 401,
+        "apikeyinvalid authentication expiredtoken invalidapikey invalidauthentication unauthenticated unauthorized \
+         unrecognizedclient", ""),
+    tokens(Kind::Permission, 403, "accessdenied forbidden permission permissiondenied", ""),
+    tokens(Kind::NotFound, 404, "deploymentnotfound modelnotfound notfound resourcenotfound", ""),
+    tokens(Kind::Conflict, 409, "conflict", ""),
+    tokens(Kind::Internal, 500, "api cmekkeyunreachable internal internalserver", ""),
+    tokens(Kind::Server, 500, "server modelstream internalfailure", ""),
+    tokens(Kind::Invalid, 400,
+        "badrequest clientspecifiedaninvalidargument failedprecondition unprocessableentity validation",
+        "invalid unsupported"),
+];
+
+const fn tokens(kind: Kind, status: u16, whole: &'static str, parts: &'static str) -> Tokens {
+    Tokens {
+        kind,
+        status,
+        whole,
+        parts,
+    }
+}
+
+/// Whether an answer has a token of one of these kinds.
+pub(super) fn says(outcome: &Outcome<'_>, kinds: &[Kind]) -> bool {
+    let all = all(outcome.headers(), outcome.body());
+    kinds.iter().any(|kind| all & bit(*kind) != 0)
+}
+
+/// The status that an error without one would have had: a number among its tokens, else what its tokens mean.
+pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
+    let numbers = body.labels().iter().filter_map(|token| token.parse().ok());
+    let mut statuses = numbers.filter(|status| (400..=599).contains(status));
+    let all = all(Some(headers), Some(body));
+    let first = KNOWN.iter().find(|known| all & bit(known.kind) != 0);
+    statuses.next().or_else(|| Some(first?.status))
+}
+
+/// Whether a token is one of the numbers by which Zhipu says that nothing is left; they mean it beside a 429 alone.
+pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
+    let numbers = ["1113", "1304", "1308", "1309", "1310"];
+    body.labels()
+        .iter()
+        .any(|token| numbers.contains(&&**token))
+}
+
+/// The kinds of all tokens, a bit for each: those of the body, and the one in the header of AWS.
+fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
+    let head = headers.and_then(|headers| headers.get("x-amzn-errortype"));
+    let head = head.and_then(|token| token.to_str().ok());
+    let head = head.filter(|token| token.len() <= LONGEST).and_then(kind);
+    let of_body = |body: &ErrorBody| {
+        let kinds = body.labels().iter().filter_map(|token| kind(token));
+        Kinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
+    };
+    body.map_or(0, |body| body.memo(of_body).0) | head.map_or(0, bit)
+}
+
+/// Kinds of tokens, a bit for each.
+#[derive(Clone, Copy)]
+struct Kinds(u32);
+
+/// The longest token in a header that is looked at, in bytes.
+const LONGEST: usize = 512;
+
+fn bit(kind: Kind) -> u32 {
+    1_u32.checked_shl(kind as u32).unwrap_or_default()
+}
+
+/// What a token means, where it is a known one.
+///
+/// A token is compared whole, in lower case and without `_`, `-` and blanks; AWS may put a namespace before it and an
+/// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are
+/// known by the words in the token.
+fn kind(token: &str) -> Option<Kind> {
+    if is_quota_problem(token) {
+        return Some(Kind::RateLimit);
+    }
+    let plain = plain(token);
+    let ends = ["exception", "error"];
+    let name = ends.iter().find_map(|end| plain.strip_suffix(end));
+    let name = name.unwrap_or(&plain);
+    let words = |words: &'static str| words.split_ascii_whitespace();
+    let whole = |known: &&Tokens| words(known.whole).any(|whole| whole == name);
+    let part = |known: &&Tokens| words(known.parts).any(|part| name.contains(part));
+    match KNOWN.iter().find(whole) {
+        None if is_of_a_day(name) => Some(Kind::Quota),
+        None => Some(KNOWN.iter().find(part)?.kind),
+        Some(known) => Some(known.kind),
+    }
+}
+
+/// Whether a token is the problem type of a request over its quota, which is one of requests in a time and not of money,
+/// as `quota_exceeded` alone is.
+///
+/// # Source
+///
+/// draft-ietf-httpapi-ratelimit-headers, "Problem Types": `https://iana.org/assignments/http-problem-types#quota-exceeded`.
+fn is_quota_problem(token: &str) -> bool {
+    let end = token.trim_end_matches('/').rsplit(['/', '#']).next();
+    token.contains('/') && end.is_some_and(|end| end.eq_ignore_ascii_case("quota-exceeded"))
+}
+
+fn plain(token: &str) -> String {
+    let before = if token.starts_with("http") { '/' } else { '#' };
+    let name = token.rsplit(before).next().unwrap_or(token);
+    let name = name.split(':').next().unwrap_or(name);
+    let kept = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
+    kept.collect::<String>().to_ascii_lowercase()
+}
+
+/// Whether a token names a limit of a day, a week or a month, as `openrouterfreetierdaily` does (not everything that is
+/// called daily is a limit), or credits that do not suffice.
+fn is_of_a_day(name: &str) -> bool {
+    let holds = |words: &str| words.split(' ').any(|word| name.contains(word));
+    let credits = name.starts_with("insufficient") && name.contains("credit");
+    let limit = || holds("cap exceed free limit quota request token usage");
+    credits || (holds("daily weekly monthly") && limit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_means_the_same_however_it_is_spelled() {
+        for token in [
+            "ThrottlingException",
+            "throttlingException",
+            "com.amazon.coral.availability#ThrottlingException",
+            "ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/",
+            "Throttling.RateQuota",
+            "RequestThrottled",
+        ] {
+            assert_eq!(kind(token), Some(Kind::Throttle), "{token}");
+        }
+        for token in [
+            "rate_limit_exceeded",
+            "RateLimitError",
+            "RATE_LIMIT_EXCEEDED",
+            "rate-limited",
+        ] {
+            assert_eq!(kind(token), Some(Kind::RateLimit), "{token}");
+        }
+    }
+
+    #[test]
+    fn an_address_behind_a_token_or_before_it_is_no_part_of_it() {
+        for token in [
+            "ServiceUnavailableException:http://internal.amazon.com/coral/",
+            "https://example.com/problems/service-unavailable",
+        ] {
+            assert_eq!(kind(token), Some(Kind::Overloaded), "{token}");
+        }
+    }
+
+    #[test]
+    fn a_daily_quota_is_told_from_one_of_a_minute() {
+        let day = "GenerateRequestsPerDayPerProjectPerModel-FreeTier";
+        assert_eq!(kind(day), Some(Kind::Quota));
+        let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
+        assert_eq!(kind(minute), None);
+        assert_eq!(kind("token_quota_exceeded"), None);
+        for day in [
+            "free-models-per-day",
+            "openrouter_free_tier_daily",
+            "dailyLimitExceeded",
+            "MonthlyQuotaExceeded",
+            "weekly_usage",
+            "rate_limit_per_week",
+        ] {
+            assert_eq!(kind(day), Some(Kind::Quota), "{day}");
+        }
+        assert_eq!(kind("daily-digest"), None);
+    }
+
+    #[test]
+    fn a_quota_problem_is_of_rate_and_the_bare_code_of_money() {
+        for problem in [
+            "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            "https://api.example/problems/quota-exceeded",
+            "HTTPS://api.example/Quota-Exceeded/",
+            "/quota-exceeded",
+        ] {
+            assert_eq!(kind(problem), Some(Kind::RateLimit), "{problem}");
+        }
+        for money in [
+            "quota_exceeded",
+            "quota-exceeded",
+            "QuotaExceeded",
+            "com.amazonaws#QuotaExceededException",
+            "https://api.example/problems/monthly-quota-exceeded",
+        ] {
+            assert_eq!(kind(money), Some(Kind::Quota), "{money}");
+        }
+    }
+
+    #[test]
+    fn other_tokens_mean_nothing() {
+        for token in [
+            "", "tokens", "requests", "429", "1300", "text", "object", "failed", "error", "#", ":",
+        ] {
+            assert_eq!(kind(token), None, "{token}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The built-in tables, one file for each family of services.
+//!
+//! A row needs a source, a case and a case that must not match (`tests/it/dialect`). Rows that stop stand before rows
+//! that retry. A row says *refused* only where the service says that it did nothing, or turns requests away at its door.
+
+mod amazon;
+mod azure;
+mod forges;
+mod google;
+pub(super) mod llm;
+mod mail;
+mod payment;
+mod platforms;
+mod records;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+use super::{Dialect, Row, RowBuilder};
+use http::HeaderName;
+use std::time::Duration;
+
+const MINUTE: Duration = seconds(60);
+const HOUR: Duration = seconds(60 * 60);
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// A row about answers with one of these statuses.
+fn on(statuses: impl IntoIterator<Item = u16>) -> RowBuilder {
+    Row::when().status(statuses)
+}
+
+/// The built-in dialects, each with the service and the source of its facts: a constructor for each, and the list of all.
+macro_rules! dialects {
+    ($($(#[$feature:meta])? $family:ident::$name:ident $what:literal, $source:literal $(, key $key:literal)?;)*) => {
+        impl Dialect {
+            $(
+                $(#[$feature])?
+                #[doc = concat!("What ", $what, " means by its answers.\n\n# Source\n\n", $source, ".")]
+                pub fn $name() -> Self {
+                    let own = Self::built_in(stringify!($name), $source, $family::$name());
+                    $(let own = own.key_header(HeaderName::from_static($key));)?
+                    own
+                }
+            )*
+        }
+
+        /// A name, and what makes the dialect.
+        type Made = (&'static str, fn() -> Dialect);
+
+        /// Every built-in dialect by its name.
+        pub(super) const ALL: &[Made] = &[$($(#[$feature])? (stringify!($name), Dialect::$name)),*];
+    };
+}
+
+dialects! {
+    platforms::akamai "Akamai",
+        "techdocs.akamai.com/cloudlets, 429";
+    records::airtable "Airtable",
+        "airtable.com/developers, rate limits";
+    forges::atlassian "Atlassian (Jira, Trello)",
+        "developer.atlassian.com, Jira Cloud rate limiting and Trello rate limits; JRACLOUD-69262";
+    platforms::auth0 "Auth0",
+        "community.auth0.com 77440";
+    amazon::aws "an AWS service",
+        "boto/botocore retries/standard.py";
+    azure::azure "Azure (Resource Manager, Cosmos DB, Storage) or Microsoft Graph",
+        "learn.microsoft.com: Cosmos DB status codes, Storage error codes, Resource Manager throttling; \
+         azure-sdk-for-java, azure-cosmos/docs/StatusCodes.md; microsoft-graph-docs, concepts/errors.md";
+    mail::brevo "Brevo",
+        "developers.brevo.com, limit headers";
+    payment::chargebee "Chargebee",
+        "apidocs.chargebee.com, idempotent requests", key "chargebee-idempotency-key";
+    platforms::datadog "Datadog",
+        "docs.datadoghq.com, rate limits";
+    talk::discord "Discord",
+        "discord/discord-api-docs, rate limits";
+    platforms::docker_hub "Docker Hub",
+        "docs.docker.com, Docker Hub usage and pulls; Hub API reference";
+    records::dropbox "Dropbox",
+        "dropbox.com/developers, error handling; WriteError";
+    platforms::elasticsearch "Elasticsearch",
+        "elastic.co: rejected requests, circuit breaker errors";
+    mail::emailit "Emailit",
+        "emailit.com/docs, 429";
+    forges::github "GitHub",
+        "docs.github.com, rate limits for the REST API and the GraphQL API; octokit/plugin-throttling.js";
+    forges::gitlab "GitLab",
+        "docs.gitlab.com, rate limits; gitlab-org/gitlab#199738, !206603";
+    google::google "Google (Workspace, BigQuery, YouTube, Cloud)",
+        "googleapis/google-api-python-client http.py; googleapis/python-bigquery retry.py; google.rpc.RetryInfo";
+    platforms::grpc "a gRPC server, in answers without a body,",
+        "grpc/proposal A6, client retries";
+    records::hubspot "HubSpot",
+        "HubSpot/hubspot-api-nodejs RetryDecorator; developers.hubspot.com, error handling";
+    payment::idempotency "a server of the draft on keys of idempotency",
+        "draft-ietf-httpapi-idempotency-key-header, section 2.7";
+    platforms::kubernetes "Kubernetes",
+        "kubernetes.io, API priority and fairness; metav1.Status";
+    forges::linear "Linear",
+        "linear.app/developers, rate limiting";
+    llm::llm "an API of language models",
+        "platform.openai.com, docs.anthropic.com, ai.google.dev, openrouter.ai: error codes and rate limits";
+    records::mediawiki "MediaWiki (Wikipedia)",
+        "mediawiki.org: Manual:Maxlag parameter, API:Errors and warnings";
+    records::mod_io "mod.io",
+        "docs.mod.io, rate limiting";
+    platforms::okta "Okta",
+        "developer.okta.com, rate limit best practices";
+    payment::paypal "PayPal",
+        "developer.paypal.com, idempotency and error messages", key "paypal-request-id";
+    records::prisjakt "Prisjakt",
+        "developer.prisjakt.nu, rate limit";
+    amazon::s3 "Amazon S3",
+        "docs.aws.amazon.com/AmazonS3, ErrorBestPractices and error codes";
+    records::salesforce "Salesforce",
+        "developer.salesforce.com, API request limits and status codes";
+    mail::sendgrid "SendGrid",
+        "twilio.com/docs/sendgrid, rate limits";
+    payment::shopify "Shopify",
+        "shopify.dev, API limits and GraphQL status codes";
+    talk::slack "Slack",
+        "docs.slack.dev, rate limits and errors of the Web API";
+    payment::stripe "Stripe",
+        "docs.stripe.com, low-level errors and idempotent requests";
+    talk::telegram "Telegram",
+        "core.telegram.org/bots/api, ResponseParameters";
+    talk::turn_io "turn.io",
+        "whatsapp.turn.io/docs, rate limiting";
+    talk::x "X",
+        "docs.x.com, rate limits";
+    records::zendesk "Zendesk",
+        "developer.zendesk.com, rate limits";
+    talk::zoom "Zoom",
+        "developers.zoom.us, rate limits";
+}
+
+/// Families by the dialect that they speak, with their members.
+pub(super) const FAMILIES: [(&str, &str); 10] = [
+    ("akamai", "akamai_cloudlets"),
+    ("atlassian", "confluence jira trello"),
+    ("aws", "dynamodb ec2 kinesis lambda route53"),
+    (
+        "azure",
+        "azure_arm azure_cosmos azure_storage cosmos microsoft_graph",
+    ),
+    ("docker_hub", "docker"),
+    (
+        "google",
+        "bigquery gmail google_calendar google_cloud google_drive google_sheets \
+         google_workspace youtube",
+    ),
+    (
+        "llm",
+        "anthropic bedrock cohere deepseek gemini groq mistral openai openrouter xai",
+    ),
+    ("mediawiki", "wikipedia"),
+    ("shopify", "shopify_graphql shopify_rest"),
+    ("x", "twitter"),
+];

@@ -1,0 +1,70 @@
+//! Who takes money and orders: Stripe, Shopify, PayPal, Chargebee, and the draft on keys of idempotency.
+
+use super::on;
+use crate::dialect::{Meaning, Row};
+use http_retry_core::policy::rules::Value;
+
+pub(super) fn stripe() -> Vec<Row> {
+    vec![
+        // A saved answer comes back for ever.
+        on(500..=599)
+            .head("idempotent-replayed", "true")
+            .is(Meaning::permanent()),
+        // "Subsequent requests with the same key return the same result, including 500 errors."
+        on([500]).keyed().is(Meaning::permanent()),
+        on([409])
+            .json("/error/code", ["idempotency_key_in_use", "lock_timeout"])
+            .is(Meaning::transient()),
+    ]
+}
+
+pub(super) fn shopify() -> Vec<Row> {
+    let code = |code| {
+        let graphql = on([200]).path("*/graphql.json");
+        graphql.json("/errors/*/extensions/code", code)
+    };
+    vec![
+        // The query was not run: it would have cost more than is left.
+        code("THROTTLED").is(Meaning::throttled()),
+        code("INTERNAL_SERVER_ERROR").is(Meaning::transient()),
+    ]
+}
+
+pub(super) fn paypal() -> Vec<Row> {
+    let issue = "PREVIOUS_REQUEST_IN_PROGRESS";
+    vec![
+        on([409, 422])
+            .json("/details/*/issue", issue)
+            .is(Meaning::transient()),
+        on([409, 422]).json("/name", issue).is(Meaning::transient()),
+    ]
+}
+
+pub(super) fn chargebee() -> Vec<Row> {
+    vec![
+        on(500..=599)
+            .head("chargebee-idempotency-replayed", "true")
+            .is(Meaning::permanent()),
+    ]
+}
+
+pub(super) fn idempotency() -> Vec<Row> {
+    let conflict = || on([409]).keyed();
+    let codes = || {
+        Value::has([
+            "idempotencykeyinuse",
+            "idempotencyinprogress",
+            "requestinprogress",
+        ])
+    };
+    vec![
+        // "A request is outstanding for this Idempotency-Key": the first one is still under way.
+        conflict()
+            .text("outstanding for this idempotency-key")
+            .is(Meaning::transient()),
+        conflict()
+            .json("/error/code", codes())
+            .is(Meaning::transient()),
+        conflict().json("/code", codes()).is(Meaning::transient()),
+    ]
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+
+pub mod dialect;
+pub mod llm;
