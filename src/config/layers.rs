@@ -4,7 +4,7 @@ use super::builder::Names;
 use super::document::{ServiceSpec, Spec};
 use super::problems::{Path, Problems, Unknown};
 use super::reader::Given;
-use super::retry::{End, Growth, Limit, NEEDS_LLM, PRESETS, Retry};
+use super::retry::{End, Growth, Limit, PRESETS, Retry};
 use super::values::Name;
 use std::sync::Arc;
 
@@ -54,10 +54,6 @@ impl Resolver<'_> {
         };
         let Name(name) = &uses.value;
         if let Some(preset) = Retry::preset(name) {
-            // By status alone it would be another preset.
-            if &**name == "llm" && cfg!(not(feature = "llm")) {
-                self.wrong(&uses, format!("the preset llm {NEEDS_LLM}"));
-            }
             return own.over(&preset);
         }
         if trail.len() >= LONGEST_CHAIN {

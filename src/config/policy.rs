@@ -317,21 +317,14 @@ fn block_of(from: &str) -> Option<&str> {
     Some(block.trim_end_matches(".jitter"))
 }
 
-#[cfg(feature = "llm")]
 fn of_preset(retry: &Retry) -> Option<Arc<dyn Classify>> {
     let is_llm = value(&retry.classifier) == Some(true);
-    is_llm.then(|| Arc::new(crate::llm::LlmClassifier::new()) as Arc<dyn Classify>)
+    is_llm.then(|| Arc::new(http_retry_dialects::llm::LlmClassifier::new()) as Arc<dyn Classify>)
 }
 
-#[cfg(not(feature = "llm"))]
-fn of_preset(_: &Retry) -> Option<Arc<dyn Classify>> {
-    None
-}
-
-#[cfg(feature = "llm")]
 fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
     use super::retry::{FirstEvent, Part};
-    use crate::llm::{HoldStreams, Truncation};
+    use http_retry_dialects::llm::{HoldStreams, Truncation};
     let builder = match value(&retry.truncate).and_then(|cut| cut.0) {
         Some((keep, share)) => {
             let truncation = match keep {
@@ -350,9 +343,4 @@ fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder 
         }
         None => builder,
     }
-}
-
-#[cfg(not(feature = "llm"))]
-fn for_models(builder: RetryPolicyBuilder, _: &Retry) -> RetryPolicyBuilder {
-    builder
 }

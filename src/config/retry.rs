@@ -5,9 +5,8 @@ mod limits;
 mod presets;
 
 pub(super) use blocks::{End, Growth};
-#[cfg(feature = "llm")]
 pub(super) use limits::{FirstEvent, Part};
-pub(super) use limits::{Gating, NEEDS_LLM, Speaks};
+pub(super) use limits::{Gating, Speaks};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;

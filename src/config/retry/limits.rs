@@ -88,13 +88,9 @@ impl From<Several<Name>> for Speaks {
     }
 }
 
-/// Settings for language models, or the preset, in a program without the feature.
-pub(in crate::config) const NEEDS_LLM: &str =
-    "needs a program that is built with the feature llm of http-retry";
-
 /// How a request that is too long for the model is cut; `None` for not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "WordOr<Word<CutWord>, CutKeys>")]
+#[serde(from = "WordOr<Word<CutWord>, CutKeys>")]
 pub(in crate::config) struct Truncate(pub(in crate::config) Option<(Part, Option<Decimal>)>);
 
 block! {
@@ -126,18 +122,15 @@ words! { CutWord:
     "" => "{keep: tail, share: 0.5}"
 }
 
-impl TryFrom<WordOr<Word<CutWord>, CutKeys>> for Truncate {
-    type Error = &'static str;
-
-    fn try_from(read: WordOr<Word<CutWord>, CutKeys>) -> Result<Self, &'static str> {
-        in_this_build(match read {
+impl From<WordOr<Word<CutWord>, CutKeys>> for Truncate {
+    fn from(read: WordOr<Word<CutWord>, CutKeys>) -> Self {
+        Self(match read {
             WordOr::Word(Word(CutWord(keep))) => keep.map(|keep| (keep, None)),
             WordOr::Map(keys) => {
                 let keep = keys.keep.map_or(Part::Head, |Word(keep)| keep);
                 Some((keep, keys.share.map(|Share(share)| share)))
             }
         })
-        .map(Self)
     }
 }
 
@@ -153,7 +146,7 @@ impl Truncate {
 
 /// How long the start of a streamed answer is held back: `None` for not at all, then the longest time, if it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "WordOr<Word<HoldWord>, HoldKeys>")]
+#[serde(from = "WordOr<Word<HoldWord>, HoldKeys>")]
 pub(in crate::config) struct Hold(pub(in crate::config) Option<Option<FirstEvent>>);
 
 block! {
@@ -187,15 +180,12 @@ words! { HoldWord:
     "" => "{first_event_timeout: 2m}"
 }
 
-impl TryFrom<WordOr<Word<HoldWord>, HoldKeys>> for Hold {
-    type Error = &'static str;
-
-    fn try_from(read: WordOr<Word<HoldWord>, HoldKeys>) -> Result<Self, &'static str> {
-        in_this_build(match read {
+impl From<WordOr<Word<HoldWord>, HoldKeys>> for Hold {
+    fn from(read: WordOr<Word<HoldWord>, HoldKeys>) -> Self {
+        Self(match read {
             WordOr::Word(Word(HoldWord(on))) => on.then_some(None),
             WordOr::Map(keys) => Some(keys.first_event_timeout),
         })
-        .map(Self)
     }
 }
 
@@ -210,12 +200,4 @@ impl Hold {
             }
         }
     }
-}
-
-/// Refuses what needs a feature without it, so that it is not passed over.
-fn in_this_build<T>(wanted: Option<T>) -> Result<Option<T>, &'static str> {
-    if wanted.is_some() && cfg!(not(feature = "llm")) {
-        return Err(NEEDS_LLM);
-    }
-    Ok(wanted)
 }

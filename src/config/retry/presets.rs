@@ -7,20 +7,16 @@ use crate::RetryPolicy;
 use crate::config::reader::Given;
 use crate::config::values::{Count, Duration, DurationOrNone, duration_text};
 use crate::config::words::{Word, word_for};
-#[cfg(feature = "llm")]
-use crate::llm::LlmPreset;
+use http_retry_dialects::llm::LlmPreset;
 use std::sync::Arc;
 
 type Preset = (&'static str, fn() -> RetryPolicy);
 
-/// The presets by their names. Without the feature `llm` another one stands for its preset, which a document is told.
+/// The presets by their names.
 pub(in crate::config) const PRESETS: [Preset; 5] = [
     ("user_facing", RetryPolicy::user_facing),
     ("background", RetryPolicy::background),
-    #[cfg(feature = "llm")]
     ("llm", RetryPolicy::llm),
-    #[cfg(not(feature = "llm"))]
-    ("llm", RetryPolicy::background),
     ("rate_limited", RetryPolicy::rate_limited),
     ("never", RetryPolicy::never),
 ];
