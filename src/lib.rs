@@ -108,8 +108,6 @@ mod client;
 pub mod config;
 mod engine;
 mod error;
-#[cfg(feature = "redis")]
-pub mod fleet;
 mod nested;
 mod redirects;
 
@@ -143,6 +141,9 @@ pub use http_retry_dialects::dialect;
 #[cfg(feature = "llm")]
 #[doc(inline)]
 pub use http_retry_dialects::llm;
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use http_retry_fleet as fleet;
 
 #[doc(inline)]
 pub use http_retry_core::{budget, gate, policy, route, services};

@@ -22,22 +22,14 @@ mod tokio_runtime {
 
     use super::{Runtime, Sleep, TokioRuntime};
     use crate::policy::Moment;
-    use http_retry_core::runtime::hashed_key;
+    use http_retry_core::runtime::{epoch, hashed_key};
     use rand::{TryRng, rngs::SysRng};
-    use std::sync::LazyLock;
-    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-    /// A little in the past, so that a paused clock that started earlier does not read as zero.
-    static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
-        let now = Instant::now();
-        now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now)
-    });
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     impl Runtime for TokioRuntime {
         fn now(&self) -> Duration {
-            tokio::time::Instant::now()
-                .into_std()
-                .saturating_duration_since(*EPOCH)
+            let now = tokio::time::Instant::now().into_std();
+            now.saturating_duration_since(epoch(now))
         }
 
         fn moment(&self) -> Moment {

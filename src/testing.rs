@@ -3,8 +3,9 @@
 
 mod script;
 
-#[cfg(feature = "redis")]
-pub use crate::fleet::memory::MemoryStore;
 #[doc(inline)]
 pub use http_retry_core::testing::{ManualRuntime, body_work};
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use http_retry_fleet::MemoryStore;
 pub use script::Script;

@@ -26,7 +26,7 @@ mod quota;
 #[path = "../../tests/it/fleet/scripts.rs"]
 mod scripts;
 #[allow(dead_code, unreachable_pub, reason = "it is the tests'")]
-#[path = "../../src/fleet/tests/server.rs"]
+#[path = "../../crates/fleet/src/tests/server.rs"]
 mod server;
 mod steps;
 #[path = "../table/mod.rs"]

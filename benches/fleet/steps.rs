@@ -13,7 +13,7 @@ const RUNS: usize = 5;
 const TIME: Duration = Duration::from_millis(500);
 const LANES: usize = 64;
 const QUESTIONS: usize = 5_000;
-const GATE: &str = include_str!("../../src/fleet/gate.lua");
+const GATE: &str = include_str!("../../crates/fleet/src/gate.lua");
 /// A report: one success, and after it one refusal that asked for no time.
 const WORDS: [i64; 5] = [0, 1, 1, 0, -1];
 

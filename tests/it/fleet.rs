@@ -14,7 +14,7 @@ mod proxy;
 mod returning;
 mod scripts;
 mod secrets;
-#[path = "../../src/fleet/tests/server.rs"]
+#[path = "../../crates/fleet/src/tests/server.rs"]
 mod server;
 mod silence;
 mod told;

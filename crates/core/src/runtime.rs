@@ -4,10 +4,10 @@ use crate::policy::Moment;
 use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A wait that a [`Runtime`] makes.
 ///
@@ -68,6 +68,25 @@ pub trait Runtime: Send + Sync + 'static {
     fn key_entropy(&self) -> u128 {
         hashed_key(self.moment())
     }
+}
+
+/// Returns the epoch of the runtimes that go by the system's monotonic clock: for all in one process the same, an hour before
+/// the first of them asks.
+///
+/// ```
+/// use http_retry_core::runtime::epoch;
+/// use std::time::Instant;
+///
+/// let now = Instant::now();
+/// assert_eq!(epoch(now), epoch(Instant::now()));
+/// assert!(epoch(now) <= now);
+/// ```
+#[must_use]
+pub fn epoch(now: Instant) -> Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    // A little in the past, so that a paused clock that started earlier does not read as zero.
+    let hour = Duration::from_secs(3_600);
+    *EPOCH.get_or_init(|| now.checked_sub(hour).unwrap_or(now))
 }
 
 /// Returns 128 bits that no other call returns: the default of [`Runtime::key_entropy`]. Where std's hash keys are not random, as on bare wasm, the moment tells processes

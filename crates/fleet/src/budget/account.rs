@@ -1,0 +1,211 @@
+//! The account of a budget that is in the fleet: the budget's side asks, the task's side reports.
+
+use super::message::{BudgetReply, BudgetReport, StoreTerms};
+use super::participant::{Answer, Participant};
+use crate::status::FleetChange;
+use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
+use crate::task::NextAction;
+use http_retry_core::budget::{Asked, BudgetTerms, SharedAccount};
+use http_retry_core::policy::Moment;
+use http_retry_core::report::LeaveReason;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::PoisonError;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// The account that a [`RetryBudget`](http_retry_core::RetryBudget) pays from; gone with the budget's last handle.
+#[derive(Debug)]
+pub(super) struct FleetAccount(Arc<Inner>);
+
+/// The side of the task that sends the account's reports. Dropped while the budget is in use, it leaves the budget alone
+/// for ever.
+#[derive(Debug)]
+pub(super) struct AccountLink(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    successes: Successes,
+    wait: Duration,
+    participant: Mutex<Participant>,
+}
+
+/// Counted without a lock, on a cache line of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Successes(AtomicU64);
+
+/// A retry that waits for the store's reply.
+struct PendingPayment {
+    account: Arc<Inner>,
+    number: u64,
+    price: u64,
+    is_answered: bool,
+}
+
+/// Makes the account of a process that the store knows by this ID; a retry waits for it at most this long.
+pub(super) fn account(terms: &BudgetTerms, id: u64, wait: Duration) -> (FleetAccount, AccountLink) {
+    let participant = Participant::new(StoreTerms::new(terms), id, wait);
+    let inner = Arc::new(Inner {
+        successes: Successes(AtomicU64::new(0)),
+        wait,
+        participant: Mutex::new(participant),
+    });
+    (FleetAccount(Arc::clone(&inner)), AccountLink(inner))
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, Participant> {
+        // A panic cannot leave it half changed: its arithmetic does not panic.
+        self.participant
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, now: Duration) -> MutexGuard<'_, Participant> {
+        let mut participant = self.lock();
+        let successes = self.successes.0.load(Ordering::Relaxed);
+        participant.settle(successes, now);
+        participant
+    }
+}
+
+impl SharedAccount for FleetAccount {
+    fn deposit(&self, _: Duration) {
+        self.0.successes.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn withdraw(&self, price: u64, now: Duration) -> bool {
+        self.0.settle(now).pay(price)
+    }
+
+    fn refund(&self, price: u64) {
+        self.0.lock().refund(price);
+    }
+
+    fn tokens(&self) -> u64 {
+        self.0.lock().tokens()
+    }
+
+    fn capacity(&self) -> u64 {
+        self.0.lock().capacity()
+    }
+
+    fn settle(&self, now: Duration) {
+        drop(self.0.settle(now));
+    }
+
+    fn ask(&self, price: u64, now: Duration) -> Asked {
+        let mut participant = self.0.settle(now);
+        let answer = participant.ask(price, now);
+        let driver = participant.driver_due(now);
+        drop(participant);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        match answer {
+            Answer::Paid => Asked::Paid,
+            Answer::Refused => Asked::Refused,
+            Answer::Pending(number) => Asked::Pending(Box::pin(PendingPayment {
+                account: Arc::clone(&self.0),
+                number,
+                price,
+                is_answered: false,
+            })),
+        }
+    }
+
+    fn wait(&self) -> Duration {
+        self.0.wait
+    }
+}
+
+impl Future for PendingPayment {
+    type Output = bool;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        let answer = self.account.lock().poll(self.number, cx.waker());
+        self.is_answered = answer.is_ready();
+        answer
+    }
+}
+
+impl Drop for PendingPayment {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.account.lock().cancel(self.number, self.price);
+        }
+    }
+}
+
+impl AccountLink {
+    /// Returns the next report if one is due: at most one is in flight. `waker` is woken as soon as there is one for
+    /// somebody who asks.
+    pub(super) fn next(&self, at: Moment, waker: &Waker) -> NextAction<BudgetReport> {
+        if Arc::strong_count(&self.0) == 1 {
+            return NextAction::Gone;
+        }
+        change(self.0.settle(at.now), |participant| {
+            participant.watch(waker);
+            participant.next(at)
+        })
+    }
+
+    /// Replaces the waker and begins nothing.
+    pub(super) fn watch(&self, waker: &Waker) {
+        self.0.lock().watch(waker);
+    }
+
+    /// Takes the reply to the last report, also when it comes late.
+    pub(super) fn replied(
+        &self,
+        at: Moment,
+        reply: Result<BudgetReply, LeaveReason>,
+    ) -> Option<FleetChange> {
+        change(self.0.settle(at.now), |participant| {
+            participant.replied(at, reply)
+        })
+    }
+
+    /// Pays those who ask alone: the budget's `wait` has passed with a report in flight.
+    pub(super) fn timed_out(&self, at: Moment) -> Option<FleetChange> {
+        change(self.0.settle(at.now), |participant| {
+            participant.timed_out(at.now)
+        })
+    }
+
+    /// Makes a report due now if there is news, for programs that end. Returns `true` if there is.
+    pub(super) fn flush(&self, now: Duration) -> bool {
+        if !self.has_news(now) {
+            return false;
+        }
+        let driver = self.0.lock().flush_now();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        true
+    }
+
+    /// Returns `true` if there is anything that the store does not know.
+    pub(super) fn has_news(&self, now: Duration) -> bool {
+        self.0.settle(now).has_news()
+    }
+}
+
+impl Drop for AccountLink {
+    fn drop(&mut self) {
+        change(self.0.lock(), Participant::end);
+    }
+}
+
+/// Changes the participant, and wakes those who have an answer by it, without the lock.
+fn change<R>(
+    mut participant: MutexGuard<'_, Participant>,
+    change: impl FnOnce(&mut Participant) -> R,
+) -> R {
+    let result = change(&mut participant);
+    let wakers = participant.take_wakers();
+    drop(participant);
+    wakers.into_iter().for_each(Waker::wake);
+    result
+}

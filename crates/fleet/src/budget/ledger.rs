@@ -1,0 +1,191 @@
+//! The amounts that one process keeps account of: what it has earned and taken in all, and what it may spend without the
+//! store.
+
+use super::message::{BudgetReply, BudgetReport, MOST_AT_ONCE, ReplyKind, StoreTerms, bounded};
+use crate::random::splitmix64;
+use std::time::Duration;
+
+/// The totals of a process under its present ID, and which of them the store is known to have.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    process: u64,
+    seq: i64,
+    /// The count of successes at which this ID's totals begin.
+    base: u64,
+    successes_acked: i64,
+    /// Granted in a reply, or spent alone.
+    taken: i64,
+    taken_acked: i64,
+    /// Replies in a row that say nothing of their own report.
+    repeated: u8,
+}
+
+/// After this many the store must have something else under this ID, and another one is tried. If its reports fare no
+/// better, something on the way repeats messages.
+const MAX_REPEATED: u8 = 2;
+
+impl Ledger {
+    pub(super) fn new(process: u64) -> Self {
+        Self {
+            process,
+            ..Self::default()
+        }
+    }
+
+    /// Returns `true` if the store does not have all, when the program has counted this many successes.
+    pub(super) fn has_news(&self, successes: u64) -> bool {
+        self.successes(successes) != self.successes_acked || self.taken != self.taken_acked
+    }
+
+    pub(super) fn spend(&mut self, price: i64) {
+        self.taken = self.taken.saturating_add(price);
+    }
+
+    /// Returns the next report, which wants nothing: with all totals, or as much of them as one report settles.
+    pub(super) fn report(&mut self, successes: u64, terms: StoreTerms) -> BudgetReport {
+        self.seq = self.seq.saturating_add(1);
+        let part = |all: i64, acked: i64| all.min(acked.saturating_add(MOST_AT_ONCE));
+        BudgetReport {
+            process: self.process,
+            terms,
+            seq: self.seq,
+            successes: part(self.successes(successes), self.successes_acked),
+            successes_acked: self.successes_acked,
+            taken: part(self.taken, self.taken_acked),
+            taken_acked: self.taken_acked,
+            want: 0,
+            known: None,
+        }
+    }
+
+    /// Returns the count of successes that a report of this ID holds.
+    pub(super) fn counted(&self, report: &BudgetReport) -> u64 {
+        let reported = u64::try_from(report.successes).unwrap_or(0);
+        self.base.wrapping_add(reported)
+    }
+
+    /// Returns `true` if those who asked are asked for again: this reply says nothing of the report, and the next one may.
+    pub(super) fn asks_again(&self, reply: &BudgetReply) -> bool {
+        reply.kind == ReplyKind::Repeated && self.repeated < MAX_REPEATED
+    }
+
+    /// Counts what the store has settled. Returns what was taken since the report.
+    pub(super) fn settle(
+        &mut self,
+        report: &BudgetReport,
+        reply: &BudgetReply,
+        random: u64,
+    ) -> i64 {
+        let since = self.taken.saturating_sub(report.taken);
+        self.successes_acked = report.successes;
+        if reply.kind == ReplyKind::Repeated {
+            self.repeated = self.repeated.saturating_add(1);
+        } else {
+            self.repeated = 0;
+            self.taken = self.taken.saturating_add(reply.granted);
+            self.taken_acked = report.taken.saturating_add(reply.granted);
+        }
+        let full = self.successes_acked.max(self.taken_acked) > MOST_AT_ONCE;
+        if full || self.repeated == MAX_REPEATED {
+            self.begin_anew(random);
+        }
+        since
+    }
+
+    /// Takes a new ID, whose totals begin where the old one's are settled: the store cannot count above 2^53.
+    fn begin_anew(&mut self, random: u64) {
+        let settled = u64::try_from(self.successes_acked).unwrap_or(0);
+        *self = Self {
+            base: self.base.wrapping_add(settled),
+            taken: self.taken.saturating_sub(self.taken_acked),
+            repeated: self.repeated,
+            ..Self::new(splitmix64(self.process ^ splitmix64(random)))
+        };
+    }
+
+    fn successes(&self, counted: u64) -> i64 {
+        bounded(counted.wrapping_sub(self.base))
+    }
+}
+
+/// A process that had no reply for this long no longer knows what the fleet holds, nor how many processes share it.
+const LONGEST_KNOWN: Duration = Duration::from_secs(10);
+
+/// What a process may spend without the store: its part of what the fleet held at the last reply, and what its own
+/// successes have added since. The store charges the process with the next report for what it spent of it.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    tokens: i64,
+    capacity: i64,
+    /// The count of successes up to which they are in `tokens`.
+    counted: u64,
+    since: Duration,
+    /// Nothing is known, or no longer: the process has one token.
+    is_unknown: bool,
+}
+
+impl Allowance {
+    /// Returns that of a process that never had a reply.
+    pub(super) fn unknown(terms: &StoreTerms) -> Self {
+        Self {
+            tokens: terms.unit.min(terms.initial),
+            capacity: terms.capacity.max(terms.unit),
+            counted: 0,
+            since: Duration::ZERO,
+            is_unknown: true,
+        }
+    }
+
+    /// Returns that after a reply to a report of `counted` successes, since which the process has spent `spent` alone.
+    pub(super) fn of(
+        reply: &BudgetReply,
+        terms: &StoreTerms,
+        counted: u64,
+        spent: i64,
+        now: Duration,
+    ) -> Self {
+        let processes = reply.processes.max(1);
+        let part = |of: i64| of.max(0).checked_div(processes).unwrap_or(0);
+        Self {
+            tokens: part(reply.tokens).saturating_sub(spent).max(0),
+            capacity: part(reply.capacity).max(terms.unit),
+            counted,
+            since: now,
+            is_unknown: false,
+        }
+    }
+
+    /// Forgets what is too old to be known.
+    pub(super) fn age(&mut self, terms: &StoreTerms, now: Duration) {
+        if !self.is_unknown && now.saturating_sub(self.since) > LONGEST_KNOWN {
+            self.is_unknown = true;
+            self.tokens = terms.unit.min(terms.initial);
+        }
+    }
+
+    /// Adds what the successes up to the count `successes` have earned.
+    pub(super) fn earn(&mut self, terms: &StoreTerms, successes: u64) {
+        let new = successes.wrapping_sub(self.counted);
+        self.counted = successes;
+        let new = i64::try_from(new).unwrap_or(i64::MAX);
+        let earned = new.saturating_mul(terms.per_success);
+        let room = self.capacity.saturating_sub(self.tokens).max(0);
+        self.tokens = self.tokens.saturating_add(earned.min(room));
+    }
+
+    pub(super) fn spend(&mut self, price: i64) -> bool {
+        let enough = self.tokens >= price;
+        if enough {
+            self.tokens = self.tokens.saturating_sub(price);
+        }
+        enough
+    }
+
+    pub(super) fn tokens(&self) -> i64 {
+        self.tokens
+    }
+
+    pub(super) fn capacity(&self) -> i64 {
+        self.capacity
+    }
+}

@@ -1,0 +1,172 @@
+//! A model of the store's step, in the same integers as its script `budget.lua`: tests and simulations run it without a
+//! server.
+
+use super::message::{BudgetReply, BudgetReport, MOST, ReplyKind};
+
+/// The state of a budget in the store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StoredBucket {
+    /// May be below 0.
+    pub(crate) tokens: i64,
+    /// Successes in 1,000 s, averaged.
+    pub(crate) rate: i64,
+    /// Thousandths of a millionth, of the refill by time.
+    pub(crate) rest: i64,
+    pub(crate) at: i64,
+    /// The numbers of processes that reported in this window and in the one before.
+    pub(crate) window: i64,
+    pub(crate) current: i64,
+    pub(crate) before: i64,
+}
+
+/// The state of a process in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredRecord {
+    pub(crate) seq: i64,
+    pub(crate) successes: i64,
+    pub(crate) taken: i64,
+    pub(crate) window: i64,
+}
+
+pub(crate) const MOST_RATE: i64 = 1_000_000_000;
+const MOST_PER_SECOND: i64 = 1_000_000_000_000;
+const WINDOW: i64 = 10_000;
+const LONGEST: i64 = 1_000_000_000;
+
+/// One step at the store's time `now`, in milliseconds.
+pub(crate) fn settle(
+    bucket: &mut Option<StoredBucket>,
+    record: &mut Option<StoredRecord>,
+    report: &BudgetReport,
+    now: i64,
+) -> BudgetReply {
+    let mut kind = match bucket {
+        Some(_) => ReplyKind::Settled,
+        None => ReplyKind::New,
+    };
+    let mut next = bucket.unwrap_or_else(|| StoredBucket::new(report, now));
+    let last = record.unwrap_or_else(|| StoredRecord::unknown(report));
+    let mut granted = 0;
+    if report.seq <= last.seq {
+        kind = ReplyKind::Repeated;
+    } else {
+        let elapsed = next.pass_time(now);
+        let new = report.successes.saturating_sub(last.successes);
+        let unreported = report.taken.saturating_sub(last.taken);
+        next.earn(report, new.clamp(0, LONGEST), elapsed, unreported);
+        granted = next.grant(report);
+        next.count(last.window, now);
+        *bucket = Some(next);
+        *record = Some(StoredRecord {
+            seq: report.seq,
+            successes: report.successes,
+            taken: report.taken.saturating_add(granted),
+            window: next.window,
+        });
+    }
+    BudgetReply {
+        granted,
+        tokens: next.tokens,
+        capacity: next.capacity(report),
+        processes: next.before.max(next.current),
+        now_ms: now,
+        kind,
+    }
+}
+
+impl StoredRecord {
+    /// Returns that of a process that is new to the store, or forgotten.
+    fn unknown(report: &BudgetReport) -> Self {
+        Self {
+            seq: -1,
+            successes: report.successes_acked,
+            taken: report.taken_acked,
+            window: -1,
+        }
+    }
+}
+
+impl StoredBucket {
+    fn new(report: &BudgetReport, now: i64) -> Self {
+        let initial = report.terms.initial;
+        Self {
+            tokens: report.known.map_or(initial, |known| known.min(initial)),
+            at: now,
+            ..Self::default()
+        }
+    }
+
+    fn capacity(&self, report: &BudgetReport) -> i64 {
+        let grown = self.rate.saturating_mul(report.terms.growth_ms);
+        report.terms.capacity.max(grown.min(MOST))
+    }
+
+    /// Returns the time that has passed. A clock that was set back begins anew; one that trembles stands still.
+    fn pass_time(&mut self, now: i64) -> i64 {
+        if self.at.saturating_sub(now) > WINDOW {
+            self.at = now;
+        }
+        let elapsed = now.saturating_sub(self.at).clamp(0, LONGEST);
+        self.at = self.at.max(now);
+        elapsed
+    }
+
+    fn earn(&mut self, report: &BudgetReport, new: i64, elapsed: i64, unreported: i64) {
+        let seen = new.saturating_mul(1_000_000);
+        let kept = self.rate.saturating_mul(WINDOW);
+        let time = WINDOW.saturating_add(elapsed);
+        self.rate = div(kept.saturating_add(seen), time).min(MOST_RATE);
+        let most = self.capacity(report);
+        let mut earned = new.saturating_mul(report.terms.per_success).min(MOST);
+        let per_second = report.terms.per_second.min(MOST_PER_SECOND);
+        if per_second > 0 {
+            let seconds = div(elapsed, 1_000).min(div(MOST, per_second));
+            let part = rem(elapsed, 1_000).saturating_mul(per_second);
+            let part = part.saturating_add(self.rest);
+            let refill = seconds.saturating_mul(per_second);
+            let refill = refill.saturating_add(div(part, 1_000));
+            earned = earned.saturating_add(refill).min(MOST);
+            self.rest = rem(part, 1_000);
+        }
+        let tokens = self.tokens.saturating_add(earned);
+        let least = 0_i64.saturating_sub(most);
+        self.tokens = tokens.saturating_sub(unreported).clamp(least, most);
+    }
+
+    fn grant(&mut self, report: &BudgetReport) -> i64 {
+        let whole = self
+            .tokens
+            .saturating_sub(rem(self.tokens, report.terms.unit));
+        let granted = if self.tokens > 0 {
+            report.want.min(whole)
+        } else {
+            0
+        };
+        self.tokens = self.tokens.saturating_sub(granted);
+        granted
+    }
+
+    /// Counts each process once in a window.
+    fn count(&mut self, last_window: i64, now: i64) {
+        let this = div(now, WINDOW);
+        if this > self.window || this < self.window.saturating_sub(1) {
+            self.before = if this == self.window.saturating_add(1) {
+                self.current
+            } else {
+                0
+            };
+            (self.window, self.current) = (this, 0);
+        }
+        if last_window != self.window {
+            self.current = self.current.saturating_add(1).min(MOST_RATE);
+        }
+    }
+}
+
+fn div(a: i64, b: i64) -> i64 {
+    a.checked_div(b).unwrap_or(0)
+}
+
+fn rem(a: i64, b: i64) -> i64 {
+    a.checked_rem(b).unwrap_or(0)
+}

@@ -1,0 +1,365 @@
+//! One process's part in a shared budget: a state machine, driven by those who ask and by the task that sends its reports.
+//!
+//! Nothing here asks for the time, sleeps or sends.
+
+use super::ledger::{Allowance, Ledger};
+use super::message::{BudgetReply, BudgetReport, MOST, ReplyKind, StoreTerms, bounded};
+use super::queue::PaymentQueue;
+use super::schedule::FlushSchedule;
+use crate::status::FleetChange;
+use crate::task::NextAction;
+use http_retry_core::policy::Moment;
+use http_retry_core::report::LeaveReason;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// A process's part in a shared budget.
+///
+/// | state | is entered | a retry |
+/// |---|---|---|
+/// | cold | at the start | is asked for |
+/// | joined | by a reply in time | is asked for |
+/// | alone | by an error, or no reply in time | is paid from the process's allowance at once |
+#[derive(Debug)]
+pub(super) struct Participant {
+    terms: StoreTerms,
+    /// The longest that a reply may take.
+    wait: Duration,
+    state: State,
+    /// The successes of the program until now.
+    successes: u64,
+    ledger: Ledger,
+    /// Granted, and not spent.
+    stash: i64,
+    last_reply: Option<BudgetReply>,
+    allowance: Allowance,
+    in_flight: Option<InFlight>,
+    queue: PaymentQueue,
+    schedule: FlushSchedule,
+    /// Wakes the task that sends the reports.
+    driver: Option<Waker>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// The store has never replied; since the first look.
+    Cold(Option<Duration>),
+    Joined,
+    /// Since then.
+    Alone(Duration),
+}
+
+/// A report that has no reply yet.
+#[derive(Debug)]
+struct InFlight {
+    report: BudgetReport,
+    sent: Duration,
+    /// Nobody waits for the reply any more.
+    late: bool,
+    /// Those who ask with a lower number are part of it.
+    included: u64,
+    /// The part of the stash that those count on.
+    promised: i64,
+}
+
+/// The answer to somebody who asks for a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Paid,
+    Refused,
+    /// The store decides; by this number it is asked for.
+    Pending(u64),
+}
+
+impl Participant {
+    pub(super) fn new(terms: StoreTerms, process: u64, wait: Duration) -> Self {
+        Self {
+            terms,
+            wait,
+            state: State::Cold(None),
+            successes: 0,
+            ledger: Ledger::new(process),
+            stash: 0,
+            last_reply: None,
+            allowance: Allowance::unknown(&terms),
+            in_flight: None,
+            queue: PaymentQueue::default(),
+            schedule: FlushSchedule::default(),
+            driver: None,
+        }
+    }
+
+    /// Counts the time and the successes; to be called before anything else.
+    pub(super) fn settle(&mut self, successes: u64, now: Duration) {
+        self.successes = successes;
+        self.schedule.settle(now);
+        if !matches!(self.state, State::Alone(_)) {
+            self.allowance.age(&self.terms, now);
+        }
+    }
+}
+
+/// The side of those who ask for retries.
+impl Participant {
+    /// Asks for a retry of this price.
+    pub(super) fn ask(&mut self, price: u64, now: Duration) -> Answer {
+        let price = bounded(price);
+        if self.pay_from_stash(price) {
+            return Answer::Paid;
+        }
+        let is_alone = matches!(self.state, State::Alone(_));
+        if is_alone && self.pay_from_allowance(price) {
+            Answer::Paid
+        } else if is_alone || now < self.schedule.hold {
+            Answer::Refused
+        } else {
+            Answer::Pending(self.queue.push(price))
+        }
+    }
+
+    /// Pays at once, whatever the state: from the stash, or from the allowance.
+    pub(super) fn pay(&mut self, price: u64) -> bool {
+        let price = bounded(price);
+        self.pay_from_stash(price) || self.pay_from_allowance(price)
+    }
+
+    /// Keeps what those count on who are part of the report in flight.
+    fn pay_from_stash(&mut self, price: i64) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        let promised = in_flight.map_or(0, |in_flight| in_flight.promised);
+        let paid = self.stash.saturating_sub(promised) >= price;
+        if paid {
+            self.stash = self.stash.saturating_sub(price);
+        }
+        paid
+    }
+
+    fn pay_from_allowance(&mut self, price: i64) -> bool {
+        self.allowance.earn(&self.terms, self.successes);
+        let paid = self.allowance.spend(price);
+        if paid {
+            self.ledger.spend(price);
+        }
+        paid
+    }
+
+    /// Takes back a price that was paid and not spent, for this process's next retry.
+    pub(super) fn refund(&mut self, price: u64) {
+        self.stash = self.stash.saturating_add(bounded(price));
+    }
+
+    /// Returns `true` if the retry with this number is paid for.
+    pub(super) fn poll(&mut self, number: u64, waker: &Waker) -> Poll<bool> {
+        self.queue.poll(number, waker)
+    }
+
+    /// Stops asking for the retry with this number; what was granted for it serves the next one.
+    pub(super) fn cancel(&mut self, number: u64, price: u64) {
+        if self.queue.remove(number) == Some(true) {
+            self.refund(price);
+        }
+    }
+
+    /// Returns whom to wake if there is a report to send now for somebody who asks.
+    pub(super) fn driver_due(&self, now: Duration) -> Option<Waker> {
+        let due = match self.state {
+            State::Alone(_) => now >= self.schedule.probe,
+            State::Cold(_) | State::Joined => !self.queue.is_empty(),
+        };
+        let due = due && self.in_flight.is_none();
+        self.driver.as_ref().filter(|_| due).cloned()
+    }
+
+    /// Returns what the fleet had at its last reply; alone, what this process has.
+    pub(super) fn tokens(&self) -> u64 {
+        let tokens = match (self.state, &self.last_reply) {
+            (State::Joined, Some(reply)) => reply.tokens,
+            _ => self.allowance.tokens().saturating_add(self.stash),
+        };
+        u64::try_from(tokens).unwrap_or(0)
+    }
+
+    /// Returns the most that [`Participant::tokens`] can be.
+    pub(super) fn capacity(&self) -> u64 {
+        let capacity = match (self.state, &self.last_reply) {
+            (State::Joined, Some(reply)) => reply.capacity,
+            _ => self.allowance.capacity(),
+        };
+        u64::try_from(capacity).unwrap_or(0)
+    }
+}
+
+/// The side of the task that sends the reports.
+impl Participant {
+    /// Wakes this one, and no other, as soon as there is a report to send for somebody who asks.
+    pub(super) fn watch(&mut self, waker: &Waker) {
+        match &mut self.driver {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// Returns the next report, or when to look again. At most one is in flight.
+    pub(super) fn next(&mut self, at: Moment) -> NextAction<BudgetReport> {
+        if self.in_flight.is_some() {
+            return NextAction::Wait(None);
+        }
+        let until = match self.state {
+            State::Alone(_) => self.schedule.probe,
+            State::Cold(_) | State::Joined if !self.queue.is_empty() => Duration::ZERO,
+            State::Cold(_) | State::Joined => match self.schedule.flush {
+                Some(due) if at.now < due || self.has_news() => due,
+                _ => self.schedule.plan_flush(self.processes(), at),
+            },
+        };
+        if let State::Cold(since @ None) = &mut self.state {
+            *since = Some(at.now);
+        }
+        if at.now >= until {
+            NextAction::Send(self.report(at))
+        } else {
+            NextAction::Wait(Some(until))
+        }
+    }
+
+    /// Returns `true` if there is anything that the store does not know.
+    pub(super) fn has_news(&self) -> bool {
+        matches!(self.state, State::Cold(_)) || self.ledger.has_news(self.successes)
+    }
+
+    fn report(&mut self, at: Moment) -> BudgetReport {
+        self.schedule.plan_flush(self.processes(), at);
+        let wanted = self.queue.price();
+        let promised = wanted.min(self.stash);
+        let report = BudgetReport {
+            want: wanted.saturating_sub(promised).min(MOST),
+            known: self.last_reply.map(|reply| reply.tokens.max(0)),
+            ..self.ledger.report(self.successes, self.terms)
+        };
+        self.in_flight = Some(InFlight {
+            report,
+            sent: at.now,
+            late: false,
+            included: self.queue.end(),
+            promised,
+        });
+        report
+    }
+
+    /// Takes the reply to the report in flight, however late.
+    pub(super) fn replied(
+        &mut self,
+        at: Moment,
+        reply: Result<BudgetReply, LeaveReason>,
+    ) -> Option<FleetChange> {
+        let in_flight = self.in_flight.take()?;
+        match reply {
+            Ok(reply) => self.take_reply(at, &in_flight, &reply),
+            Err(reason) => {
+                self.schedule.plan_retry(at);
+                self.leave(at.now, reason)
+            }
+        }
+    }
+
+    fn take_reply(
+        &mut self,
+        at: Moment,
+        in_flight: &InFlight,
+        reply: &BudgetReply,
+    ) -> Option<FleetChange> {
+        let asks_again = self.ledger.asks_again(reply);
+        let counted = self.ledger.counted(&in_flight.report);
+        let spent = self.ledger.settle(&in_flight.report, reply, at.random);
+        self.allowance = Allowance::of(reply, &self.terms, counted, spent, at.now);
+        self.last_reply = Some(*reply);
+        if reply.kind != ReplyKind::Repeated {
+            self.stash = self.stash.saturating_add(reply.granted);
+        }
+        // A store that replies late stays a store that nobody waits for.
+        if in_flight.late || at.now.saturating_sub(in_flight.sent) > self.wait {
+            self.schedule.lag(reply.processes, at);
+            return self.leave(at.now, LeaveReason::Timeout);
+        }
+        let included = if asks_again { 0 } else { in_flight.included };
+        if self.pay_queue(included) {
+            self.schedule.hold_back(reply.processes, at.now);
+        }
+        self.schedule.recover();
+        self.join(at.now)
+    }
+
+    /// Pays those who wait from the stash, in their order, and refuses who was part of the report and cannot be paid. Who
+    /// came later is asked for again, unless somebody before was refused. Returns `true` if anybody was.
+    fn pay_queue(&mut self, included: u64) -> bool {
+        let (stash, mut refused) = (&mut self.stash, false);
+        self.queue.answer(|number, price| {
+            let paid = *stash >= price;
+            if paid {
+                *stash = stash.saturating_sub(price);
+            } else if number >= included && !refused {
+                return None;
+            } else {
+                refused = true;
+            }
+            Some(paid)
+        });
+        refused
+    }
+
+    /// Waits no longer for the reply to the report in flight.
+    pub(super) fn timed_out(&mut self, now: Duration) -> Option<FleetChange> {
+        let in_flight = self.in_flight.as_mut()?;
+        (in_flight.late, in_flight.promised) = (true, 0);
+        self.leave(now, LeaveReason::Timeout)
+    }
+
+    fn leave(&mut self, now: Duration, reason: LeaveReason) -> Option<FleetChange> {
+        let change = match self.state {
+            State::Alone(_) => None,
+            State::Cold(_) | State::Joined => {
+                self.state = State::Alone(now);
+                Some(FleetChange::Left { reason })
+            }
+        };
+        self.pay_queue_alone();
+        change
+    }
+
+    fn pay_queue_alone(&mut self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.answer(|_, price| Some(self.pay_from_stash(price) || self.pay_from_allowance(price)));
+        self.queue = queue;
+    }
+
+    fn join(&mut self, now: Duration) -> Option<FleetChange> {
+        let since = match std::mem::replace(&mut self.state, State::Joined) {
+            State::Joined => return None,
+            State::Cold(since) => since.unwrap_or(now),
+            State::Alone(since) => since,
+        };
+        let away = now.saturating_sub(since);
+        Some(FleetChange::Joined { away })
+    }
+
+    /// Makes the next flush due now.
+    pub(super) fn flush_now(&mut self) -> Option<Waker> {
+        self.schedule.flush_now();
+        self.driver.clone()
+    }
+
+    /// Leaves for ever: nobody sends reports any more.
+    pub(super) fn end(&mut self) {
+        (self.in_flight, self.driver) = (None, None);
+        self.leave(Duration::ZERO, LeaveReason::Unreachable);
+    }
+
+    /// Returns whom to wake, without the lock.
+    pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
+        self.queue.take_wakers()
+    }
+
+    fn processes(&self) -> i64 {
+        self.last_reply.map_or(1, |reply| reply.processes)
+    }
+}

@@ -1,0 +1,98 @@
+//! The times at which a process reports and tries again.
+
+use crate::random::spread;
+use http_retry_core::policy::Moment;
+use std::time::Duration;
+
+const SHORTEST_FLUSH: Duration = Duration::from_millis(250);
+/// Half the time for which the store remembers the last report of a process.
+const LONGEST_FLUSH: Duration = Duration::from_secs(30);
+const FIRST_BACKOFF: Duration = Duration::from_millis(250);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+const SHORTEST_HOLD: Duration = Duration::from_millis(100);
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
+
+/// The times at which the next reports are due.
+#[derive(Debug, Default)]
+pub(super) struct FlushSchedule {
+    /// `None` before the first look.
+    pub(super) flush: Option<Duration>,
+    /// The next try of a process that is alone.
+    pub(super) probe: Duration,
+    backoff: Backoff,
+    /// Until then the fleet is known to have nothing.
+    pub(super) hold: Duration,
+}
+
+/// The wait after a failure, longer each time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(FIRST_BACKOFF)
+    }
+}
+
+impl Backoff {
+    /// Counts a failure, and returns when to try again.
+    pub(crate) fn fail(&mut self, at: Moment) -> Duration {
+        let again = at.now.saturating_add(spread(self.0, at.random));
+        self.0 = self.0.saturating_mul(2).min(LONGEST_BACKOFF);
+        again
+    }
+}
+
+impl FlushSchedule {
+    /// Counts the time: after a clock was set back, nothing is further off than it can have been planned.
+    pub(super) fn settle(&mut self, now: Duration) {
+        let latest = now.saturating_add(spread(LONGEST_FLUSH, u64::MAX));
+        self.flush = self.flush.map(|flush| flush.min(latest));
+        self.probe = self.probe.min(latest);
+        self.hold = self.hold.min(now.saturating_add(LONGEST_HOLD));
+    }
+
+    /// Plans the next flush, the later the more processes there are.
+    pub(super) fn plan_flush(&mut self, processes: i64, at: Moment) -> Duration {
+        let due = at
+            .now
+            .saturating_add(spread(flush_interval(processes), at.random));
+        self.flush = Some(due);
+        due
+    }
+
+    /// Plans the next try after a failure.
+    pub(super) fn plan_retry(&mut self, at: Moment) {
+        self.probe = self.backoff.fail(at);
+    }
+
+    /// Plans the next try after a reply that came too late: the store is there, and is asked as often as by others.
+    pub(super) fn lag(&mut self, processes: i64, at: Moment) {
+        self.backoff = Backoff::default();
+        self.probe = self.plan_flush(processes, at);
+    }
+
+    pub(super) fn recover(&mut self) {
+        self.backoff = Backoff::default();
+    }
+
+    /// Lets retries be refused without a question for a while.
+    pub(super) fn hold_back(&mut self, processes: i64, now: Duration) {
+        let hold = millis(processes).clamp(SHORTEST_HOLD, LONGEST_HOLD);
+        self.hold = now.saturating_add(hold);
+    }
+
+    pub(super) fn flush_now(&mut self) {
+        self.flush = Some(Duration::ZERO);
+        self.probe = Duration::ZERO;
+    }
+}
+
+/// The time between the reports of one of so many processes.
+pub(crate) fn flush_interval(processes: i64) -> Duration {
+    millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH)
+}
+
+fn millis(processes: i64) -> Duration {
+    Duration::from_millis(u64::try_from(processes).unwrap_or(0))
+}

@@ -1,0 +1,158 @@
+//! The settings of a fleet.
+
+use super::Fleet;
+use super::names::is_prefix;
+use super::redis::RedisStore;
+use super::shared::Shared;
+use super::store::Store;
+use http_retry_core::ConfigError;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Builds a [`Fleet`]; the server comes last, and checks the settings.
+///
+/// ```
+/// use http_retry::fleet::Fleet;
+/// use std::time::Duration;
+///
+/// let fleet = Fleet::builder()
+///     .prefix("shop")
+///     .wait(Duration::from_millis(20))
+///     .redis("redis://cache:6379")?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct FleetBuilder {
+    pub(super) prefix: Arc<str>,
+    pub(super) wait: Duration,
+}
+
+const PREFIX: &str = "http-retry";
+const WAIT: Duration = Duration::from_millis(50);
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+impl FleetBuilder {
+    /// Sets the beginning of the names of all keys and channels: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default
+    /// `http-retry`.
+    ///
+    /// Fleets with one prefix on one store are one fleet, so give programs that call the same services with other
+    /// budgets another prefix. The keys are `PREFIX:1:{SERVICE}:..`, which an access list can allow by `PREFIX:*`.
+    pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Sets the longest time that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
+    /// the same data centre takes.
+    ///
+    /// Only retries wait for it, for their tokens, and none does once a reply took longer: until a reply comes in time
+    /// again, the process spends its share of the budget. So a store that is always further away than this is never joined.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// The fleet on the server at this URL; see [`Fleet::redis`].
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix`, `fleet.wait` or `fleet.redis`. It
+    /// does not repeat the URL.
+    pub fn redis(self, url: &str) -> Result<Fleet, ConfigError> {
+        self.check()?;
+        Ok(self.on_redis(RedisStore::open(url)?))
+    }
+
+    /// The fleet on the server that this client connects to; see [`Fleet::redis_client`].
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix` or `fleet.wait`.
+    pub fn redis_client(self, client: ::redis::Client) -> Result<Fleet, ConfigError> {
+        self.check()?;
+        Ok(self.on_redis(RedisStore::of(client)))
+    }
+
+    pub(super) fn on_redis(self, store: RedisStore) -> Fleet {
+        let address = store.address();
+        self.on(Box::new(store), address)
+    }
+
+    /// The fleet on a store with this address, which is shown.
+    pub(super) fn on(self, store: Box<dyn Store>, address: String) -> Fleet {
+        Fleet::new(Shared::new(store, self.prefix, self.wait), address)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if !is_prefix(&self.prefix) {
+            let allowed = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :";
+            return Err(ConfigError::new("fleet.prefix", &self.prefix, allowed));
+        }
+        if !(SHORTEST_WAIT..=LONGEST_WAIT).contains(&self.wait) {
+            let wait = format!("{:?}", self.wait);
+            return Err(ConfigError::new("fleet.wait", wait, "must be 1 ms to 1 s"));
+        }
+        Ok(())
+    }
+}
+
+impl Default for FleetBuilder {
+    fn default() -> Self {
+        Self {
+            prefix: PREFIX.into(),
+            wait: WAIT,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "redis://localhost:1";
+
+    #[test]
+    fn the_wait_has_bounds() {
+        for (micros, allowed) in [
+            (999, false),
+            (1_000, true),
+            (1_000_000, true),
+            (1_000_001, false),
+        ] {
+            let wait = Duration::from_micros(micros);
+            let made = Fleet::builder().wait(wait).redis(URL);
+            assert_eq!(made.is_ok(), allowed, "{micros} us");
+        }
+        let error = Fleet::builder().wait(Duration::ZERO).redis(URL);
+        let text = "fleet.wait: 0ns is not allowed: must be 1 ms to 1 s";
+        assert_eq!(error.unwrap_err().to_string(), text);
+    }
+
+    #[test]
+    fn a_prefix_has_no_brace_and_no_blank() {
+        for (prefix, allowed) in [
+            ("shop", true),
+            ("a.b_c-d:E9", true),
+            ("", false),
+            ("{a}", false),
+            ("a b", false),
+            ("ä", false),
+        ] {
+            let made = Fleet::builder().prefix(prefix).redis(URL);
+            assert_eq!(made.is_ok(), allowed, "{prefix}");
+        }
+        assert!(Fleet::builder().prefix("a".repeat(64)).redis(URL).is_ok());
+        let error = Fleet::builder().prefix("a".repeat(65)).redis(URL);
+        assert_eq!(error.unwrap_err().field(), "fleet.prefix");
+    }
+
+    #[test]
+    fn a_client_of_the_callers_own_goes_by_the_same_bounds() {
+        let client = || ::redis::Client::open(URL).unwrap();
+        assert!(Fleet::builder().redis_client(client()).is_ok());
+        let error = Fleet::builder().prefix("").redis_client(client());
+        assert_eq!(error.unwrap_err().field(), "fleet.prefix");
+    }
+}

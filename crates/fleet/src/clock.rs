@@ -1,0 +1,32 @@
+//! The clock of a fleet that no adapter has joined yet.
+
+use http_retry_core::policy::Moment;
+use http_retry_core::runtime::{Runtime, Sleep, epoch};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The clock and the timer of tokio, with the epoch of `TokioRuntime`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TokioClock;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where time and randomness come from"
+)]
+impl Runtime for TokioClock {
+    fn now(&self) -> Duration {
+        let now = tokio::time::Instant::now().into_std();
+        now.saturating_duration_since(epoch(now))
+    }
+
+    fn moment(&self) -> Moment {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+        Moment::new(self.now())
+            .with_wall(wall.unwrap_or_default())
+            .with_random(RandomState::new().hash_one(0))
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}

@@ -1,0 +1,100 @@
+//! The messages between a process and the store of a fleet's gate.
+
+use std::time::Duration;
+
+/// The largest number: up to it the script counts exactly, whose only numbers are floats of 64 bits.
+pub(super) const MOST: u64 = (1 << 53) - 1;
+
+/// The longest cooldown that processes share, in microseconds: the store keeps a gate without reports for as long.
+pub(super) const LONGEST_COOLDOWN: u64 = 3_600 * 1_000_000;
+
+/// The highest number of a change that the script takes from a process, and a process from a notice.
+const MOST_CHANGES: u64 = 1 << 52;
+
+/// The digits of [`MOST`].
+const MOST_DIGITS: usize = 16;
+
+/// A report of one process to the store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GateReport {
+    /// The last change that the process knows. Refusals and later successes of an older one no longer count.
+    pub(crate) change: u64,
+    /// The successes since the last report, but for the later ones.
+    pub(crate) successes: u64,
+    /// The refusals since the last report, after those successes.
+    pub(crate) refusals: u64,
+    /// The successes of calls that were sent after the first refused one of a run that has not ended.
+    pub(crate) later: u64,
+    /// The cooldown that the last of the refusals asked for, if for any, in microseconds.
+    pub(crate) asked: Option<u64>,
+}
+
+/// The store's notice to all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GateNotice {
+    /// The number of times that a vote closed the gate or successes opened it.
+    pub(crate) change: u64,
+    /// The time for which the gate stays closed from now on; zero if it is open.
+    pub(crate) closed: Duration,
+}
+
+/// The store's reply to one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GateReply {
+    pub(crate) notice: GateNotice,
+    /// This process sends one of the probes.
+    pub(crate) probe: bool,
+}
+
+impl GateReport {
+    /// Returns the script's arguments in their order.
+    pub(crate) fn numbers(&self) -> [i64; 5] {
+        [
+            signed(self.change.min(MOST_CHANGES)),
+            signed(self.successes),
+            signed(self.refusals),
+            signed(self.later),
+            self.asked.map_or(-1, signed),
+        ]
+    }
+}
+
+impl GateNotice {
+    /// Reads a notice, `change:milliseconds`, of at most [`LONGEST_COOLDOWN`]. Anybody who may publish can write anything.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let (change, milliseconds) = text.split_once(':')?;
+        let number = |text: &str| {
+            let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
+            let number = text.parse().ok().filter(|_| is_number)?;
+            (number <= MOST).then_some(number)
+        };
+        let closed = Duration::from_millis(number(milliseconds)?);
+        let change = number(change).filter(|change| *change <= MOST_CHANGES)?;
+        Some(Self::new(change, closed))
+    }
+
+    fn new(change: u64, closed: Duration) -> Self {
+        let closed = closed.min(Duration::from_micros(LONGEST_COOLDOWN));
+        Self { change, closed }
+    }
+}
+
+impl GateReply {
+    /// Reads the script's reply; `None` if it is not one.
+    pub(crate) fn of(numbers: &[i64]) -> Option<Self> {
+        let [change, closed, probe] = *numbers else {
+            return None;
+        };
+        let number = |number: i64| u64::try_from(number).ok().filter(|number| *number <= MOST);
+        let closed = Duration::from_micros(number(closed)?);
+        Some(Self {
+            notice: GateNotice::new(number(change)?, closed),
+            probe: number(probe)? == 1,
+        })
+    }
+}
+
+/// No number is above [`MOST`].
+fn signed(number: u64) -> i64 {
+    i64::try_from(number.min(MOST)).unwrap_or_default()
+}

@@ -1,0 +1,26 @@
+//! A fleet whose links to the store a test holds itself.
+
+use crate::gate::link::{GateLink, link};
+use http_retry_core::gate::Gate;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub(super) const WAIT: Duration = Duration::from_millis(50);
+
+/// The keys of one process that have joined: the name of each, what tells it apart, and its link.
+#[derive(Default)]
+pub(super) struct Joined(pub(super) Mutex<Vec<(String, Option<String>, GateLink)>>);
+
+impl Joined {
+    /// The same gate, whose keys join.
+    pub(super) fn share(self: &Arc<Self>, gate: Gate) -> Gate {
+        let joined = Arc::clone(self);
+        gate.with_peers(move |key| {
+            let (link, peer) = link(key.gate, WAIT);
+            let part = key.part.map(str::to_owned);
+            let new = (key.name.to_owned(), part, link);
+            joined.0.lock().unwrap().push(new);
+            peer
+        })
+    }
+}

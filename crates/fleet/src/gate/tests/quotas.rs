@@ -1,0 +1,62 @@
+//! A quota that many processes share.
+
+use super::processes::{SEC, newcomers};
+use super::world::{MILLI, World};
+use super::*;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry_core::adapter::{End, Quota};
+use http_retry_core::policy::Outcome;
+use http_retry_core::runtime::Runtime;
+
+const PROCESSES: usize = 10;
+
+/// How many of 200 calls go before the reset, of a quota of which all processes have heard that so much remains.
+fn go_before_the_reset(remaining: u64) -> usize {
+    let mut world = World::of(PROCESSES);
+    // As many as there are then are counted by those who drive the processes.
+    world.pass(SEC);
+    let headers = HeaderMap::from_iter(
+        [
+            ("x-ratelimit-limit", 100),
+            ("x-ratelimit-remaining", remaining),
+            ("x-ratelimit-reset", 5),
+        ]
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from(value))),
+    );
+    let told = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
+    for process in 0..PROCESSES {
+        let place = world.go(process);
+        world.told(process, &place, End::Succeeded, told.map(Quota::from));
+    }
+    let whole = world.clock.now() + SEC * 5;
+    let mut waits = Vec::new();
+    for process in 0..PROCESSES {
+        waits.extend(newcomers(&mut world, &[process; 20]));
+    }
+    // Nobody's answer tells of less: each holds as many as it may.
+    let mut gone = 0;
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    for (_, wait) in &mut waits {
+        let waiting = wait.as_mut().unwrap().as_mut();
+        gone += usize::from(waiting.poll(&mut cx).is_ready());
+    }
+    world.pass(MILLI);
+    assert!(world.clock.now() < whole);
+    gone
+}
+
+#[test]
+fn each_process_takes_its_share_of_what_remains() {
+    assert_eq!(go_before_the_reset(100), 100);
+    assert_eq!(go_before_the_reset(40), 40);
+    assert_eq!(go_before_the_reset(0), 0);
+}
+
+#[test]
+fn a_rest_that_is_no_whole_share_is_for_some_of_them() {
+    for remaining in [3, 5, 8] {
+        let gone = go_before_the_reset(remaining);
+        let most = usize::try_from(remaining).unwrap() + 4;
+        assert!(gone <= most, "{gone} of {remaining}");
+    }
+}

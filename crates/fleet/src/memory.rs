@@ -1,0 +1,417 @@
+//! A store in memory, for tests of programs whose processes share a fleet.
+
+use super::budget::model::{StoredBucket, StoredRecord, settle};
+use super::budget::{BudgetReply, BudgetReport};
+use super::gate::model::{StoredGate, step};
+use super::gate::{GateNotice, GateReply, GateReport};
+use super::names::{BudgetKeys, GateKeys};
+use super::store::{Reply, Store, Subscriber, Subscribers, ends_connection};
+use super::sync::lock;
+use super::{Fleet, FleetBuilder};
+use crate::clock::TokioClock;
+use http_retry_core::ConfigError;
+use http_retry_core::report::LeaveReason;
+use http_retry_core::runtime::Runtime;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// A store of a [`Fleet`] in memory, for tests: several fleets on it are several processes, all inside one, and without a
+/// server.
+///
+/// It takes the same steps as the scripts on Redis, keeps what it knows as long, and tells of pauses. It can be slow, down
+/// or silent, and forget. Clones are the same store.
+///
+/// Its fleets run their tasks on tokio, and wait by the runtime given: [`MemoryStore::new`] goes by tokio's clock, also
+/// where that is paused. A [`ManualRuntime`] must be a paused one, as others move on with each wait of a task.
+///
+/// ```
+/// use http_retry::fleet::Fleet;
+/// use http_retry::testing::MemoryStore;
+#[doc = r#"
+use http_retry::RetryPolicy;
+use http_retry::testing::Script;
+use http_retry::tower::RetryLayer;
+use tower::{Layer, ServiceExt};
+
+# let tokio = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+# tokio.block_on(async {
+let store = MemoryStore::new();
+let process = || {
+    let layer = RetryLayer::new(RetryPolicy::background()).fleet(&Fleet::in_memory(&store));
+    let down = Script::new().status(503);
+    (layer.layer(down.clone()), down)
+};
+let (one, calls) = process();
+let get = || http::Request::get("http://orders.example/").body(String::new());
+for _ in 0..20 {
+    one.clone().oneshot(get()?).await?;
+}
+assert_eq!(calls.calls().len(), 20 + 20, "20 retries");
+
+let (other, calls) = process();
+other.oneshot(get()?).await?;
+assert_eq!(calls.calls().len(), 1, "no token is left for any of the processes");
+# Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+# })?;
+# Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())"#]
+/// ```
+///
+/// [`ManualRuntime`]: http_retry_core::testing::ManualRuntime
+#[derive(Clone)]
+pub struct MemoryStore(Arc<Inner>);
+
+struct Inner {
+    runtime: Arc<dyn Runtime>,
+    state: Mutex<State>,
+    /// One for each fleet.
+    connections: Mutex<Vec<Weak<Connection>>>,
+}
+
+#[derive(Default)]
+struct State {
+    data: Data,
+    saved: Data,
+    latency: Duration,
+    health: Health,
+    tells: bool,
+    commands: u64,
+}
+
+/// What the store does with commands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Health {
+    #[default]
+    Well,
+    Fails(LeaveReason),
+    Hangs,
+}
+
+impl MemoryStore {
+    /// An empty store on tokio's clock, that answers at once. Its time goes on with `tokio::time::advance` too.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(TokioClock)
+    }
+
+    /// An empty store on the clock of this runtime, that answers at once. Its fleets begin on the same runtime.
+    #[must_use]
+    pub fn on(runtime: impl Runtime) -> Self {
+        Self(Arc::new(Inner {
+            runtime: Arc::new(runtime),
+            state: Mutex::new(State {
+                tells: true,
+                ..State::default()
+            }),
+            connections: Mutex::default(),
+        }))
+    }
+
+    /// From now on an answer takes this long: one half before the step, and the other after it. What it tells of pauses
+    /// takes the second half. Default zero; more than the fleet's [`wait`](FleetBuilder::wait) is a store that nobody waits
+    /// for.
+    pub fn set_latency(&self, latency: Duration) {
+        self.state().latency = latency;
+    }
+
+    /// From now on every command fails for this reason, after the latency. With [`LeaveReason::Unreachable`] the connections
+    /// end at once.
+    pub fn fail(&self, reason: LeaveReason) {
+        self.state().health = Health::Fails(reason);
+        if reason == LeaveReason::Unreachable {
+            self.cut();
+        }
+    }
+
+    /// From now on nothing is answered, nor told. A process waits for at most the fleet's [`wait`](FleetBuilder::wait), and
+    /// gives up its connection after a second without an answer.
+    pub fn hang(&self) {
+        self.state().health = Health::Hangs;
+    }
+
+    /// From now on all is well, with what the store knew before and the latency that was set. Processes join again when they
+    /// ask next, at most 6 s later, and 1 s more after [`MemoryStore::hang`].
+    pub fn recover(&self) {
+        self.state().health = Health::Well;
+    }
+
+    /// Forgets everything, as `FLUSHALL` or a restart without persistence. What [`MemoryStore::save`] has kept stays.
+    pub fn forget(&self) {
+        self.state().data = Data::default();
+    }
+
+    /// Remembers what is known now for [`MemoryStore::roll_back`].
+    pub fn save(&self) {
+        let mut state = self.state();
+        state.saved = state.data.clone();
+    }
+
+    /// Goes back to what was known at the last [`MemoryStore::save`], else to nothing: as after a failover to a replica
+    /// that had heard no more.
+    pub fn roll_back(&self) {
+        let mut state = self.state();
+        state.data = state.saved.clone();
+    }
+
+    /// Whether processes can hear of pauses from now on, which they do by default. While they cannot, their own gates
+    /// decide.
+    pub fn tell_of_pauses(&self, tells: bool) {
+        self.state().tells = tells;
+        if !tells {
+            self.cut();
+        }
+    }
+
+    /// How many commands all processes have sent so far, subscriptions and those that failed included.
+    #[must_use]
+    pub fn commands(&self) -> u64 {
+        self.state().commands
+    }
+
+    /// Nothing comes by the connections of now any more.
+    fn cut(&self) {
+        for connection in self.connections() {
+            connection.lose();
+        }
+    }
+
+    fn connections(&self) -> Vec<Arc<Connection>> {
+        let mut connections = lock(&self.0.connections);
+        connections.retain(|connection| connection.strong_count() > 0);
+        connections.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.0.state)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows how the store is, and nothing that it knows.
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("MemoryStore")
+            .field("latency", &state.latency)
+            .field("health", &state.health)
+            .field("tells", &state.tells)
+            .field("commands", &state.commands)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fleet {
+    /// A fleet of one process on a store in memory, with the default settings, for tests. Every call makes another process.
+    #[must_use]
+    pub fn in_memory(store: &MemoryStore) -> Self {
+        Self::builder().on_memory(store)
+    }
+}
+
+impl FleetBuilder {
+    /// The fleet on a store in memory; see [`Fleet::in_memory`].
+    ///
+    /// # Errors
+    ///
+    /// A [`ConfigError`] that names the first setting that cannot work.
+    pub fn in_memory(self, store: &MemoryStore) -> Result<Fleet, ConfigError> {
+        self.check()?;
+        Ok(self.on_memory(store))
+    }
+
+    fn on_memory(self, store: &MemoryStore) -> Fleet {
+        let connection = Arc::new(Connection {
+            store: store.clone(),
+            subscribers: Subscribers::default(),
+        });
+        lock(&store.0.connections).push(Arc::downgrade(&connection));
+        let fleet = self.on(Box::new(connection), "memory".to_owned());
+        fleet.0.shared.set_runtime(&store.0.runtime);
+        fleet
+    }
+}
+
+/// The connection of one process to a store.
+struct Connection {
+    store: MemoryStore,
+    subscribers: Subscribers,
+}
+
+/// The number of every connection: one that follows a lost one is the same to its subscribers.
+const CONNECTION: u64 = 1;
+
+/// The longest that a reply may take.
+const RESPONSE: Duration = Duration::from_secs(1);
+
+impl Connection {
+    /// Ends the connection.
+    fn lose(&self) {
+        self.subscribers.lose(CONNECTION);
+    }
+
+    /// Sends a command on its way, and returns an error if it is not taken.
+    async fn reaches_store(&self) -> Result<(), LeaveReason> {
+        self.store.state().commands += 1;
+        self.half_way().await;
+        let health = self.store.state().health;
+        let failed = match health {
+            Health::Well => return Ok(()),
+            Health::Fails(reason) => {
+                self.half_way().await;
+                reason
+            }
+            Health::Hangs => {
+                self.store.0.runtime.sleep(RESPONSE).await;
+                LeaveReason::Timeout
+            }
+        };
+        if ends_connection(failed) {
+            self.lose();
+        }
+        Err(failed)
+    }
+
+    async fn half_way(&self) {
+        let latency = self.store.state().latency;
+        if !latency.is_zero() {
+            self.store.0.runtime.sleep(latency / 2).await;
+        }
+    }
+}
+
+impl Store for Arc<Connection> {
+    fn settle_budget<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        report: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let reply = self.store.state().data.settle(keys, report, now);
+            self.half_way().await;
+            Ok(reply)
+        })
+    }
+
+    fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            let now = self.store.0.runtime.now();
+            let (reply, notice) = self.store.state().data.step(keys, report, now);
+            if let Some(notice) = notice {
+                self.store.notify(&keys.channel, notice);
+            }
+            self.half_way().await;
+            Ok(reply)
+        })
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        keys: &'a GateKeys,
+        subscriber: &'a Arc<dyn Subscriber>,
+    ) -> Reply<'a, ()> {
+        Box::pin(async move {
+            self.reaches_store().await?;
+            if !self.store.state().tells {
+                return Err(LeaveReason::Denied);
+            }
+            self.subscribers.add(CONNECTION, &keys.channel, subscriber);
+            self.half_way().await;
+            Ok(())
+        })
+    }
+}
+
+impl MemoryStore {
+    /// Notifies all subscribers, after half of the latency.
+    fn notify(&self, channel: &str, notice: GateNotice) {
+        let latency = self.state().latency;
+        match Handle::try_current() {
+            Ok(tokio) if !latency.is_zero() => {
+                let (store, channel) = (self.clone(), channel.to_owned());
+                let arrives = self.0.runtime.sleep(latency / 2);
+                tokio.spawn(async move {
+                    arrives.await;
+                    store.arrives(&channel, notice);
+                });
+            }
+            _ => self.arrives(channel, notice),
+        }
+    }
+
+    fn arrives(&self, channel: &str, notice: GateNotice) {
+        if self.state().health == Health::Hangs {
+            return;
+        }
+        for connection in self.connections() {
+            connection.subscribers.notify(CONNECTION, channel, notice);
+        }
+    }
+}
+
+/// The state of a store, each part kept for as long as a server would keep it.
+#[derive(Clone, Default)]
+struct Data {
+    buckets: Kept<StoredBucket>,
+    records: Kept<StoredRecord>,
+    gates: Kept<StoredGate>,
+}
+
+/// Each value with the time at which it is forgotten.
+type Kept<T> = HashMap<String, (T, Duration)>;
+
+/// The times for which the scripts keep what no step touches.
+const SHARED: Duration = Duration::from_secs(3_600);
+const OF_A_PROCESS: Duration = Duration::from_secs(60);
+
+/// A server's clock is far ahead of a process's.
+const AHEAD: Duration = Duration::from_secs(1_800_000_000);
+
+impl Data {
+    fn settle(&mut self, keys: &BudgetKeys, report: &BudgetReport, now: Duration) -> BudgetReply {
+        let mut bucket = known(&self.buckets, &keys.budget, now);
+        let mut record = known(&self.records, &keys.record, now);
+        let time = (AHEAD + now).as_millis().try_into().unwrap_or(i64::MAX);
+        let reply = settle(&mut bucket, &mut record, report, time);
+        keep(&mut self.buckets, &keys.budget, bucket, now + SHARED);
+        keep(&mut self.records, &keys.record, record, now + OF_A_PROCESS);
+        reply
+    }
+
+    fn step(
+        &mut self,
+        keys: &GateKeys,
+        report: &GateReport,
+        now: Duration,
+    ) -> (GateReply, Option<GateNotice>) {
+        let mut gate = known(&self.gates, &keys.gate, now);
+        let time = (AHEAD + now).as_micros().try_into().unwrap_or(u64::MAX);
+        let reply = step(&mut gate, report, time);
+        keep(&mut self.gates, &keys.gate, gate, now + SHARED);
+        reply
+    }
+}
+
+fn known<T: Copy>(kept: &Kept<T>, key: &str, now: Duration) -> Option<T> {
+    let (value, until) = kept.get(key)?;
+    (now < *until).then_some(*value)
+}
+
+fn keep<T>(kept: &mut Kept<T>, key: &str, value: Option<T>, until: Duration) {
+    let Some(value) = value else { return };
+    match kept.get_mut(key) {
+        Some(known) => *known = (value, until),
+        None => {
+            kept.insert(key.to_owned(), (value, until));
+        }
+    }
+}

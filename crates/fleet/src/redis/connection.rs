@@ -1,0 +1,209 @@
+//! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
+
+use super::failure::{self, Failure};
+use crate::gate::GateNotice;
+use crate::store::Subscribers;
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, PushKind,
+    RedisConnectionInfo, RedisError, Value,
+};
+use http_retry_core::report::LeaveReason;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// A connection that all commands share.
+pub(super) struct Connection {
+    client: Client,
+    settings: RedisConnectionInfo,
+    /// The number of connections that were tried.
+    tries: AtomicU64,
+    last: Mutex<Last>,
+    inbound: Arc<Inbound>,
+}
+
+/// The result of the last try.
+type Last = Result<Commands, LeaveReason>;
+
+/// The way to send commands, and whether the server pushes notices on it.
+type Commands = (MultiplexedConnection, bool);
+
+/// The receiver of what connections bring unasked.
+#[derive(Default)]
+struct Inbound {
+    /// The number of the last connection that ended.
+    ended: AtomicU64,
+    subscribers: Subscribers,
+}
+
+/// An open connection.
+pub(super) struct Open {
+    /// 1 for the first that was tried, and so on.
+    pub(super) number: u64,
+    pub(super) commands: MultiplexedConnection,
+    /// The server pushes notices on it.
+    pub(super) has_pushes: bool,
+}
+
+/// The longest that a new connection may take.
+const CONNECT: Duration = Duration::from_millis(250);
+
+impl Connection {
+    pub(super) fn new(client: Client, settings: RedisConnectionInfo) -> Self {
+        Self {
+            client,
+            settings,
+            tries: AtomicU64::new(0),
+            last: Mutex::new(Err(LeaveReason::Unreachable)),
+            inbound: Arc::default(),
+        }
+    }
+
+    pub(super) fn address(&self) -> &ConnectionAddr {
+        self.client.get_connection_info().addr()
+    }
+
+    pub(super) fn subscribers(&self) -> &Subscribers {
+        &self.inbound.subscribers
+    }
+
+    /// The open connection, or a new one. Who has waited while another one tried in vain does not try again, so that a
+    /// thousand services wait for one attempt and not for a thousand.
+    pub(super) async fn get(&self) -> Result<Open, LeaveReason> {
+        let before = self.tries.load(Ordering::Relaxed);
+        let mut last = self.last.lock().await;
+        let tries = self.tries.load(Ordering::Relaxed);
+        let is_settled = match &*last {
+            Ok(_) => self.inbound.ended.load(Ordering::Relaxed) < tries,
+            Err(_) => tries != before,
+        };
+        let number = if is_settled {
+            tries
+        } else {
+            self.replace(&mut last, tries.saturating_add(1)).await
+        };
+        last.clone().map(|(commands, has_pushes)| Open {
+            number,
+            commands,
+            has_pushes,
+        })
+    }
+
+    /// Whoever gives up while it waits here leaves no connection, and no try.
+    async fn replace(&self, last: &mut Last, number: u64) -> u64 {
+        *last = Err(LeaveReason::Unreachable);
+        *last = self.open(number).await;
+        self.tries.store(number, Ordering::Relaxed);
+        number
+    }
+
+    /// Lets go of a connection.
+    pub(super) fn give_up(&self, number: u64) {
+        self.inbound.end(number);
+    }
+
+    /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
+    async fn open(&self, number: u64) -> Last {
+        let inbound = Arc::clone(&self.inbound);
+        let config =
+            unbounded().set_push_sender(move |push: PushInfo| inbound.receive(number, &push));
+        let opened = match self.open_by(ProtocolVersion::RESP3, &config).await {
+            Err(error) if failure::is_older_protocol(&error) => {
+                let opened = self.open_by(ProtocolVersion::RESP2, &unbounded()).await;
+                opened.map(|commands| (commands, false))
+            }
+            opened => opened.map(|commands| (commands, true)),
+        };
+        opened.map_err(|error| Failure::of(&error).reason)
+    }
+
+    async fn open_by(
+        &self,
+        protocol: ProtocolVersion,
+        config: &AsyncConnectionConfig,
+    ) -> Result<MultiplexedConnection, RedisError> {
+        let settings = self.settings.clone().set_protocol(protocol);
+        let info = self.client.get_connection_info().clone();
+        let client = Client::open(info.set_redis_settings(settings))?;
+        client
+            .get_multiplexed_async_connection_with_config(config)
+            .await
+    }
+}
+
+/// The caller bounds the time of a reply, since it may take more than one command.
+fn unbounded() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT))
+        .set_response_timeout(None)
+}
+
+impl Inbound {
+    /// The closure of the client must be able to return an error; this one never does.
+    fn receive(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
+        match push.kind {
+            PushKind::Disconnection => self.end(number),
+            PushKind::Message => {
+                if let Some((channel, notice)) = message(&push.data) {
+                    self.subscribers.notify(number, channel, notice);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&self, number: u64) {
+        self.ended.fetch_max(number, Ordering::Relaxed);
+        self.subscribers.lose(number);
+    }
+}
+
+/// Reads the channel and the notice of a message.
+fn message(data: &[Value]) -> Option<(&str, GateNotice)> {
+    let [Value::BulkString(channel), Value::BulkString(text)] = data else {
+        return None;
+    };
+    let notice = GateNotice::of(std::str::from_utf8(text).ok()?)?;
+    Some((std::str::from_utf8(channel).ok()?, notice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(text: &str) -> Option<(String, GateNotice)> {
+        let data = ["a", text].map(|text| Value::BulkString(text.as_bytes().to_vec()));
+        message(&data).map(|(channel, notice)| (channel.to_owned(), notice))
+    }
+
+    #[test]
+    fn what_the_script_would_not_write_is_not_received() {
+        let notice = GateNotice {
+            change: 3,
+            closed: Duration::from_millis(1_500),
+        };
+        assert_eq!(received("3:1500"), Some(("a".to_owned(), notice)));
+        let long = "1".repeat(1_000_000);
+        for text in [
+            "",
+            "1",
+            ":",
+            "-1:5",
+            "1:-5",
+            "1:2:3",
+            "1e3:5",
+            "+1:5",
+            "1:+5",
+            "00000000000000001:5",
+            "9007199254740992:1",
+            "4503599627370497:1",
+            &long,
+            &format!("1:{long}"),
+        ] {
+            assert_eq!(received(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The meaning of an error of the server or of its connection.
+
+use crate::store::ends_connection;
+use ::redis::{ErrorKind, RedisError, ServerErrorKind};
+use http_retry_core::report::LeaveReason;
+
+/// The meaning of an error, and whether the connection that it came by is of no use any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) reason: LeaveReason,
+    pub(super) ends_connection: bool,
+}
+
+/// The codes that servers answer, and those that the text of an error in a script names where its code is `ERR` (before
+/// 7.0).
+const CODES: [(&str, LeaveReason); 16] = [
+    ("NOAUTH", LeaveReason::Auth),
+    ("WRONGPASS", LeaveReason::Auth),
+    ("NOPERM", LeaveReason::Denied),
+    ("READONLY", LeaveReason::ReadOnly),
+    ("MISCONF", LeaveReason::ReadOnly),
+    ("NOREPLICAS", LeaveReason::ReadOnly),
+    ("MASTERDOWN", LeaveReason::ReadOnly),
+    ("OOM", LeaveReason::NoMemory),
+    ("WRONGTYPE", LeaveReason::WrongType),
+    ("MOVED", LeaveReason::Moved),
+    ("ASK", LeaveReason::Moved),
+    ("TRYAGAIN", LeaveReason::Moved),
+    ("CROSSSLOT", LeaveReason::Moved),
+    ("CLUSTERDOWN", LeaveReason::Moved),
+    ("LOADING", LeaveReason::Unreachable),
+    ("BUSY", LeaveReason::Timeout),
+];
+
+impl Failure {
+    /// The failure without a reply.
+    pub(super) fn no_reply() -> Self {
+        Self::with(LeaveReason::Timeout)
+    }
+
+    pub(super) fn of(error: &RedisError) -> Self {
+        // An answer of another kind may be half of another answer.
+        let is_unreadable = error.kind() == ErrorKind::Parse;
+        let failure = Self::with(reason(error));
+        Self {
+            ends_connection: failure.ends_connection || is_unreadable,
+            ..failure
+        }
+    }
+
+    fn with(reason: LeaveReason) -> Self {
+        Self {
+            reason,
+            ends_connection: ends_connection(reason),
+        }
+    }
+}
+
+/// Returns `true` if the server does not know a script, or no longer.
+pub(super) fn is_unknown_script(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+}
+
+/// Returns `true` if the server, or somebody on the way to it, does not speak RESP3. Each engine and proxy says so in its
+/// own words.
+pub(super) fn is_older_protocol(error: &RedisError) -> bool {
+    let text = error.detail().unwrap_or("").to_ascii_lowercase();
+    error.kind() == ErrorKind::RESP3NotSupported
+        || error.code() == Some("NOPROTO")
+        || text.starts_with("unknown command")
+}
+
+fn reason(error: &RedisError) -> LeaveReason {
+    match error.kind() {
+        ErrorKind::Io if error.is_timeout() => LeaveReason::Timeout,
+        ErrorKind::Io | ErrorKind::InvalidClientConfig => LeaveReason::Unreachable,
+        ErrorKind::AuthenticationFailed => LeaveReason::Auth,
+        ErrorKind::Server(_) | ErrorKind::Extension => by_code(error),
+        _ => LeaveReason::Script,
+    }
+}
+
+fn by_code(error: &RedisError) -> LeaveReason {
+    let (code, text) = (error.code().unwrap_or(""), error.detail().unwrap_or(""));
+    let named = |word: &str| CODES.iter().find(|(code, _)| *code == word);
+    let in_text = || {
+        text.split(|c: char| !c.is_ascii_uppercase())
+            .find_map(named)
+    };
+    let found = named(code).or_else(in_text);
+    found.map_or(LeaveReason::Script, |(_, reason)| *reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::redis::make_extension_error;
+    use std::io;
+
+    fn answered(code: &str, text: &str) -> Failure {
+        let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
+        Failure::of(&error)
+    }
+
+    #[test]
+    fn every_code_is_told_by_its_reason() {
+        for (code, reason) in CODES {
+            assert_eq!(answered(code, "x").reason, reason, "{code}");
+        }
+        assert_eq!(answered("ERR", "no such thing").reason, LeaveReason::Script);
+    }
+
+    #[test]
+    fn a_server_without_resp3_is_known_by_what_it_says_to_hello() {
+        let says = |code: &str, text: &str| {
+            let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
+            is_older_protocol(&error)
+        };
+        for (code, text, older) in [
+            (
+                "ERR",
+                "unknown command 'HELLO', with args beginning with: '3'",
+                true,
+            ),
+            (
+                "ERR",
+                "unknown command `HELLO`, with args beginning with: `3`",
+                true,
+            ),
+            ("ERR", "Unknown command: hello", true),
+            ("NOPROTO", "unsupported protocol version", true),
+            ("WRONGPASS", "invalid username-password pair", false),
+            (
+                "NOPERM",
+                "this user has no permissions to run 'hello'",
+                false,
+            ),
+        ] {
+            assert_eq!(says(code, text), older, "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn an_error_inside_a_script_is_told_by_its_text() {
+        let text = "Error running script (call to f_ab): @user_script:16: WRONGTYPE Operation";
+        assert_eq!(answered("ERR", text).reason, LeaveReason::WrongType);
+        let text = "command not allowed when used memory > 'maxmemory'. OOM";
+        assert_eq!(answered("ERR", text).reason, LeaveReason::NoMemory);
+    }
+
+    #[test]
+    fn a_connection_ends_where_another_may_do_better() {
+        for (code, ends) in [
+            ("READONLY", true),
+            ("NOAUTH", true),
+            ("LOADING", true),
+            ("NOPERM", false),
+            ("OOM", false),
+            ("WRONGTYPE", false),
+            ("MOVED", false),
+            ("ERR", false),
+        ] {
+            assert_eq!(answered(code, "").ends_connection, ends, "{code}");
+        }
+        for (kind, reason) in [
+            (io::ErrorKind::TimedOut, LeaveReason::Timeout),
+            (io::ErrorKind::BrokenPipe, LeaveReason::Unreachable),
+        ] {
+            let failure = Failure::of(&io::Error::from(kind).into());
+            assert_eq!(failure.reason, reason);
+            assert!(failure.ends_connection);
+        }
+    }
+}

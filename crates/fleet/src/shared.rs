@@ -1,0 +1,191 @@
+//! What the tasks of a fleet share, which keeps no budget of it alive.
+
+use super::observers::{EndedCommand, FleetObservers, Step};
+use super::resubscription::Resubscription;
+use super::status::{FleetChange, FleetStatus, PeerStatus, Presence};
+use super::store::{Reply, Store};
+use super::sync::lock;
+use super::task::FleetTask;
+use crate::clock::TokioClock;
+use http_retry_core::report::LeaveReason;
+use http_retry_core::runtime::{Runtime, within};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+pub(super) struct Shared {
+    pub(super) store: Box<dyn Store>,
+    pub(super) prefix: Arc<str>,
+    pub(super) wait: Duration,
+    pub(super) observers: FleetObservers,
+    runtime: Mutex<Arc<dyn Runtime>>,
+    tasks: Mutex<Vec<Weak<dyn FleetTask>>>,
+    presence: Presence,
+    pub(super) resubscription: Mutex<Resubscription>,
+    /// The number of processes of the service that has the most.
+    processes: AtomicI64,
+    /// Notified whenever a command has ended.
+    ended: Notify,
+}
+
+impl Shared {
+    pub(super) fn new(store: Box<dyn Store>, prefix: Arc<str>, wait: Duration) -> Self {
+        Self {
+            store,
+            prefix,
+            wait,
+            observers: FleetObservers::default(),
+            runtime: Mutex::new(Arc::new(TokioClock)),
+            tasks: Mutex::default(),
+            presence: Presence::default(),
+            resubscription: Mutex::default(),
+            processes: AtomicI64::new(0),
+            ended: Notify::new(),
+        }
+    }
+
+    pub(super) fn processes(&self) -> i64 {
+        self.processes.load(Ordering::Relaxed)
+    }
+
+    /// Counts the processes of a service. One that has more counts for a while.
+    fn count_processes(&self, processes: i64) {
+        let most =
+            |most: i64| Some(processes.max(most.saturating_sub(most / 16).saturating_sub(1)));
+        let order = Ordering::Relaxed;
+        // The closure never returns `None`.
+        let _ = self.processes.fetch_update(order, order, most);
+    }
+
+    pub(super) fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::clone(&lock(&self.runtime))
+    }
+
+    /// Sets the clock of what begins from now on.
+    pub(super) fn set_runtime(&self, runtime: &Arc<dyn Runtime>) {
+        *lock(&self.runtime) = Arc::clone(runtime);
+    }
+
+    pub(super) fn add(&self, task: &Arc<dyn FleetTask>) {
+        let mut known = lock(&self.tasks);
+        known.retain(|known| known.strong_count() > 0);
+        known.push(Arc::downgrade(task));
+    }
+
+    /// A command has ended, with a reply or without.
+    pub(super) fn command_ended(&self) {
+        self.ended.notify_waiters();
+    }
+
+    pub(super) fn status(&self) -> FleetStatus {
+        let tasks = self.tasks();
+        FleetStatus::of(&tasks.iter().map(|task| task.status()).collect::<Vec<_>>())
+    }
+
+    /// Reports to the store what it does not know yet, for at most `wait`.
+    pub(super) async fn flush(&self) {
+        let tasks = self.tasks();
+        let reported = async {
+            let mut left: Vec<_> = tasks.iter().filter(|task| task.flush()).collect();
+            loop {
+                let ended = self.ended.notified();
+                left.retain(|task| task.has_news());
+                if left.is_empty() {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        within(self.runtime().sleep(self.wait), reported).await;
+    }
+
+    fn tasks(&self) -> Vec<Arc<dyn FleetTask>> {
+        lock(&self.tasks).iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// The membership of a service's budget or of one of its gates: its commands to the store, and its status.
+pub(super) struct Membership {
+    pub(super) shared: Arc<Shared>,
+    pub(super) service: Arc<str>,
+    pub(super) runtime: Arc<dyn Runtime>,
+    status: Mutex<PeerStatus>,
+}
+
+impl Membership {
+    pub(super) fn new(shared: Arc<Shared>, service: &str) -> Self {
+        shared.presence.enter(service);
+        Self {
+            runtime: shared.runtime(),
+            shared,
+            service: service.into(),
+            status: Mutex::default(),
+        }
+    }
+
+    pub(super) fn status(&self) -> PeerStatus {
+        *lock(&self.status)
+    }
+
+    /// Waits for the reply to a command. After `wait` it calls `timed_out` once, and waits on: a late reply counts too.
+    pub(super) async fn ask<T>(
+        &self,
+        step: Step,
+        mut reply: Reply<'_, T>,
+        timed_out: impl FnOnce(),
+    ) -> Result<T, LeaveReason> {
+        let sent = self.runtime.now();
+        let limit = self.runtime.sleep(self.shared.wait);
+        let (reply, late) = match within(limit, reply.as_mut()).await {
+            Some(reply) => (reply, false),
+            None => {
+                timed_out();
+                (reply.await, true)
+            }
+        };
+        self.measure(step, sent, reply.as_ref().err().copied(), late);
+        reply
+    }
+
+    /// Counts a command that was begun at this time.
+    pub(super) fn measure(
+        &self,
+        step: Step,
+        begun: Duration,
+        failed: Option<LeaveReason>,
+        late: bool,
+    ) {
+        let ended = EndedCommand {
+            step,
+            took: self.runtime.now().saturating_sub(begun),
+            failed,
+            late,
+        };
+        ended.measure();
+    }
+
+    /// Records a change, if there is one, and the number of processes, if a reply had it.
+    pub(super) fn record(&self, change: Option<FleetChange>, processes: Option<i64>) {
+        let now = self.runtime.now();
+        if let Some(processes) = processes {
+            self.shared.count_processes(processes);
+        }
+        let mut status = lock(&self.status);
+        let last = status.last;
+        status.record(change, processes, now);
+        drop(status);
+        let Some(change) = change else { return };
+        let presence = &self.shared.presence;
+        if let Some(change) = presence.change(&self.service, last, change, now) {
+            self.shared.observers.changed(&self.service, now, change);
+        }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        let last = self.status().last;
+        self.shared.presence.leave(&self.service, last);
+    }
+}

@@ -1,0 +1,171 @@
+//! The store of a fleet, and those who subscribe to its channels.
+
+use super::budget::{BudgetReply, BudgetReport};
+use super::gate::{GateNotice, GateReply, GateReport};
+use super::names::{BudgetKeys, GateKeys};
+use super::sync::lock;
+use http_retry_core::report::LeaveReason;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
+
+/// A reply that will come at most about a second later; dropped, the command may run all the same.
+pub(super) type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, LeaveReason>> + Send + 'a>>;
+
+/// Keeps the state of a fleet, and takes every step as one.
+pub(super) trait Store: Send + Sync + 'static {
+    fn settle_budget<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        report: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply>;
+
+    fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply>;
+
+    /// Subscribes to a gate's channel, until the subscriber is told that the subscription is lost.
+    fn subscribe<'a>(
+        &'a self,
+        keys: &'a GateKeys,
+        subscriber: &'a Arc<dyn Subscriber>,
+    ) -> Reply<'a, ()>;
+}
+
+/// A subscriber to a channel.
+pub(super) trait Subscriber: Send + Sync + 'static {
+    fn notified(&self, notice: GateNotice);
+
+    /// No more notices come; some may have been missed.
+    fn lost(&self);
+}
+
+/// Returns `true` if only a new connection can show that such a failure is over: after a failover the same address may lead
+/// to the new primary, and after a change of the password the same words may be right.
+pub(super) fn ends_connection(reason: LeaveReason) -> bool {
+    matches!(
+        reason,
+        LeaveReason::Timeout | LeaveReason::Unreachable | LeaveReason::Auth | LeaveReason::ReadOnly
+    )
+}
+
+/// The subscribers by channel, each with the number of the connection that its notices come by.
+#[derive(Default)]
+pub(super) struct Subscribers(Mutex<Channels>);
+
+type Channels = HashMap<String, Vec<(u64, Weak<dyn Subscriber>)>>;
+
+impl Subscribers {
+    /// Adds a subscriber to what comes by that connection.
+    pub(super) fn add(&self, connection: u64, channel: &str, subscriber: &Arc<dyn Subscriber>) {
+        let subscriber = (connection, Arc::downgrade(subscriber));
+        let mut channels = lock(&self.0);
+        channels.retain(|_, all| {
+            all.retain(|(_, subscriber)| subscriber.strong_count() > 0);
+            !all.is_empty()
+        });
+        let all = channels.entry(channel.to_owned()).or_default();
+        // One whose subscription failed before is there already.
+        let is_there = |(by, known): &(u64, Weak<dyn Subscriber>)| {
+            *by == connection && known.ptr_eq(&subscriber.1)
+        };
+        if !all.iter().any(is_there) {
+            all.push(subscriber);
+        }
+    }
+
+    /// Passes on a notice that came in a channel by that connection.
+    pub(super) fn notify(&self, connection: u64, channel: &str, notice: GateNotice) {
+        for subscriber in self.of(connection, channel) {
+            subscriber.notified(notice);
+        }
+    }
+
+    /// Removes all subscribers of a connection that has ended.
+    pub(super) fn lose(&self, connection: u64) {
+        let mut lost = Vec::new();
+        lock(&self.0).retain(|_, all| {
+            let mut kept = Vec::new();
+            for (by, subscriber) in all.drain(..) {
+                if by == connection {
+                    lost.extend(subscriber.upgrade());
+                } else {
+                    kept.push((by, subscriber));
+                }
+            }
+            *all = kept;
+            !all.is_empty()
+        });
+        for subscriber in lost {
+            subscriber.lost();
+        }
+    }
+
+    fn of(&self, connection: u64, channel: &str) -> Vec<Arc<dyn Subscriber>> {
+        let channels = lock(&self.0);
+        let all = channels.get(channel).into_iter().flatten();
+        all.filter(|(by, _)| *by == connection)
+            .filter_map(|(_, subscriber)| subscriber.upgrade())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const NOTICE: GateNotice = GateNotice {
+        change: 3,
+        closed: Duration::from_millis(1_500),
+    };
+
+    #[derive(Default)]
+    struct Recorder {
+        notices: Mutex<Vec<Option<GateNotice>>>,
+    }
+
+    impl Subscriber for Recorder {
+        fn notified(&self, notice: GateNotice) {
+            self.notices.lock().unwrap().push(Some(notice));
+        }
+
+        fn lost(&self) {
+            self.notices.lock().unwrap().push(None);
+        }
+    }
+
+    #[test]
+    fn a_subscriber_is_notified_until_its_connection_ends() {
+        let (subscribers, recorder) = (Subscribers::default(), Arc::new(Recorder::default()));
+        let subscriber: Arc<dyn Subscriber> = Arc::clone(&recorder) as _;
+        subscribers.add(7, "a", &subscriber);
+        for (connection, channel) in [(7, "a"), (7, "b"), (8, "a")] {
+            subscribers.notify(connection, channel, NOTICE);
+        }
+        subscribers.lose(8);
+        subscribers.lose(7);
+        subscribers.notify(7, "a", NOTICE);
+        assert_eq!(*recorder.notices.lock().unwrap(), [Some(NOTICE), None]);
+    }
+
+    #[test]
+    fn who_subscribes_again_by_a_connection_is_notified_once() {
+        let (subscribers, recorder) = (Subscribers::default(), Arc::new(Recorder::default()));
+        let subscriber: Arc<dyn Subscriber> = Arc::clone(&recorder) as _;
+        for connection in [1, 1, 2, 2] {
+            subscribers.add(connection, "a", &subscriber);
+        }
+        subscribers.notify(2, "a", NOTICE);
+        assert_eq!(recorder.notices.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn who_is_gone_is_forgotten() {
+        let subscribers = Subscribers::default();
+        for _ in 0..3 {
+            let subscriber: Arc<dyn Subscriber> = Arc::new(Recorder::default());
+            subscribers.add(1, "a", &subscriber);
+        }
+        assert_eq!(lock(&subscribers.0).values().flatten().count(), 1);
+    }
+}

@@ -1,0 +1,172 @@
+//! One process's side of a fleet, on a store that answers as a test wants, and on a clock that stands.
+
+mod budgets;
+mod calls;
+mod ends;
+mod gates;
+#[cfg(feature = "testing")]
+mod listening;
+#[cfg(feature = "testing")]
+mod memory;
+pub(crate) mod server;
+
+use super::*;
+use crate::clock::TokioClock;
+use budget::model::{StoredBucket, StoredRecord, settle};
+use budget::{BudgetReply, BudgetReport};
+#[cfg(feature = "testing")]
+use gate::model::{StoredGate, step};
+use gate::{GateReply, GateReport};
+use http_retry_core::budget::Ask;
+use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
+use http_retry_core::report::{LeaveReason, RetryEvent, RetryEventKind};
+use names::{BudgetKeys, GateKeys};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+use store::{Reply, Store, Subscriber};
+use tokio::runtime::Builder;
+
+const WAIT: Duration = Duration::from_millis(50);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A store in memory that any number of processes share.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    buckets: HashMap<String, Option<StoredBucket>>,
+    records: HashMap<String, Option<StoredRecord>>,
+    /// How long an answer takes.
+    takes: Duration,
+    fails: Option<LeaveReason>,
+    commands: Vec<BudgetReport>,
+}
+
+impl Memory {
+    fn with<R>(&self, change: impl FnOnce(&mut Kept) -> R) -> R {
+        change(&mut self.0.lock().unwrap())
+    }
+
+    fn commands(&self) -> usize {
+        self.with(|kept| kept.commands.len())
+    }
+
+    fn fleet(&self) -> Fleet {
+        Fleet::builder()
+            .prefix("p")
+            .wait(WAIT)
+            .on(Box::new(self.clone()), String::new())
+    }
+
+    fn settles(&self, keys: &BudgetKeys, report: &BudgetReport) -> BudgetReply {
+        self.with(|kept| {
+            let bucket = kept.buckets.entry(keys.budget.clone()).or_default();
+            let record = kept.records.entry(keys.record.clone()).or_default();
+            let now = i64::try_from(TokioClock.now().as_millis()).unwrap();
+            settle(bucket, record, report, now)
+        })
+    }
+}
+
+impl Store for Memory {
+    fn settle_budget<'a>(
+        &'a self,
+        keys: &'a BudgetKeys,
+        report: &'a BudgetReport,
+    ) -> Reply<'a, BudgetReply> {
+        Box::pin(async move {
+            let (takes, fails) = self.with(|kept| {
+                kept.commands.push(*report);
+                (kept.takes, kept.fails)
+            });
+            TokioClock.sleep(takes).await;
+            fails.map_or_else(|| Ok(self.settles(keys, report)), Err)
+        })
+    }
+
+    fn step_gate<'a>(&'a self, _: &'a GateKeys, _: &'a GateReport) -> Reply<'a, GateReply> {
+        Box::pin(std::future::ready(Err(LeaveReason::Script)))
+    }
+
+    fn subscribe<'a>(&'a self, _: &'a GateKeys, _: &'a Arc<dyn Subscriber>) -> Reply<'a, ()> {
+        Box::pin(std::future::ready(Err(LeaveReason::Script)))
+    }
+}
+
+fn plan() -> RetryPlan {
+    let facts = RequestFacts::operation().idempotent(true);
+    let session = RetryPolicy::background().session(facts, Duration::ZERO);
+    let plan = session.plan(&Outcome::error(ErrorKind::Reset), Moment::default());
+    plan.unwrap()
+}
+
+/// Whether a retry is paid for, and how long that took.
+async fn ask(budget: &RetryBudget) -> (bool, Duration) {
+    let asked = TokioClock.now();
+    let paid = match budget.ask(plan(), asked) {
+        Ask::Paid(paid) => Some(paid),
+        Ask::Refused => None,
+        Ask::Asking(asking) => asking.await,
+    };
+    let took = TokioClock.now() - asked;
+    (
+        paid.map(http_retry_core::budget::PaidRetry::commit)
+            .is_some(),
+        took,
+    )
+}
+
+fn deposit(budget: &RetryBudget, successes: u64) {
+    for _ in 0..successes {
+        budget.deposit(TokioClock.now());
+    }
+}
+
+async fn pass(time: Duration) {
+    TokioClock.sleep(time).await;
+}
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn in_fleet(fleet: &Fleet) -> (Self, Arc<[Arc<dyn Observer>]>) {
+        let heard = Self::default();
+        let observer: Arc<dyn Observer> = Arc::new(heard.clone());
+        let observers: Arc<[Arc<dyn Observer>]> = Arc::new([observer]);
+        let runtime: Arc<dyn Runtime> = Arc::new(TokioClock);
+        fleet.joined_by(&runtime, &observers);
+        fleet.joined_by(&runtime, &observers);
+        (heard, observers)
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Observer for Heard {
+    fn on_event(&self, event: &RetryEvent<'_>) {
+        let what = match event.kind {
+            RetryEventKind::FleetLeft { reason, .. } => format!("left: {reason}"),
+            RetryEventKind::FleetJoined { .. } => "joined".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let line = format!("{} {what}", event.service);
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+#[test]
+fn a_fleet_shows_no_password() {
+    let fleet = Fleet::redis("redis://alice:hunter2@cache:7000/3").unwrap();
+    let shown = format!("{fleet:?}");
+    assert_eq!(
+        shown,
+        r#"Fleet { store: "cache:7000", prefix: "http-retry", wait: 50ms, .. }"#
+    );
+    let client = ::redis::Client::open("redis://alice:hunter2@cache:7000/3").unwrap();
+    assert_eq!(format!("{:?}", Fleet::redis_client(client)), shown);
+}

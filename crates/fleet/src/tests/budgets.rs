@@ -1,0 +1,135 @@
+//! One budget of many processes.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_spend_one_budget() {
+    let store = Memory::default();
+    let budgets = [store.fleet(), store.fleet()].map(|fleet| fleet.budgets().get("a"));
+    let mut paid = 0;
+    for _ in 0..30 {
+        for budget in &budgets {
+            paid += usize::from(ask(budget).await.0);
+        }
+    }
+    assert_eq!(paid, 20);
+    deposit(&budgets[0], 50);
+    pass(SECOND).await;
+    assert_eq!(ask(&budgets[1]).await, (true, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_service_is_one_process_in_every_adapter() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let budgets = [fleet.budgets().get("a"), fleet.clone().budgets().get("a")];
+    for budget in &budgets {
+        deposit(budget, 1);
+    }
+    pass(SECOND).await;
+    assert_eq!(fleet.status().processes, 1);
+    let _other = store.fleet().budgets().get("a");
+    pass(SECOND).await;
+    deposit(&budgets[0], 1);
+    pass(SECOND).await;
+    let status = fleet.status();
+    assert_eq!((status.joined, status.processes), (true, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_too_long_and_then_nobody_at_all() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let (heard, _observers) = Heard::in_fleet(&fleet);
+    let budget = fleet.budgets().get("a");
+    pass(SECOND).await;
+    assert_eq!(heard.take(), ["a joined"]);
+    store.with(|kept| kept.takes = SECOND);
+    let asked = budget.clone();
+    let (one, other) = tokio::join!(ask(&budget), ask(&asked));
+    assert_eq!((one, other), ((true, WAIT), (true, WAIT)));
+    assert_eq!(ask(&budget).await, (true, Duration::ZERO));
+    assert_eq!(heard.take(), ["a left: timeout"]);
+    assert_eq!(fleet.status().reason, Some(LeaveReason::Timeout));
+    pass(SECOND * 10).await;
+    assert_eq!(heard.take(), [""; 0]);
+    store.with(|kept| kept.takes = Duration::ZERO);
+    pass(SECOND * 10).await;
+    assert_eq!(heard.take(), ["a joined"]);
+    assert!(fleet.status().joined);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_told_once_and_what_was_spent_alone_is_charged() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let (heard, _observers) = Heard::in_fleet(&fleet);
+    let budget = fleet.budgets().get("a");
+    pass(SECOND).await;
+    store.with(|kept| kept.fails = Some(LeaveReason::ReadOnly));
+    for _ in 0..3 {
+        assert_eq!(ask(&budget).await, (true, Duration::ZERO));
+    }
+    assert_eq!(heard.take(), ["a joined", "a left: read_only"]);
+    store.with(|kept| kept.fails = None);
+    pass(SECOND * 10).await;
+    assert_eq!(heard.take(), ["a joined"]);
+    assert_eq!(budget.available(TokioClock.now()), 17);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_command_at_a_time_serves_all_who_ask() {
+    let store = Memory::default();
+    store.with(|kept| kept.takes = Duration::from_millis(2));
+    let budget = store.fleet().budgets().get("a");
+    pass(SECOND).await;
+    let before = store.commands();
+    let asks: Vec<_> = (0..500)
+        .map(|_| {
+            let budget = budget.clone();
+            tokio::spawn(async move { ask(&budget).await })
+        })
+        .collect();
+    let mut paid = 0;
+    for asked in asks {
+        paid += usize::from(asked.await.unwrap().0);
+    }
+    assert_eq!(paid, 20);
+    assert!(store.commands() - before <= 3, "{}", store.commands());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_says_nothing_where_nothing_has_changed() {
+    let store = Memory::default();
+    let budget = store.fleet().budgets().get("a");
+    pass(SECOND).await;
+    let before = store.commands();
+    pass(SECOND * 60).await;
+    assert_eq!(store.commands(), before);
+    deposit(&budget, 1);
+    pass(SECOND).await;
+    assert_eq!(store.commands(), before + 1);
+}
+
+#[test]
+fn a_budget_made_before_the_runtime_joins_with_the_first_retry() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let budget = fleet
+        .budget("a", RetryBudget::builder().capacity(3))
+        .unwrap();
+    for round in 0..3 {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        let paid = runtime.block_on(async {
+            // What the runtime before left behind is a process alone, until its next try.
+            pass(SECOND).await;
+            let paid = ask(&budget).await.0;
+            pass(SECOND * 10).await;
+            assert!(fleet.status().joined, "round {round}");
+            paid
+        });
+        assert!(paid, "round {round}");
+    }
+    assert_eq!(budget.available(Duration::from_secs(100_000)), 0);
+}

@@ -1,0 +1,45 @@
+//! How a fleet ends: when it is closed, and when nobody holds it any more.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn closing_tells_the_last_and_waits_no_longer_than_it_may() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let budget = fleet.budgets().get("a");
+    pass(SECOND).await;
+    deposit(&budget, 7);
+    let begun = TokioClock.now();
+    fleet.close().await;
+    assert_eq!(TokioClock.now(), begun);
+    assert_eq!(
+        store.with(|kept| kept.commands.last().unwrap().successes),
+        7
+    );
+    fleet.close().await;
+    assert_eq!(TokioClock.now(), begun);
+    store.with(|kept| kept.takes = SECOND);
+    deposit(&budget, 1);
+    fleet.close().await;
+    assert_eq!(TokioClock.now() - begun, WAIT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_task_ends_with_the_last_handle_of_the_budget() {
+    let store = Memory::default();
+    let fleet = store.fleet();
+    let budget = fleet.budget("a", RetryBudget::builder()).unwrap();
+    pass(SECOND).await;
+    assert_eq!(fleet.status().processes, 1);
+    drop(budget);
+    pass(SECOND).await;
+    assert_eq!(fleet.status(), FleetStatus::default());
+    let budget = fleet.budgets().get("a");
+    let core = Arc::downgrade(&fleet.0.shared);
+    drop(fleet);
+    pass(SECOND).await;
+    assert!(core.upgrade().is_some(), "the budget is in use");
+    drop(budget);
+    pass(SECOND).await;
+    assert!(core.upgrade().is_none());
+}
