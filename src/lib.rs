@@ -104,8 +104,6 @@
 
 mod call;
 mod client;
-#[cfg(feature = "serde")]
-pub mod config;
 mod engine;
 mod error;
 mod nested;
@@ -135,6 +133,9 @@ pub mod runtime;
 pub mod testing;
 pub mod tower;
 
+#[cfg(feature = "serde")]
+#[doc(inline)]
+pub use http_retry_config as config;
 #[cfg(feature = "dialects")]
 #[doc(inline)]
 pub use http_retry_dialects::dialect;

@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 fn schema() -> Value {
-    serde_json::from_str(include_str!("../../../src/docs/config.schema.json")).unwrap()
+    serde_json::from_str(include_str!(
+        "../../../crates/config/src/config.schema.json"
+    ))
+    .unwrap()
 }
 
 fn validator() -> Validator {

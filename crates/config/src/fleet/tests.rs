@@ -1,7 +1,7 @@
 //! What a document shares with other processes, what it is refused for, and what a reload may change.
 
-use crate::config::{ConfigErrors, Document, RetryConfig};
-use crate::fleet::Fleet;
+use crate::{ConfigErrors, Document, RetryConfig};
+use http_retry_fleet::Fleet;
 use serde_json::json;
 
 fn document(text: &str) -> Document {

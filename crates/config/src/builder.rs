@@ -3,10 +3,10 @@
 use super::shown;
 use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig};
-use crate::RetryPolicyBuilder;
-use crate::budget::RetryBudget;
-use crate::policy::{Classify, IntoVerdict, Outcome, Verdict};
-use crate::report::DeadLetters;
+use http_retry_core::RetryPolicyBuilder;
+use http_retry_core::budget::RetryBudget;
+use http_retry_core::policy::{Classify, IntoVerdict, Outcome, Verdict};
+use http_retry_core::report::DeadLetters;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -26,8 +26,8 @@ pub(super) struct Names {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
     pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
     pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
-    #[cfg(feature = "redis")]
-    pub(super) fleets: BTreeMap<Arc<str>, crate::fleet::Fleet>,
+    #[cfg(feature = "fleet")]
+    pub(super) fleets: BTreeMap<Arc<str>, http_retry_fleet::Fleet>,
     pub(super) error_types: BTreeMap<Arc<str>, Teach>,
     /// What holds at every place.
     pub(super) errors: Vec<Teach>,
@@ -97,14 +97,14 @@ impl RetryConfigBuilder {
 
     /// Gives a name to a fleet, for `fleet: {use: NAME}`: one that the program has set up with credentials, TLS or
     /// Sentinel, or that it shares with layers outside of the document.
-    #[cfg(feature = "redis")]
-    pub fn fleet(mut self, name: impl Into<Arc<str>>, fleet: &crate::fleet::Fleet) -> Self {
+    #[cfg(feature = "fleet")]
+    pub fn fleet(mut self, name: impl Into<Arc<str>>, fleet: &http_retry_fleet::Fleet) -> Self {
         self.names.fleets.insert(name.into(), fleet.clone());
         self
     }
 
     /// Adds a function that goes before the standard tables at every place of the document, as
-    /// [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
+    /// [`RetryPolicyBuilder::classify`](http_retry_core::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
     /// outcome to the next, to the classifier of the preset, if it has one, and to the tables. It must not panic.
     ///
     /// ```
@@ -135,7 +135,7 @@ impl RetryConfigBuilder {
     }
 
     /// What your own error type means, at every place of the document;
-    /// [`RetryPolicyBuilder::classify_error`](crate::RetryPolicyBuilder::classify_error) says how. For several types,
+    /// [`RetryPolicyBuilder::classify_error`](http_retry_core::RetryPolicyBuilder::classify_error) says how. For several types,
     /// call it several times. The function must not panic.
     pub fn classify_error<E, V>(mut self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where

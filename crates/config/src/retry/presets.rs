@@ -3,17 +3,17 @@
 use super::blocks::{Backoff, Growth, RetryAfter};
 use super::limits::Gating;
 use super::{Limit, Retry};
-use crate::RetryPolicy;
-use crate::config::reader::Given;
-use crate::config::values::{Count, Duration, DurationOrNone, duration_text};
-use crate::config::words::{Word, word_for};
+use crate::reader::Given;
+use crate::values::{Count, Duration, DurationOrNone, duration_text};
+use crate::words::{Word, word_for};
+use http_retry_core::RetryPolicy;
 use http_retry_dialects::llm::LlmPreset;
 use std::sync::Arc;
 
 type Preset = (&'static str, fn() -> RetryPolicy);
 
 /// The presets by their names.
-pub(in crate::config) const PRESETS: [Preset; 5] = [
+pub(crate) const PRESETS: [Preset; 5] = [
     ("user_facing", RetryPolicy::user_facing),
     ("background", RetryPolicy::background),
     ("llm", RetryPolicy::llm),
@@ -23,7 +23,7 @@ pub(in crate::config) const PRESETS: [Preset; 5] = [
 
 impl Retry {
     /// Returns a preset as a layer.
-    pub(in crate::config) fn preset(name: &str) -> Option<Self> {
+    pub(crate) fn preset(name: &str) -> Option<Self> {
         let (_, policy) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         let from = format!("preset {name}").into();
         let is_llm = name == "llm";
@@ -35,7 +35,7 @@ impl Retry {
     }
 
     /// Returns what holds where the document says nothing: `background`, whose longest delay a longer base raises.
-    pub(in crate::config) fn defaults() -> Self {
+    pub(crate) fn defaults() -> Self {
         Self {
             max_delay: None,
             ..Self::of_policy(&RetryPolicy::background(), &"default".into())

@@ -14,10 +14,10 @@ use super::reader::Given;
 use super::value::Value;
 use super::values::{Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, leaf};
 use super::words::{Word, words};
-use crate::RetryPolicyBuilder;
-use crate::policy::Methods;
-use crate::rules::Counter;
 use blocks::{Backoff, Jitter, OnExhausted, RetryAfter};
+use http_retry_core::RetryPolicyBuilder;
+use http_retry_core::policy::Methods;
+use http_retry_core::rules::Counter;
 use limits::{Hold, Truncate};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -63,15 +63,15 @@ pub(super) fn inside(block: &str, key: &'static str) -> Cow<'static, str> {
 /// Makes a struct of optional fields a [`Layer`].
 macro_rules! layer {
     ($name:ident { $($field:ident $(as $key:literal)?,)+ }) => {
-        impl crate::config::retry::Layer for $name {
+        impl crate::retry::Layer for $name {
             fn lay_on(&mut self, below: &Self) {
-                $(crate::config::retry::lay(&mut self.$field, below.$field.as_ref());)+
+                $(crate::retry::lay(&mut self.$field, below.$field.as_ref());)+
             }
 
-            fn fields(&self, name: std::borrow::Cow<'static, str>, all: &mut Vec<crate::config::retry::Field>) {
+            fn fields(&self, name: std::borrow::Cow<'static, str>, all: &mut Vec<crate::retry::Field>) {
                 $(if let Some(field) = &self.$field {
-                    let key = crate::config::retry::layer!(@key $field $($key)?);
-                    field.fields(crate::config::retry::inside(&name, key), all);
+                    let key = crate::retry::layer!(@key $field $($key)?);
+                    field.fields(crate::retry::inside(&name, key), all);
                 })+
             }
         }
@@ -89,21 +89,21 @@ macro_rules! settings {
         $(#[$about])*
         #[derive(Debug, Clone, Default, Deserialize)]
         #[serde(default)]
-        pub(in crate::config) struct $name {
+        pub(crate) struct $name {
             $(
                 $(#[$doc])*
-                #[serde($(rename = $key,)? deserialize_with = "crate::config::reader::kept")]
-                pub(in crate::config) $field: Option<$type>,
+                #[serde($(rename = $key,)? deserialize_with = "crate::reader::kept")]
+                pub(crate) $field: Option<$type>,
             )+
             $(
                 $(#[$placed_doc])*
                 #[serde(skip)]
-                pub(in crate::config) $placed: Option<$placed_type>,
+                pub(crate) $placed: Option<$placed_type>,
             )+
         }
 
         impl $name {
-            pub(in crate::config) const KEYS: &'static [&'static str] = &[$(layer!(@key $field $($key)?)),+];
+            pub(crate) const KEYS: &'static [&'static str] = &[$(layer!(@key $field $($key)?)),+];
         }
 
         layer! { $name { $($field $(as $key)?,)+ $($placed,)+ } }

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::size::Size;
-use crate::config::shown;
+use crate::shown;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

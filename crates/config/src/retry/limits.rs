@@ -1,11 +1,11 @@
 //! The fields of a place that are a word or a map: the gate, and the settings for calls to language models.
 
 use super::blocks::WordOr;
-use crate::config::reader::block;
-use crate::config::value::Value;
-use crate::config::values::{Name, Several, Share, duration_text, positive};
-use crate::config::words::{Word, word_for, words};
-use crate::policy::Decimal;
+use crate::reader::block;
+use crate::value::Value;
+use crate::values::{Name, Several, Share, duration_text, positive};
+use crate::words::{Word, word_for, words};
+use http_retry_core::policy::Decimal;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use std::time::Duration;
 /// One pause for all callers after a 429.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
-pub(in crate::config) struct Gating {
+pub(crate) struct Gating {
     /// How long a call waits there in all; `None` without a gate.
-    pub(in crate::config) wait: Option<Duration>,
+    pub(crate) wait: Option<Duration>,
     /// Whether a quota counts from the first answer on; `None` where that is left to the preset.
-    pub(in crate::config) quotas_at_once: Option<bool>,
+    pub(crate) quotas_at_once: Option<bool>,
 }
 
 block! {
@@ -62,7 +62,7 @@ impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
 
 impl Gating {
     /// Returns it as an explanation shows it.
-    pub(in crate::config) fn in_words(self) -> String {
+    pub(crate) fn in_words(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
     }
 }
@@ -70,7 +70,7 @@ impl Gating {
 /// Which dialects speak at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Several<Name>")]
-pub(in crate::config) enum Speaks {
+pub(crate) enum Speaks {
     Nobody,
     /// The built-in dialects, each for its hosts.
     ByHost,
@@ -91,7 +91,7 @@ impl From<Several<Name>> for Speaks {
 /// How a request that is too long for the model is cut; `None` for not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<CutWord>, CutKeys>")]
-pub(in crate::config) struct Truncate(pub(in crate::config) Option<(Part, Option<Decimal>)>);
+pub(crate) struct Truncate(pub(crate) Option<(Part, Option<Decimal>)>);
 
 block! {
     /// A cut.
@@ -103,7 +103,7 @@ block! {
 
 /// The part of a text that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Part {
+pub(crate) enum Part {
     Head,
     Tail,
     Ends,
@@ -147,7 +147,7 @@ impl Truncate {
 /// How long the start of a streamed answer is held back: `None` for not at all, then the longest time, if it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<HoldWord>, HoldKeys>")]
-pub(in crate::config) struct Hold(pub(in crate::config) Option<Option<FirstEvent>>);
+pub(crate) struct Hold(pub(crate) Option<Option<FirstEvent>>);
 
 block! {
     /// How long a stream is held.
@@ -159,7 +159,7 @@ block! {
 /// The longest time to the first event, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
-pub(in crate::config) struct FirstEvent(pub(in crate::config) Option<Duration>);
+pub(crate) struct FirstEvent(pub(crate) Option<Duration>);
 
 impl TryFrom<Value> for FirstEvent {
     type Error = String;

@@ -76,11 +76,11 @@ macro_rules! block {
         $(#[$about])*
         #[derive(Debug, Clone, Default, serde::Deserialize)]
         #[serde(default)]
-        pub(in crate::config) struct $name {
+        pub(crate) struct $name {
             $(
                 $(#[$doc])*
-                #[serde($(rename = $key,)? deserialize_with = "crate::config::reader::kept")]
-                pub(in crate::config) $field: Option<$type>,
+                #[serde($(rename = $key,)? deserialize_with = "crate::reader::kept")]
+                pub(crate) $field: Option<$type>,
             )+
         }
     };

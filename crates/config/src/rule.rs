@@ -5,10 +5,10 @@ use super::reader::block;
 use super::retry::RetryBlock;
 use super::values::{Count, Duration, HeaderKey, Name, Set, Several, positive};
 use super::words::{Word, Words, words};
-use crate::dialect::{At, Meaning, Row};
-use crate::policy::{Reason, Scope, Unit};
-use crate::rules::{self, Action, Failover};
-use crate::{Class, Reach};
+use http_retry_core::policy::{Reason, Scope, Unit};
+use http_retry_core::rules::{self, Action, Failover};
+use http_retry_core::{Class, Reach};
+use http_retry_dialects::dialect::{At, Meaning, Row};
 use serde::Deserialize;
 use std::sync::Arc;
 

@@ -30,9 +30,9 @@
 //! # What is more specific wins
 //!
 //! Field by field: the default, the document, the service, the route, the matched rule, and the request's own
-//! [`RetryOverride`](crate::RetryOverride) as far as the service's `request_overrides` allow it. A block's own fields
+//! [`RetryOverride`](http_retry_core::RetryOverride) as far as the service's `request_overrides` allow it. A block's own fields
 //! win over the policy that it names in `use`. Lists replace lists.
-//! [`RetryPolicy::explain`](crate::RetryPolicy::explain) says where each field came from.
+//! [`RetryPolicy::explain`](http_retry_core::RetryPolicy::explain) says where each field came from.
 //!
 //! # Which rule decides
 //!
@@ -43,7 +43,7 @@ mod builder;
 mod condition;
 mod dialect;
 mod document;
-#[cfg(feature = "redis")]
+#[cfg(feature = "fleet")]
 mod fleet;
 mod layers;
 mod live;
@@ -63,10 +63,10 @@ mod words;
 pub use builder::RetryConfigBuilder;
 pub use problems::ConfigErrors;
 
-use crate::route::{Head, Route, Router, SharedServices};
-use crate::services::RouteSummary;
 use arc_swap::ArcSwap;
 use builder::Names;
+use http_retry_core::route::{Head, Route, Router, SharedServices};
+use http_retry_core::services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};
 use std::fmt;
@@ -193,7 +193,7 @@ impl RetryConfig {
     /// A JSON Schema (draft 2020-12) of the document, with a description for every key, for editors and checkers.
     ///
     /// It checks shape, words and ranges; only the loader finds unknown names, circles and limits that do not fit each
-    /// other. `src/docs/config.schema.json` of this package is the same.
+    /// other. `src/config.schema.json` of the package `http-retry-config` is the same.
     ///
     /// ```
     /// use http_retry::config::RetryConfig;
@@ -204,15 +204,13 @@ impl RetryConfig {
     /// ```
     #[must_use]
     pub fn json_schema() -> String {
-        include_str!("../docs/config.schema.json")
-            .trim_end()
-            .to_owned()
+        include_str!("config.schema.json").trim_end().to_owned()
     }
 
     /// The fleet that the document names, for its status and to close it.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "fleet")]
     #[must_use]
-    pub fn fleet(&self) -> Option<crate::fleet::Fleet> {
+    pub fn fleet(&self) -> Option<http_retry_fleet::Fleet> {
         self.shared.live.load().fleet.clone()
     }
 

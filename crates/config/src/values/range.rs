@@ -1,13 +1,13 @@
 //! Ranges of numbers: statuses, and numbers of attempts.
 
 use super::{Several, leaf};
-use crate::config::value::Value;
+use crate::value::Value;
 use std::ops::RangeInclusive;
 
 /// Statuses: `429`, `"5xx"`, `"500-599"`, `">=500"`, or a list of them.
-pub(in crate::config) type Statuses = Several<Status>;
+pub(crate) type Statuses = Several<Status>;
 /// Numbers of attempts: `1`, `"<3"`, `"2-4"`, or a list of them.
-pub(in crate::config) type Attempts = Several<Attempt>;
+pub(crate) type Attempts = Several<Attempt>;
 
 leaf! {
     Status(RangeInclusive<u32>) = |value| {

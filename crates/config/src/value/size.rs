@@ -13,7 +13,7 @@ const MOST_TEXT: usize = 1024 * 1024;
 const MOST_OPEN: usize = 128;
 
 /// Whether a reader can be asked to read a text.
-pub(in crate::config) fn check_text(text: &str) -> Result<(), String> {
+pub(crate) fn check_text(text: &str) -> Result<(), String> {
     if text.len() > MOST_TEXT {
         return Err(format!("the text has more than {MOST_TEXT} bytes"));
     }

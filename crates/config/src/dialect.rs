@@ -7,8 +7,8 @@ use super::reader::Given;
 use super::retry::Speaks;
 use super::rule::RowKeys;
 use super::values::{HeaderKey, List};
-use crate::dialect::Dialect;
-use crate::policy::Classify;
+use http_retry_core::policy::Classify;
+use http_retry_dialects::dialect::Dialect;
 use std::sync::Arc;
 
 impl Resolver<'_> {

@@ -1,7 +1,7 @@
 //! Durations with their units.
 
 use super::leaf;
-use crate::config::value::Value;
+use crate::value::Value;
 use std::time::Duration as Time;
 
 /// A unit above days, by its words, with its name and its days.
@@ -25,9 +25,9 @@ leaf! {
 /// Types of durations above 0; where one is not, these words say why.
 macro_rules! positive {
     ($($(#[$about:meta])* $name:ident = $why:literal;)+) => {
-        crate::config::values::leaf! {
+        crate::values::leaf! {
             $($(#[$about])* $name(std::time::Duration) = |value| {
-                let read = crate::config::values::Duration::try_from(value.clone())?.0;
+                let read = crate::values::Duration::try_from(value.clone())?.0;
                 if read.is_zero() {
                     return Err(concat!("0s is not allowed: must be above 0", $why).to_owned());
                 }
@@ -37,7 +37,7 @@ macro_rules! positive {
     };
 }
 
-pub(in crate::config) use positive;
+pub(crate) use positive;
 
 fn duration(value: &Value) -> Result<Time, String> {
     let not = || {
@@ -124,7 +124,7 @@ fn numbers_and_words(duration: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns a duration as a document would write it: in days and what is below them.
-pub(in crate::config) fn duration_text(duration: Time) -> String {
+pub(crate) fn duration_text(duration: Time) -> String {
     const DAY: u64 = 24 * 60 * 60;
     let days = duration.as_secs().checked_div(DAY).unwrap_or_default();
     let rest = duration.saturating_sub(Time::from_secs(days.saturating_mul(DAY)));

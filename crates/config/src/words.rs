@@ -28,7 +28,7 @@ impl<T: Words> TryFrom<Value> for Word<T> {
 /// Gives a type its words: `words! { Type: "word" => value, ..; "what is no word" => "how it is written", .. }`.
 macro_rules! words {
     ($type:ty: $($word:literal => $value:expr),+ $(; $($other:literal => $form:literal),+)?) => {
-        impl crate::config::words::Words for $type {
+        impl crate::words::Words for $type {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, $value)),+];
             $(const FORMS: &'static [(&'static str, &'static str)] = &[$(($other, $form)),+];)?
         }

@@ -7,17 +7,17 @@ use super::place::Placed;
 use super::problems::{ConfigErrors, Path, Problems};
 use super::value::Value;
 use super::values::Name;
-use crate::ConfigError;
-use crate::budget::RetryBudget;
-use crate::report::DeadLetter;
-use crate::services::{Route, Service, Services, ServicesBuilder};
+use http_retry_core::ConfigError;
+use http_retry_core::budget::RetryBudget;
+use http_retry_core::report::DeadLetter;
+use http_retry_core::services::{Route, Service, Services, ServicesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-#[cfg(feature = "redis")]
-type Fleet = crate::fleet::Fleet;
+#[cfg(feature = "fleet")]
+type Fleet = http_retry_fleet::Fleet;
 /// There are no fleets without the feature.
-#[cfg(not(feature = "redis"))]
+#[cfg(not(feature = "fleet"))]
 type Fleet = std::convert::Infallible;
 
 /// A document that applies to every request from its load to the next.
@@ -92,13 +92,13 @@ fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems)
             problems.add(&Path::default().key("fleet"), &"", cause);
             None
         }
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "fleet")]
         None => {
             let are_read = !problems.are_at("fleet");
             let keys = spec.fleet.as_ref().filter(|_| are_read);
             super::fleet::join(keys?, names, problems)
         }
-        #[cfg(not(feature = "redis"))]
+        #[cfg(not(feature = "fleet"))]
         None => {
             let _ = names;
             if spec.fleet.is_some() {
@@ -114,18 +114,18 @@ fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems)
 fn budgets(
     spec: &Spec,
     before: Option<&Live>,
-    #[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "no fleet"))]
+    #[cfg_attr(not(feature = "fleet"), expect(unused_variables, reason = "no fleet"))]
     fleet: Option<&Fleet>,
 ) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
     let named = spec.budgets.iter().map(|(name, numbers)| {
         let kept = before.and_then(|before| before.budgets.get(name));
         let kept = kept.filter(|(old, _)| old == numbers);
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "fleet")]
         let make = || {
             let fleet = fleet.filter(|_| numbers.shared != Some(false));
             super::fleet::budget(fleet, name, numbers.builder())
         };
-        #[cfg(not(feature = "redis"))]
+        #[cfg(not(feature = "fleet"))]
         let make = || numbers.builder().build().unwrap_or_default();
         let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
         (name.clone(), (numbers.clone(), budget))
@@ -171,9 +171,9 @@ impl All<'_> {
         let builder = before.iter().fold(builder, |builder, before| {
             builder.following(&before.services)
         });
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "fleet")]
         let builder = fleet.into_iter().fold(builder, ServicesBuilder::fleet);
-        #[cfg(not(feature = "redis"))]
+        #[cfg(not(feature = "fleet"))]
         let _ = fleet;
         self.note_failovers("services", &document);
         let builder = spec

@@ -6,10 +6,10 @@ use super::reader::{Given, is_written};
 use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks, deadline, value};
 use super::value::Value;
 use super::words::Word;
-use crate::dialect::{Dialect, Dialects};
-use crate::policy::{Classify, Decimal};
-use crate::rules::{self, Action, CannedResponse, ServerDelays};
-use crate::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
+use http_retry_core::policy::{Classify, Decimal};
+use http_retry_core::rules::{self, Action, CannedResponse, ServerDelays};
+use http_retry_core::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
+use http_retry_dialects::dialect::{Dialect, Dialects};
 use std::sync::Arc;
 
 /// What a place says beyond its settings.

@@ -7,9 +7,9 @@ use super::builder::Names;
 use super::document::FleetKeys;
 use super::problems::{Path, Problems, Unknown};
 use super::values::Name;
-use crate::ConfigError;
-use crate::budget::{RetryBudget, RetryBudgetBuilder};
-use crate::fleet::{Fleet, FleetBuilder};
+use http_retry_core::ConfigError;
+use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
+use http_retry_fleet::{Fleet, FleetBuilder};
 
 /// Returns the fleet that a document names.
 pub(super) fn join(keys: &FleetKeys, names: &Names, problems: &Problems) -> Option<Fleet> {

@@ -3,15 +3,13 @@
 //! What the word says is a field too, which no map can hold; an explanation calls it by the name of the whole field.
 
 use super::{Layer, layer};
-use crate::config::reader::{Given, Hidden, block};
-use crate::config::value::Value;
-use crate::config::values::{
-    Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, leaf,
-};
-use crate::config::words::{Word, word, words};
-use crate::policy::Decimal;
-use crate::rules::{Failover, ServerDelays};
+use crate::reader::{Given, Hidden, block};
+use crate::value::Value;
+use crate::values::{Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, leaf};
+use crate::words::{Word, word, words};
 use http::HeaderMap;
+use http_retry_core::policy::Decimal;
+use http_retry_core::rules::{Failover, ServerDelays};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,15 +28,15 @@ pub(super) enum WordOr<W, M> {
 /// How the ceilings of the delays grow.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "BackoffForm")]
-pub(in crate::config) struct Backoff {
-    pub(in crate::config) growth: Option<Given<Growth>>,
-    pub(in crate::config) args: Option<Args>,
+pub(crate) struct Backoff {
+    pub(crate) growth: Option<Given<Growth>>,
+    pub(crate) args: Option<Args>,
 }
 
 layer! { Backoff { growth as "", args, } }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::config) enum Growth {
+pub(crate) enum Growth {
     None,
     Fixed,
     Linear,
@@ -129,7 +127,7 @@ leaf! {
 
 /// The arguments of a custom backoff, a block too.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Args(pub(in crate::config) Given<ArgsValue>);
+pub(crate) struct Args(pub(crate) Given<ArgsValue>);
 
 impl Layer for Args {
     fn lay_on(&mut self, below: &Self) {
@@ -149,11 +147,11 @@ impl Layer for Args {
 /// The part of the ceiling that is waited.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "JitterForm")]
-pub(in crate::config) struct Jitter {
+pub(crate) struct Jitter {
     /// Whether each delay depends on the one before.
-    pub(in crate::config) decorrelated: Option<Given<bool>>,
-    pub(in crate::config) min: Option<Given<Decimal>>,
-    pub(in crate::config) max: Option<Given<Decimal>>,
+    pub(crate) decorrelated: Option<Given<bool>>,
+    pub(crate) min: Option<Given<Decimal>>,
+    pub(crate) max: Option<Given<Decimal>>,
 }
 
 layer! { Jitter { decorrelated as "", min, max, } }
@@ -170,7 +168,7 @@ block! {
 
 /// An interval in millionths of the ceiling, and whether each delay depends on the one before.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::config) struct Interval(u64, u64, bool);
+pub(crate) struct Interval(u64, u64, bool);
 
 words! { Interval:
     "none" => Interval(1_000_000, 1_000_000, false), "full" => Interval(0, 1_000_000, false),
@@ -226,11 +224,11 @@ impl From<JitterForm> for Jitter {
 /// How long a server may make the request wait.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "RetryAfterForm")]
-pub(in crate::config) struct RetryAfter {
+pub(crate) struct RetryAfter {
     /// Whether the server is not heard.
-    pub(in crate::config) ignored: Option<Given<bool>>,
-    pub(in crate::config) max: Option<Given<DurationOrNone>>,
-    pub(in crate::config) over: Option<Given<Word<ServerDelays>>>,
+    pub(crate) ignored: Option<Given<bool>>,
+    pub(crate) max: Option<Given<DurationOrNone>>,
+    pub(crate) over: Option<Given<Word<ServerDelays>>>,
 }
 
 layer! { RetryAfter { ignored as "", max, over, } }
@@ -277,17 +275,17 @@ impl From<RetryAfterForm> for RetryAfter {
 /// What becomes of a request that has no retries left.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "ExhaustedForm")]
-pub(in crate::config) struct OnExhausted {
-    pub(in crate::config) end: Option<Given<End>>,
-    pub(in crate::config) respond: Option<Response>,
+pub(crate) struct OnExhausted {
+    pub(crate) end: Option<Given<End>>,
+    pub(crate) respond: Option<Response>,
     /// The keys that have no effect without failover, and their places.
-    pub(in crate::config) needless: Vec<(&'static str, Arc<str>)>,
+    pub(crate) needless: Vec<(&'static str, Arc<str>)>,
 }
 
 layer! { OnExhausted { end as "", respond, } }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) enum End {
+pub(crate) enum End {
     Last,
     Fail,
     Respond,
@@ -317,10 +315,10 @@ block! {
 /// A response that no server has sent. What it holds may be a secret.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "Hidden<ResponseKeys>")]
-pub(in crate::config) struct Response {
-    pub(in crate::config) status: Option<Given<Count<200, 599>>>,
-    pub(in crate::config) headers: Option<Given<Headers>>,
-    pub(in crate::config) body: Option<Given<Body>>,
+pub(crate) struct Response {
+    pub(crate) status: Option<Given<Count<200, 599>>>,
+    pub(crate) headers: Option<Given<Headers>>,
+    pub(crate) body: Option<Given<Body>>,
 }
 
 layer! { Response { status, headers, body, } }

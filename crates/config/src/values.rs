@@ -9,8 +9,8 @@ pub(super) use range::{Attempts, BareStatus, Statuses};
 use super::reader::{Hidden, Kept, block};
 use super::shown::{self, header_name};
 use super::value::Value;
-use crate::policy::Decimal;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http_retry_core::policy::Decimal;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ macro_rules! leaf {
     ($($(#[$about:meta])* $name:ident($of:ty) = $read:expr;)+) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-        #[serde(try_from = "crate::config::value::Value")]
-        pub(in crate::config) struct $name(pub(in crate::config) $of);
+        #[serde(try_from = "crate::value::Value")]
+        pub(crate) struct $name(pub(crate) $of);
 
-        impl TryFrom<crate::config::value::Value> for $name {
+        impl TryFrom<crate::value::Value> for $name {
             type Error = String;
 
-            fn try_from(value: crate::config::value::Value) -> Result<Self, String> {
-                let read: fn(&crate::config::value::Value) -> Result<$of, String> = $read;
+            fn try_from(value: crate::value::Value) -> Result<Self, String> {
+                let read: fn(&crate::value::Value) -> Result<$of, String> = $read;
                 read(&value).map(Self)
             }
         }
@@ -209,7 +209,7 @@ leaf! {
     /// Where a service is. It may hold a password.
     BaseUrl(String) = |value| {
         let url = text(value)?;
-        let service = crate::services::Service::new("a", crate::RetryPolicy::default());
+        let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
         let checked = service.base_url(url).check();
         checked.map_err(|error| format!("is no base URL: {}", error.allowed()))?;
         Ok(url.to_owned())
@@ -347,7 +347,7 @@ macro_rules! patterns {
         leaf! {
             $($name(String) = |value| {
                 let pattern = text(value)?;
-                let service = crate::services::Service::new("a", crate::RetryPolicy::default());
+                let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
                 let checked = service.$setter(pattern).check();
                 checked.map_err(|error| format!("{value} is not {}", error.allowed()))?;
                 Ok(pattern.to_owned())

@@ -1,7 +1,7 @@
 //! The problems of a document: all of them are found before it is refused, and the first ones are told.
 
 use super::shown::{self, is_short};
-use crate::ConfigError;
+use http_retry_core::ConfigError;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::error::Error;

@@ -8,8 +8,8 @@ use super::values::{
     Statuses, Texts, leaf,
 };
 use super::words::{Word, Words, words};
-use crate::ConfigError;
-use crate::rules::{self, ErrorGroup};
+use http_retry_core::ConfigError;
+use http_retry_core::rules::{self, ErrorGroup};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

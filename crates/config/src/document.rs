@@ -11,8 +11,8 @@ use super::values::{
     Number, PathPattern, Scheme, Several, leaf,
 };
 use super::words::{Word, words};
-use crate::budget::{RetryBudget, RetryBudgetBuilder};
-use crate::services::RequestOverrides;
+use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
+use http_retry_core::services::RequestOverrides;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ block! {
 
 impl BudgetKeys {
     pub(super) fn builder(&self) -> RetryBudgetBuilder {
-        type Set = fn(RetryBudgetBuilder, crate::policy::Decimal) -> RetryBudgetBuilder;
+        type Set = fn(RetryBudgetBuilder, http_retry_core::policy::Decimal) -> RetryBudgetBuilder;
         let of = [
             (
                 self.per_second.map(|number| number.0),
