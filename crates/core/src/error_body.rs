@@ -1,30 +1,21 @@
 //! What can be read of an outcome beyond its head: an error body's text and tokens, or an error's words.
 
-#[cfg(feature = "json")]
-mod find;
+#[cfg_attr(not(feature = "json"), path = "error_body/no_json.rs")]
+mod json;
 mod json_text;
-#[cfg(feature = "json")]
-mod keys;
 mod pointer;
-#[cfg(feature = "json")]
-mod unambiguous;
-#[cfg(feature = "json")]
-mod visitor;
 pub(crate) mod work;
 mod xml;
 
 pub use pointer::Pointer;
 
 use crate::server_hints::{RetryTime, date_in_prose, delay_in_prose};
-#[cfg(feature = "json")]
-use find::Hits;
-use json_text::{closed, is_json, is_one_document, json_in, without_cut_number};
+use json::{Found, is_json, parsed};
+use json_text::{closed, is_one_document, json_in, without_cut_number};
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-#[cfg(feature = "json")]
-use visitor::Value;
 
 const MOST_PROSE: usize = 64 * 1024;
 
@@ -49,8 +40,7 @@ pub struct ErrorBody {
     /// More of the body may follow.
     is_cut: bool,
     /// Where somebody has said before that they will look, and what stands there.
-    #[cfg(feature = "json")]
-    found: (Vec<Pointer>, Hits),
+    found: Found,
     /// All of it, in lower case.
     pub(crate) lower: String,
     /// The tokens under the keys that APIs use for them; none has a blank.
@@ -102,22 +92,9 @@ impl ErrorBody {
     /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
     #[must_use]
     pub fn looked_at(mut self, pointers: &[Pointer]) -> Self {
-        self.look_at(pointers);
+        self.found.look(json_in(&self.text), pointers);
         self
     }
-
-    #[cfg(feature = "json")]
-    fn look_at(&mut self, pointers: &[Pointer]) {
-        // What is beyond one walk is found when somebody looks.
-        let pointers = pointers.get(..find::MOST_POINTERS).unwrap_or(pointers);
-        if !pointers.is_empty() {
-            let hits = find::find(json_in(&self.text), pointers);
-            self.found = (pointers.to_vec(), hits);
-        }
-    }
-
-    #[cfg(not(feature = "json"))]
-    fn look_at(&mut self, _: &[Pointer]) {}
 
     /// The same, where more of the body may follow.
     pub fn cut(self, is_cut: bool) -> Self {
@@ -164,47 +141,12 @@ impl ErrorBody {
     /// [`Classify::pointers`](crate::policy::Classify::pointers) names has been found already.
     #[must_use]
     pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
-        self.scalars(pointer)
-    }
-
-    #[cfg(feature = "json")]
-    fn scalars(&self, pointer: &Pointer) -> Vec<Option<String>> {
-        let (known, hits) = &self.found;
-        let place = known.iter().position(|known| known == pointer);
-        match place {
-            Some(place) => {
-                let hits = hits.all.iter().filter(|hit| hit.pointer == place);
-                hits.map(|hit| hit.scalar.clone()).collect()
-            }
-            None => {
-                let hits = find::find(json_in(&self.text), std::slice::from_ref(pointer));
-                hits.all.into_iter().map(|hit| hit.scalar).collect()
-            }
-        }
-    }
-
-    #[cfg(not(feature = "json"))]
-    fn scalars(&self, _: &Pointer) -> Vec<Option<String>> {
-        Vec::new()
+        self.found.at(json_in(&self.text), pointer)
     }
 
     /// Returns `true` if all of the body was read, and what stands at this place can be read in one way only.
     pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
-        self.is_certain() && !self.is_doubtful_at(pointer)
-    }
-
-    #[cfg(feature = "json")]
-    fn is_doubtful_at(&self, pointer: &Pointer) -> bool {
-        let (known, hits) = &self.found;
-        match known.iter().position(|known| known == pointer) {
-            Some(place) => hits.is_doubtful(place),
-            None => find::find(json_in(&self.text), std::slice::from_ref(pointer)).is_doubtful(0),
-        }
-    }
-
-    #[cfg(not(feature = "json"))]
-    fn is_doubtful_at(&self, _: &Pointer) -> bool {
-        false
+        self.is_certain() && !self.found.is_doubtful(json_in(&self.text), pointer)
     }
 
     /// What the first element of this name holds, in the first 4 KiB of an XML body whose root is `Error`,
@@ -345,24 +287,11 @@ impl ErrorBody {
         if !text.starts_with(['{', '[', '"']) {
             return None;
         }
-        let (mut body, ended_early) = Self::parsed(text);
+        let (mut body, ended_early) = parsed(text);
         if ended_early {
-            body = Self::parsed(&closed(text)).0;
+            body = parsed(&closed(text)).0;
         }
         (!body.is_empty()).then_some(body)
-    }
-
-    #[cfg(feature = "json")]
-    fn parsed(text: &str) -> (Self, bool) {
-        let mut body = Self::default();
-        let result = Value::whole(&mut body).read(text);
-        (body, result.is_err_and(|error| error.is_eof()))
-    }
-
-    /// Without a feature that reads JSON nothing asks for what stands in it.
-    #[cfg(not(feature = "json"))]
-    fn parsed(_: &str) -> (Self, bool) {
-        (Self::default(), false)
     }
 
     fn is_empty(&self) -> bool {

@@ -15,30 +15,12 @@ pub(super) fn without_cut_number(text: &str) -> &str {
     if is_cut { before } else { text }
 }
 
-#[cfg(feature = "json")]
-pub(super) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-/// Without a feature that reads JSON nobody can tell.
-#[cfg(not(feature = "json"))]
-pub(super) fn is_json(_: &str) -> bool {
-    true
-}
-
 /// Returns `true` if a text is one JSON document, alone or in one server-sent event, that can be read in one way only.
-#[cfg(feature = "json")]
 pub(super) fn is_one_document(text: &str) -> bool {
     let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
     let is_event = event_data(text).is_some();
     let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
-    is_one && super::unambiguous::is_unambiguous(json_in(text))
-}
-
-/// Without a feature that reads JSON nobody can tell.
-#[cfg(not(feature = "json"))]
-pub(super) fn is_one_document(_: &str) -> bool {
-    true
+    is_one && super::json::is_unambiguous(json_in(text))
 }
 
 /// The first data of a server-sent event, which some servers answer with also where they fail.

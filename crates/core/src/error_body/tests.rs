@@ -1,4 +1,4 @@
-use super::visitor::DEEPEST_NESTING;
+use super::json::visitor::DEEPEST_NESTING;
 use super::*;
 use std::time::Duration;
 

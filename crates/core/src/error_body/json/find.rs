@@ -1,9 +1,9 @@
 //! One walk over a JSON text for the values at several places.
 
-use super::pointer::Pointer;
 use super::unambiguous::is_unambiguous;
 use super::visitor::DEEPEST_NESTING;
-use super::work;
+use crate::error_body::pointer::Pointer;
+use crate::error_body::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

@@ -1,12 +1,12 @@
 //! JSON that every reader reads alike: one whole document, no member twice, no number that is read as another.
 
-use super::work;
+use crate::error_body::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt;
 
 /// Returns `true` if a text is one JSON document that can be read in one way only.
-pub(super) fn is_unambiguous(text: &str) -> bool {
+pub(in crate::error_body) fn is_unambiguous(text: &str) -> bool {
     work::add(text.len());
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = Members.deserialize(&mut reader).and_then(|()| reader.end());

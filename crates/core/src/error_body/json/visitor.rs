@@ -1,9 +1,9 @@
 //! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
 
-use super::ErrorBody;
 use super::keys::{Place, is_exception, place};
 use super::unambiguous::is_unambiguous;
-use super::work;
+use crate::error_body::ErrorBody;
+use crate::error_body::work;
 use crate::server_hints::header_duration;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const MOST_CODES: usize = 256;
 const LONGEST_CODE: usize = 128;
 /// How often JSON may stand in a string of JSON.
-pub(super) const DEEPEST_NESTING: u8 = 3;
+pub(in crate::error_body) const DEEPEST_NESTING: u8 = 3;
 
 /// A value still to be read.
 pub(super) struct Value<'a> {

@@ -1,0 +1,63 @@
+//! The JSON of a body: its tokens, and what stands at a place.
+
+mod find;
+mod keys;
+mod unambiguous;
+pub(super) mod visitor;
+
+pub(super) use unambiguous::is_unambiguous;
+
+use super::{ErrorBody, Pointer};
+use find::{Hits, MOST_POINTERS, find};
+use visitor::Value;
+
+/// The places where somebody has said that they will look, and what stands there.
+#[derive(Clone, Default)]
+pub(super) struct Found(Vec<Pointer>, Hits);
+
+impl Found {
+    /// Looks at these places in one walk. What is beyond one walk is found when somebody asks.
+    pub(super) fn look(&mut self, json: &str, pointers: &[Pointer]) {
+        let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
+        if !pointers.is_empty() {
+            *self = Self(pointers.to_vec(), find(json, pointers));
+        }
+    }
+
+    /// Returns what stands at a place, with `None` for a list, an object and a text that is too long.
+    pub(super) fn at(&self, json: &str, pointer: &Pointer) -> Vec<Option<String>> {
+        match self.place(pointer) {
+            Some(place) => {
+                let hits = self.1.all.iter().filter(|hit| hit.pointer == place);
+                hits.map(|hit| hit.scalar.clone()).collect()
+            }
+            None => {
+                let hits = find(json, std::slice::from_ref(pointer));
+                hits.all.into_iter().map(|hit| hit.scalar).collect()
+            }
+        }
+    }
+
+    /// Returns `true` if what stands at a place depends on how JSON in a string is read.
+    pub(super) fn is_doubtful(&self, json: &str, pointer: &Pointer) -> bool {
+        match self.place(pointer) {
+            Some(place) => self.1.is_doubtful(place),
+            None => find(json, std::slice::from_ref(pointer)).is_doubtful(0),
+        }
+    }
+
+    fn place(&self, pointer: &Pointer) -> Option<usize> {
+        self.0.iter().position(|known| known == pointer)
+    }
+}
+
+/// Reads the tokens of a text, and whether it ended too early.
+pub(super) fn parsed(text: &str) -> (ErrorBody, bool) {
+    let mut body = ErrorBody::default();
+    let result = Value::whole(&mut body).read(text);
+    (body, result.is_err_and(|error| error.is_eof()))
+}
+
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}

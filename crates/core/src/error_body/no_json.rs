@@ -1,0 +1,30 @@
+//! In the place of `json` without the feature: no body holds anything, and nobody can tell what is JSON.
+
+use super::{ErrorBody, Pointer};
+
+#[derive(Clone, Default)]
+pub(super) struct Found;
+
+impl Found {
+    pub(super) fn look(&mut self, _: &str, _: &[Pointer]) {}
+
+    pub(super) fn at(&self, _: &str, _: &Pointer) -> Vec<Option<String>> {
+        Vec::new()
+    }
+
+    pub(super) fn is_doubtful(&self, _: &str, _: &Pointer) -> bool {
+        false
+    }
+}
+
+pub(super) fn parsed(_: &str) -> (ErrorBody, bool) {
+    (ErrorBody::default(), false)
+}
+
+pub(super) fn is_json(_: &str) -> bool {
+    true
+}
+
+pub(super) fn is_unambiguous(_: &str) -> bool {
+    true
+}
