@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     table::head("instructions added to a success");
     let peer = added("tower/tower::retry", "tower/bare")?;
     let ours = added("tower/http-retry", "tower/bare")?;
-    table::beside("tower, tower::retry", ours, peer, AtMost(0.60));
+    table::beside("tower, tower::retry", ours, peer, AtMost(0.75));
     let dialect = added("tower/dialect", "tower/bare")?;
     table::more(DIALECT, dialect, ours, MOST_OF_A_DIALECT);
     let gated = added("tower/gated", "tower/bare")?;
@@ -81,9 +81,9 @@ fn main() -> Result<()> {
     table::beside(what, retries, peer_retries, AtMost(1.5));
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
-    table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.45));
+    table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.70));
     let plain = added("reqwest/plain", "reqwest/bare")?;
-    table::beside("  plain requests", plain, peer, AtMost(0.45));
+    table::beside("  plain requests", plain, peer, AtMost(0.70));
     let dialect = added("reqwest/dialect", "reqwest/bare")?;
     table::more(DIALECT, dialect, ours, MOST_OF_A_DIALECT);
     let gated = added("reqwest/gated", "reqwest/bare")?;

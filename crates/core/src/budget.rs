@@ -121,6 +121,7 @@ const BATCH: u64 = 64;
 
 impl RetryBudget {
     /// A builder that starts from the default numbers, which [`RetryBudgetBuilder`] lists.
+    #[inline]
     pub fn builder() -> RetryBudgetBuilder {
         RetryBudgetBuilder::default()
     }
@@ -128,6 +129,7 @@ impl RetryBudget {
     /// No budget: grants every retry that the policy plans. In an outage this multiplies the load: with four retries, a
     /// server that is down gets each request five times.
     #[must_use]
+    #[inline]
     pub fn unlimited() -> Self {
         Self(None)
     }
@@ -183,6 +185,7 @@ impl RetryBudget {
 
     /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
     #[must_use]
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.shared_account().is_some()
     }

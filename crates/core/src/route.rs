@@ -152,12 +152,14 @@ impl<'a> Head<'a> {
     }
     /// Returns the method; `None` for an operation that is not HTTP.
     #[must_use]
+    #[inline]
     pub fn method(&self) -> Option<&Method> {
         self.method
     }
 
     /// Returns the scheme, if the request names one.
     #[must_use]
+    #[inline]
     pub fn scheme(&self) -> Option<&str> {
         self.scheme
     }
@@ -165,12 +167,14 @@ impl<'a> Head<'a> {
     /// Returns host and port in lower case, without user info and without a scheme's default port; `None` if the request
     /// names no host.
     #[must_use]
+    #[inline]
     pub fn authority(&self) -> Option<&str> {
         self.authority.as_deref()
     }
 
     /// Returns the path; empty for an operation that is not HTTP.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> &str {
         self.path
     }
@@ -216,69 +220,81 @@ impl Route {
 
     /// Returns the policy.
     #[must_use]
+    #[inline]
     pub fn policy(&self) -> &RetryPolicy {
         &self.policy
     }
 
     /// Returns the service's name, if it has one.
     #[must_use]
+    #[inline]
     pub fn name(&self) -> Option<&Arc<str>> {
         self.service.as_ref()
     }
 
     /// Returns what pays where the layer has no budget, or where the route names its own.
     #[must_use]
+    #[inline]
     pub fn budgets(&self) -> &Budgets {
         &self.budget
     }
 
     /// Sets what pays where the route names no budget: that of a layer.
+    #[inline]
     pub fn set_budgets(&mut self, budgets: Budgets) {
         self.budget = budgets;
     }
 
     /// Returns `true` if the route's own budget pays, whatever budget the layer has.
     #[must_use]
+    #[inline]
     pub fn names_budget(&self) -> bool {
         self.names_budget
     }
 
     /// Returns `true` if the route shares nothing with other processes, whatever fleet its layer is in.
     #[must_use]
+    #[inline]
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
     /// Returns what this route leaves of a request's own settings.
     #[must_use]
+    #[inline]
     pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own)
     }
 
     /// Returns the budgets that the policy's rules name.
+    #[inline]
     pub fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
         self.budgets.values()
     }
 
     /// Returns the services that the policy's failovers name.
     #[must_use]
+    #[inline]
     pub fn destinations(&self) -> &BTreeMap<Arc<str>, Destination> {
         &self.destinations
     }
 
     /// Returns the observer that the policy's `dead_letter` names.
     #[must_use]
+    #[inline]
     pub fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
         self.dead_letters.get(name)
     }
 
     /// Returns `true` if the request's head may be needed when nothing else is left of it.
     #[must_use]
+    #[inline]
     pub fn keeps_head(&self) -> bool {
         self.keeps_head
     }
 
     /// Returns the budget that the plan names, if this route has one of that name.
+    #[inline]
     pub fn named_budget(&self, plan: &RetryPlan) -> Option<&RetryBudget> {
         self.budgets.get(plan.budget()?)
     }

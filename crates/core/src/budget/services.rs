@@ -144,6 +144,7 @@ impl ServiceBudgets {
     /// Where the handle keeps as many as it may, that drops the least recently used one. A handle of a dropped budget goes
     /// on with its tokens, apart from those of the next use of the name.
     #[must_use]
+    #[inline]
     pub fn get(&self, service: &str) -> RetryBudget {
         self.with(service, RetryBudget::clone)
     }

@@ -26,12 +26,14 @@ pub struct Attempt {
 impl Attempt {
     /// An attempt of this number, the first being 1, that may take so long.
     #[must_use]
+    #[inline]
     pub fn new(number: u32, limit: Option<Duration>) -> Self {
         Self { number, limit }
     }
 
     /// 1 for the first attempt, 2 for the first retry, and so on.
     #[must_use]
+    #[inline]
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -39,6 +41,7 @@ impl Attempt {
     /// The time limit of this attempt, from its start: the policy's attempt timeout or what is left of the deadline, the
     /// shorter of the two. `None` if neither the policy nor the request sets one.
     #[must_use]
+    #[inline]
     pub fn limit(&self) -> Option<Duration> {
         self.limit
     }

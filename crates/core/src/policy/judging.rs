@@ -56,6 +56,7 @@ impl RetryPolicy {
     /// The row of a dialect that has judged an outcome, such as `github[1]`; `None` if none has. The outcome is one that
     /// this policy has [classified](Self::classify).
     #[must_use]
+    #[inline]
     pub fn row_of(&self, outcome: &Outcome<'_>) -> Option<Arc<str>> {
         self.0.classifiers.row_name(outcome.row()?)
     }
@@ -78,22 +79,26 @@ impl RetryPolicy {
 
     /// Returns `true` if a classifier or a rule may ask which request an outcome belongs to.
     #[must_use]
+    #[inline]
     pub fn asks_for_the_request(&self) -> bool {
         !self.0.classifiers.is_empty() || self.has_rules()
     }
 
     /// Returns the places of a JSON body that classifiers look at.
     #[must_use]
+    #[inline]
     pub fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
         self.0.classifiers.pointers(outcome)
     }
 
     /// The error behind a value of any type, if the policy was taught that type.
+    #[inline]
     pub fn own_error<'a>(&self, value: &'a dyn Any) -> Option<&'a (dyn Error + 'static)> {
         self.0.own_errors.iter().find_map(|own| (own.seen)(value))
     }
 
     /// What the policy was taught about an error.
+    #[inline]
     pub fn judge(&self, error: &(dyn Error + 'static)) -> Option<Verdict> {
         self.0.own_errors.iter().find_map(|own| (own.judge)(error))
     }

@@ -145,6 +145,7 @@ impl RetryPolicy {
     /// The state of one request that starts at `started`, on the clock of [`Moment::now`]. [`RetrySession`] shows its four
     /// steps.
     #[must_use]
+    #[inline]
     pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
         RetrySession::new(self.clone(), facts, started)
     }
@@ -156,6 +157,7 @@ impl RetryPolicy {
     /// assert_eq!(http_retry::RetryPolicy::background().max_retries(), 4);
     /// ```
     #[must_use]
+    #[inline]
     pub fn max_retries(&self) -> u32 {
         self.0.max_retries
     }

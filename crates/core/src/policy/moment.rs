@@ -40,12 +40,14 @@ impl Moment {
 
     /// The same moment with the wall clock at `wall` since 1970-01-01T00:00:00Z.
     #[must_use]
+    #[inline]
     pub fn with_wall(self, wall: Duration) -> Self {
         Self { wall, ..self }
     }
 
     /// The same moment with the random number `random`.
     #[must_use]
+    #[inline]
     pub fn with_random(self, random: u64) -> Self {
         Self { random, ..self }
     }

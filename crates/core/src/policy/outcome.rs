@@ -93,6 +93,7 @@ impl<'a> Outcome<'a> {
     /// assert_eq!(Outcome::success().class(), Class::Success);
     /// ```
     #[must_use]
+    #[inline]
     pub fn success() -> Self {
         Self::new(What::Done, (Class::Success, Reach::Answered))
     }
@@ -123,12 +124,14 @@ impl<'a> Outcome<'a> {
     /// assert_eq!((lost.class(), lost.reach()), (Class::Transient, Reach::Ambiguous));
     /// ```
     #[must_use]
+    #[inline]
     pub fn error(kind: ErrorKind) -> Self {
         Self::new(What::Error(kind), kind.standard())
     }
 
     /// An error that was made of an answer, classified by that answer's status.
     #[must_use]
+    #[inline]
     pub fn error_of_status(status: StatusCode) -> Self {
         Self::new(What::Status(status), standard_status(status, || false))
     }
@@ -153,6 +156,7 @@ impl<'a> Outcome<'a> {
 
     /// The same outcome as a classifier sees it.
     #[must_use]
+    #[inline]
     pub fn judged(self, verdict: Verdict) -> Self {
         Self { verdict, ..self }
     }
@@ -178,12 +182,14 @@ impl<'a> Outcome<'a> {
     /// The request that it is about; none for an operation, and where the request is not kept since nothing can follow
     /// it.
     #[must_use]
+    #[inline]
     pub fn request(&self) -> Option<&'a RequestLine> {
         self.request
     }
 
     /// Whom a limit stops, if a classifier or a dialect says so; `None` counts as [`Scope::Account`].
     #[must_use]
+    #[inline]
     pub fn scope(&self) -> Option<Scope> {
         self.verdict.scope
     }
@@ -195,6 +201,7 @@ impl<'a> Outcome<'a> {
 
     /// Why it has its class, if a classifier or a dialect says so. The standard tables give no reasons.
     #[must_use]
+    #[inline]
     pub fn reason(&self) -> Option<Reason> {
         self.verdict.reason
     }
@@ -235,12 +242,14 @@ impl<'a> Outcome<'a> {
     ///
     /// [`Classify::reads_body`]: crate::policy::Classify::reads_body
     #[must_use]
+    #[inline]
     pub fn body(&self) -> Option<&'a ErrorBody> {
         self.body
     }
 
     /// What the outcome means for a retry.
     #[must_use]
+    #[inline]
     pub fn class(&self) -> Class {
         self.verdict.class
     }

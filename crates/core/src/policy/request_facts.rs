@@ -36,6 +36,7 @@ impl RequestFacts {
     ///
     /// RFC 9110 section 9.2.2; RFC 10008 (QUERY); draft-ietf-httpapi-idempotency-key-header.
     #[must_use]
+    #[inline]
     pub fn of(method: &Method, headers: &HeaderMap) -> Self {
         Self::by_first_values(method, |name| headers.get(name).map(HeaderValue::as_bytes))
     }
@@ -79,18 +80,21 @@ impl RequestFacts {
 
     /// The same facts, but the caller says whether processing twice does no harm, whatever the method and the headers are.
     #[must_use]
+    #[inline]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
     }
 
     /// The same facts, but the caller says whether the body can be sent again. A request whose body cannot is sent once.
     #[must_use]
+    #[inline]
     pub fn replayable(self, replayable: bool) -> Self {
         Self { replayable, ..self }
     }
 
     /// Whether processing the request twice has the effect of processing it once.
     #[must_use]
+    #[inline]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
     }
@@ -102,6 +106,7 @@ impl RequestFacts {
 
     /// Whether the request can be sent again, body and all.
     #[must_use]
+    #[inline]
     pub fn is_replayable(&self) -> bool {
         self.replayable
     }

@@ -52,6 +52,7 @@ impl RetryOverride {
 
     /// Settings that change nothing.
     #[must_use]
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -162,36 +163,42 @@ impl RetryOverride {
 
     /// Returns `true` if the request wants no retries.
     #[must_use]
+    #[inline]
     pub fn is_off(&self) -> bool {
         self.off
     }
 
     /// Returns the most retries, if the request says.
     #[must_use]
+    #[inline]
     pub fn retries(&self) -> Option<u32> {
         self.max_retries
     }
 
     /// Returns the service, if the request names one.
     #[must_use]
+    #[inline]
     pub fn service_name(&self) -> Option<&Arc<str>> {
         self.service.as_ref()
     }
 
     /// Returns the most bytes of an answer that belong to its attempt, if the request says; 0 for none.
     #[must_use]
+    #[inline]
     pub fn whole_answer_bytes(&self) -> Option<u32> {
         self.whole_answers
     }
 
     /// Returns `true` if the request is retried even inside another retry layer.
     #[must_use]
+    #[inline]
     pub fn ignores_nesting(&self) -> bool {
         self.even_if_nested
     }
 
     /// Returns `true` if a download may be resumed.
     #[must_use]
+    #[inline]
     pub fn may_resume(&self) -> bool {
         !self.never_resumed
     }

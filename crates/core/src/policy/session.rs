@@ -125,6 +125,7 @@ impl RetrySession {
 
     /// The same session, for rules that look at the method.
     #[must_use]
+    #[inline]
     pub fn with_method(self, method: Option<Method>) -> Self {
         Self { method, ..self }
     }
@@ -139,6 +140,7 @@ impl RetrySession {
 
     /// What its outcomes are about, where somebody may ask.
     #[must_use]
+    #[inline]
     pub fn request(&self) -> Option<Arc<RequestLine>> {
         self.request.clone()
     }
@@ -176,6 +178,7 @@ impl RetrySession {
 
     /// The policy that the request goes by.
     #[must_use]
+    #[inline]
     pub fn policy(&self) -> &RetryPolicy {
         &self.policy
     }
@@ -200,12 +203,14 @@ impl RetrySession {
     /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`], or
     /// the request's own word, which goes before both.
     #[must_use]
+    #[inline]
     pub fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
     }
 
     /// The same by the request's own word, whatever policy a rule retries it by.
     #[must_use]
+    #[inline]
     pub fn is_idempotent_by_itself(&self) -> bool {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
@@ -213,6 +218,7 @@ impl RetrySession {
     /// The number of retries counted so far; waits of rules are none, nor are the retries of refused attempts that the
     /// policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts apart.
     #[must_use]
+    #[inline]
     pub fn retries(&self) -> u32 {
         self.counts.retries
     }
@@ -236,6 +242,7 @@ impl RetrySession {
 
     /// What is known of the request as it goes on now.
     #[must_use]
+    #[inline]
     pub fn facts(&self) -> RequestFacts {
         self.facts
     }
@@ -250,6 +257,7 @@ impl RetrySession {
 
     /// Says whether the body of the attempt that ended can be sent again. If not, [`plan`](Self::plan) stops with
     /// [`StopReason::BodyNotReplayable`].
+    #[inline]
     pub fn set_replayable(&mut self, replayable: bool) {
         self.facts = self.facts.replayable(replayable);
     }
@@ -261,6 +269,7 @@ impl RetrySession {
     ///
     /// Why there is no further attempt. The first of these checks that refuses is the reason: limit, class, body,
     /// idempotence, server delay, deadline. The budget comes last, with the plan.
+    #[inline]
     pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
         self.judge(outcome, moment).map_err(|stop| stop.why)
     }
@@ -282,12 +291,14 @@ impl RetrySession {
 
     /// When the call began.
     #[must_use]
+    #[inline]
     pub fn started(&self) -> Duration {
         self.started
     }
 
     /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
     #[must_use]
+    #[inline]
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_by(self.policy_by(self.by))
     }

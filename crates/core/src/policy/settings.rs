@@ -156,12 +156,14 @@ fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> boo
 impl RetryPolicy {
     /// The header in which the service takes a key of idempotency, besides the usual ones.
     #[must_use]
+    #[inline]
     pub fn key_header(&self) -> Option<&HeaderName> {
         self.0.classifiers.key_header()
     }
 
     /// Whether keys of idempotency that a layer makes go out in quotes.
     #[must_use]
+    #[inline]
     pub fn quotes_keys(&self) -> bool {
         self.0.classifiers.quotes_keys()
     }
@@ -175,18 +177,21 @@ impl RetryPolicy {
 
     /// What holds back the start of streamed answers, if anything does.
     #[must_use]
+    #[inline]
     pub fn streams(&self) -> Option<&dyn StreamHolder> {
         self.0.streams.as_deref()
     }
 
     /// Whether a response of its own may take the place of the last outcome.
     #[must_use]
+    #[inline]
     pub fn may_respond(&self) -> bool {
         self.0.rules.may_respond()
     }
 
     /// Whether an error of this crate may take the place of a response.
     #[must_use]
+    #[inline]
     pub fn may_fail(&self) -> bool {
         self.0.rules.may_fail()
     }
@@ -202,6 +207,7 @@ impl RetryPolicy {
 
     /// Whether a request may be sent again after its limit of retries: by a rule, or to another service.
     #[must_use]
+    #[inline]
     pub fn resends_beyond_its_limit(&self) -> bool {
         self.0.rules.resend_beyond_the_limit()
     }
@@ -226,30 +232,35 @@ impl RetryPolicy {
 
     /// How the delays grow.
     #[must_use]
+    #[inline]
     pub fn backoff(&self) -> &Backoff {
         &self.0.backoff
     }
 
     /// Which methods are repeated after the server may have processed the request.
     #[must_use]
+    #[inline]
     pub fn methods(&self) -> Methods {
         self.0.methods
     }
 
     /// How many attempts a rate limit may refuse without a retry counted.
     #[must_use]
+    #[inline]
     pub fn max_refused(&self) -> u32 {
         self.0.max_refused
     }
 
     /// The longest wait that a server may ask for; `None` for any.
     #[must_use]
+    #[inline]
     pub fn max_server_delay(&self) -> Option<Duration> {
         self.0.max_server_delay
     }
 
     /// The longest total wait of a call at the gate; `None` without a gate.
     #[must_use]
+    #[inline]
     pub fn max_gate_wait(&self) -> Option<Duration> {
         self.0.max_gate_wait
     }
@@ -268,6 +279,7 @@ impl RetryPolicy {
 
     /// Whether a quota counts at the gate from the first response on, not only after a refusal.
     #[must_use]
+    #[inline]
     pub fn quotas_at_once(&self) -> bool {
         self.0.quotas_at_once
     }
@@ -279,6 +291,7 @@ impl RetryPolicy {
 
     /// The longest time of one attempt; `None` for any.
     #[must_use]
+    #[inline]
     pub fn attempt_timeout(&self) -> Option<Duration> {
         self.0.attempt_timeout
     }

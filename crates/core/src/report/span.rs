@@ -23,11 +23,13 @@ mod on {
     use tracing::field::Empty;
 
     /// Whether anybody listens to the spans.
+    #[inline]
     pub fn is_traced() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::INFO)
     }
 
     /// Whether anybody listens to the log lines.
+    #[inline]
     pub fn is_logged() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::WARN)
     }
@@ -56,6 +58,7 @@ mod on {
         }
 
         /// Does a part of the attempt within the span.
+        #[inline]
         pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
             self.span.in_scope(part)
         }
@@ -238,23 +241,28 @@ mod on {
 mod on {
     use super::*;
 
+    #[inline]
     pub fn is_traced() -> bool {
         false
     }
 
+    #[inline]
     pub fn is_logged() -> bool {
         false
     }
 
     impl AttemptSpan {
+        #[inline]
         pub fn new(_: &Subject, _: u32) -> Self {
             Self {}
         }
 
+        #[inline]
         pub fn none() -> Self {
             Self {}
         }
 
+        #[inline]
         pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
             part()
         }
