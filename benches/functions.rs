@@ -4,7 +4,7 @@
 //! cargo test --all-features --bench functions
 //! ```
 //!
-//! A test build, since its functions are not inlined. It runs itself under valgrind's callgrind, and is skipped if that is not
+//! With `-- --list` it names them. A test build, since its functions are not inlined. It runs itself under valgrind's callgrind, and is skipped if that is not
 //! installed. The making of the client does not count, nor do the functions that drop a value.
 #![allow(
     clippy::print_stdout,
@@ -49,7 +49,18 @@ fn main() {
             let found: BTreeSet<Function> = &functions(stack, statuses) - &setup;
             let files: BTreeSet<&str> = found.iter().map(|(file, _)| &**file).collect();
             let (functions, files) = (found.len(), files.len());
-            println!("{stack} {statuses}: {functions} functions in {files} files");
+            let closures = found
+                .iter()
+                .filter(|(_, name)| name.contains("{{closure}}"));
+            let closures = closures.count();
+            println!(
+                "{stack} {statuses}: {functions} functions, of which {closures} are closures, in {files} files"
+            );
+            if env::args().any(|arg| arg == "--list") {
+                for (file, name) in &found {
+                    println!("  {file} {name}");
+                }
+            }
         }
     }
 }
