@@ -58,9 +58,8 @@ impl<C: Client> State<C> {
         if !self.has_room(&plan) {
             return Err(self.fails(StopReason::NotRetryable));
         }
-        let budget = self.route.named_budget(&plan).unwrap_or(&self.budget);
         let at = self.judged_at();
-        let paid = match budget.ask(plan, at.now) {
+        let paid = match self.route.ask(plan, &self.budget, at.now) {
             Ask::Paid(paid) => Some(paid),
             Ask::Refused => None,
             Ask::Asking(asking) => {

@@ -111,12 +111,9 @@ impl DownloadTerms {
         let asked = session.request();
         let outcome = session.policy().classify(outcome.about(asked.as_deref()));
         let plan = session.plan(&outcome, moment)?;
-        let named = self.route.named_budget(&plan).cloned();
-        let budget = named.unwrap_or_else(|| {
-            let service = || self.recorder.service();
-            self.engine.budget_of(&self.route, service)
-        });
-        match budget.ask(plan, moment.now) {
+        let service = || self.recorder.service();
+        let budget = self.engine.budget_of(&self.route, service);
+        match self.route.ask(plan, &budget, moment.now) {
             Ask::Paid(paid) => Ok(Payment::Paid(paid)),
             Ask::Refused => Err(StopReason::BudgetExhausted),
             Ask::Asking(asking) => {

@@ -14,7 +14,7 @@ pub(crate) use failover::Rebase;
 pub(crate) use services::{Service, Services};
 pub use shared_services::SharedServices;
 
-use crate::budget::RetryBudget;
+use crate::budget::{Ask, RetryBudget};
 use crate::gate::Quota;
 use crate::policy::{Moment, Outcome, Overrides, RetryOverride, RetryPlan, RetryPolicy};
 use crate::report::DeadLetters;
@@ -24,6 +24,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The way of a request: its policy, what pays for its retries, and its service's name.
 ///
@@ -293,10 +294,11 @@ impl Route {
         self.keeps_head
     }
 
-    /// Returns the budget that the plan names, if this route has one of that name.
-    #[inline]
-    pub fn named_budget(&self, plan: &RetryPlan) -> Option<&RetryBudget> {
-        self.budgets.get(plan.budget()?)
+    /// Asks for a planned retry: the budget that the plan names, if this route has one of that name, else `otherwise`.
+    #[must_use]
+    pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> Ask {
+        let named = plan.budget().and_then(|name| self.budgets.get(name));
+        named.unwrap_or(otherwise).ask(plan, now)
     }
 
     /// The way from this service to another one.
