@@ -11,8 +11,8 @@ mod words;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_retry::config::{ConfigErrors, Document, RetryConfig};
-use http_retry::report::DeadLetter;
 use http_retry::policy::{ErrorKind, Moment};
+use http_retry::report::DeadLetter;
 use http_retry::services::RouteSummary;
 use http_retry::{Outcome, RequestFacts, RetryBudget};
 use libfuzzer_sys::arbitrary::Unstructured;
@@ -145,9 +145,13 @@ fn drive(route: &RouteSummary, steps: &[u8]) {
         let deadline = worst.deadline.filter(|_| stays);
         assert!(deadline.is_none_or(|deadline| now < deadline));
         // What a limit refuses may count apart from the attempts, and its wait is one at the gate.
-        let most = worst.attempts.map(|most| most.saturating_add(worst.gated_attempts));
+        let most = worst
+            .attempts
+            .map(|most| most.saturating_add(worst.gated_attempts));
         assert!(!stays || most.is_none_or(|most| attempts <= most));
-        let most = worst.waits.map(|most| most.saturating_add(worst.gated_waits));
+        let most = worst
+            .waits
+            .map(|most| most.saturating_add(worst.gated_waits));
         assert!(!stays || most.is_none_or(|most| waited <= most));
     }
 }
