@@ -1,15 +1,8 @@
 //! What an adapter is set up with, shared by all of its requests.
 
-mod limits;
-mod paying;
 mod settings;
-mod waiting;
 
-use http_retry_core::adapter::{Budgets, warn_of_misuse};
-pub(crate) use limits::{DownloadLimits, DrainLimit};
-pub(crate) use settings::http_engine_settings;
-pub(crate) use settings::{engine_settings, redirect_settings};
-
+use crate::budget::{Asking, PaidRetry, RetryBudget};
 use crate::client::requests::SaveOptions;
 use crate::gate::Gate;
 use crate::nested::LayerId;
@@ -17,11 +10,15 @@ use crate::policy::{RetryPolicy, RetrySession};
 use crate::redirects::Redirects;
 use crate::report::Observer;
 use crate::route::{Head, Route, Router, SharedServices};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use http_retry_core::adapter::{Budgets, GateKey, NEVER_REFILLS, warn_of_misuse};
+pub(crate) use settings::http_engine_settings;
+pub(crate) use settings::{engine_settings, redirect_settings};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What says how to retry, and everything it works with.
 #[derive(Clone)]
@@ -284,6 +281,114 @@ impl fmt::Debug for Routes {
             Self::One(route) => f.debug_tuple("One").field(route).finish(),
             Self::PerRequest(_) => f.write_str("PerRequest"),
         }
+    }
+}
+
+/// How much of a failed response is read so that its connection can serve again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DrainLimit {
+    pub(crate) bytes: usize,
+    pub(crate) time: Duration,
+}
+
+impl DrainLimit {
+    /// Enough for any error page that is worth a connection: reading more costs about what a new connection does.
+    const DEFAULT: Self = Self {
+        bytes: 128 * 1024,
+        time: Duration::from_secs(1),
+    };
+}
+
+/// How long the body of a download that is resumed may bring nothing, and may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DownloadLimits {
+    pub(crate) idle_timeout: Duration,
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl DownloadLimits {
+    pub(crate) const DEFAULT: Self = Self {
+        idle_timeout: Duration::from_secs(30),
+        deadline: None,
+    };
+}
+
+impl Engine {
+    /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
+    pub(crate) fn set_budget(&mut self, budget: Budgets) {
+        self.has_budget = true;
+        let never_refills = match &budget {
+            Budgets::One(budget) => budget.never_refills(),
+            Budgets::PerService(budgets) => budgets.never_refill(),
+        };
+        if never_refills {
+            warn_of_misuse("budget", NEVER_REFILLS);
+        }
+        self.pay_from(budget);
+    }
+
+    /// The budget of a request on this route.
+    pub(crate) fn budget_of(
+        &self,
+        route: &Route,
+        service: impl FnOnce() -> Arc<str>,
+    ) -> RetryBudget {
+        self.budgets_of(route).of(service)
+    }
+
+    /// What pays on this route.
+    #[inline]
+    pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
+        // One that was not given by hand is a fleet's, in which the route has no part if it is alone.
+        let pays_here = !route.names_budget() && (self.has_budget || !route.is_alone());
+        let own = self.budget.as_ref().filter(|_| pays_here);
+        own.unwrap_or(route.budgets())
+    }
+
+    fn pay_from(&mut self, budget: Budgets) {
+        match &mut self.routes {
+            Routes::One(route) => Arc::make_mut(route).set_budgets(budget),
+            Routes::PerRequest(_) => self.budget = Some(budget),
+        }
+    }
+
+    /// The fleet's answer to a retry that asks for it; nothing where it is refused. It is waited for no longer than the
+    /// budget says, and no longer than `left`: then the process pays alone, if it can.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, it asks no longer, and nothing is paid.
+    pub(crate) async fn answer(&self, mut asking: Asking, left: Duration) -> Option<PaidRetry> {
+        let timer = self.runtime.sleep(asking.wait().min(left));
+        match within(timer, &mut asking).await {
+            Some(answer) => answer,
+            None => asking.alone(self.runtime.now()),
+        }
+    }
+}
+
+impl Engine {
+    /// The key under which calls on this route wait. With its first call it joins the gate's fleet, if there is one, by
+    /// its name and by what tells it from others of that name; that of a route that shares nothing stays in this process.
+    pub(crate) fn comes_to_the_gate(
+        &self,
+        route: &Route,
+        (key, name): (GateKey, &str),
+        apart: impl FnOnce() -> Option<String>,
+    ) -> GateKey {
+        if self.waits_alone(route) {
+            return self.gate.unshared_key(key, self.runtime.now());
+        }
+        let longest = route.policy().longest_pause().unwrap_or(Duration::MAX);
+        self.gate
+            .share_key(key, name, &*self.runtime, longest, apart);
+        key
+    }
+
+    /// Whether no other process is told of the pauses on this route, whatever fleet the gate is in. A gate that was given
+    /// by hand is shared as its giver says.
+    fn waits_alone(&self, route: &Route) -> bool {
+        route.is_alone() && !self.has_gate
     }
 }
 

@@ -4,11 +4,12 @@
 //! that goes on in another task loses it; there only an extension of the request can tell of a layer further out, and of
 //! a redirect only that some attempt has lost one ([`elsewhere`]).
 
-mod elsewhere;
-
 use std::cell::Cell;
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A layer, told apart from all others while it is in use.
 pub(crate) type LayerId = NonZeroUsize;
@@ -43,7 +44,7 @@ pub(crate) fn follows_redirect(path: Option<&str>) {
         redirected: polled.outermost.is_some(),
         ..polled
     });
-    elsewhere::note(path, polled.outermost);
+    note(path, polled.outermost);
 }
 
 /// One attempt of a layer: what sets the mark, and what was seen of redirects by it.
@@ -61,7 +62,7 @@ impl AttemptMark {
         Self {
             repeats,
             redirected: AtomicBool::new(false),
-            before: elsewhere::count(),
+            before: count(),
         }
     }
 
@@ -89,7 +90,7 @@ impl AttemptMark {
     /// Whether a redirect was followed since the attempt began that may be its own, and was not seen where it was polled.
     pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
         let outermost = POLLED.get().outermost.unwrap_or(layer);
-        elsewhere::has_new(self.before, path, outermost)
+        has_new(self.before, path, outermost)
     }
 }
 
@@ -123,6 +124,58 @@ impl Drop for Within<'_> {
             ..self.before
         });
     }
+}
+
+/// How many are kept. An attempt during which there were more counts as one that may have been redirected.
+const KEPT: usize = 1024;
+
+/// Redirects so far, modulo 2^32. What an attempt leads to happens after its beginning and before its end, whichever
+/// tasks it goes through, so relaxed order is enough.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static LATEST: Mutex<VecDeque<Redirect>> = Mutex::new(VecDeque::new());
+
+#[derive(Debug, Clone, Copy)]
+struct Redirect {
+    /// The hash of the path that was asked for first.
+    path: Option<u64>,
+    /// The layer furthest out that saw it; nobody where it happened outside of every attempt.
+    seen_by: Option<LayerId>,
+}
+
+fn count() -> u32 {
+    COUNT.load(Ordering::Relaxed)
+}
+
+fn note(path: Option<&str>, seen_by: Option<LayerId>) {
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    if latest.len() == KEPT {
+        latest.pop_front();
+    }
+    let path = path.map(hash);
+    latest.push_back(Redirect { path, seen_by });
+    COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Whether a redirect since then may be one of an attempt for this path that this layer has not seen: one for the same path
+/// that nobody saw, or that another layer saw, perhaps further in and in another task.
+fn has_new(before: u32, path: Option<&str>, layer: LayerId) -> bool {
+    if count() == before {
+        return false;
+    }
+    let path = path.map(hash);
+    let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = usize::try_from(count().wrapping_sub(before)).unwrap_or(usize::MAX);
+    let anothers = |redirect: &Redirect| {
+        let paths = path.zip(redirect.path);
+        redirect.seen_by == Some(layer) || paths.is_some_and(|(one, other)| one != other)
+    };
+    new > latest.len() || !latest.iter().rev().take(new).all(anothers)
+}
+
+fn hash(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
