@@ -5,7 +5,6 @@
 pub(crate) mod connection;
 pub(crate) mod error_chain;
 pub(crate) mod head;
-pub(crate) mod measure;
 mod record;
 mod replay;
 mod replay_body;

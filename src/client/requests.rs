@@ -1,8 +1,8 @@
 //! Requests that can be sent a second time: what is kept of one, and the request that is made of it.
 
 use super::head::{Head, Headers, Target};
-use super::measure::{FirstMeasure, Measure};
 use super::replay::Replay;
+use super::replay::{FirstMeasure, Measure};
 use super::saved_headers::SavedHeaders;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, Version};
 use http_retry_core::adapter::{Rebase, RewriteWith};

@@ -1,6 +1,6 @@
 //! The strategies by which request bodies are kept for later attempts.
 
-use super::measure::Measure;
+use super::replay::Measure;
 use super::replay::Replay;
 use super::replay_body::ReplayBody;
 use super::requests::{Bodies, sealed::Sealed};

@@ -26,7 +26,6 @@
 
 mod client;
 mod errors;
-mod future;
 mod layer;
 mod resume;
 mod resume_future;

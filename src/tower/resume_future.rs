@@ -29,7 +29,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// As of [`RetryFuture`](super::future::RetryFuture).
+    /// As of [`RetryFuture`](super::service::RetryFuture).
     pub struct ResumeFuture<F, T> {
         #[pin]
         sent: F,
