@@ -18,7 +18,7 @@ pub use crate::policy::judging::OwnError;
 pub use crate::policy::outcome::Redirected;
 pub use crate::policy::rewrite::RewriteWith;
 pub use crate::policy::rules::NamesUsed;
-pub use crate::policy::session::delays::Refusal;
+pub use crate::policy::session::Refusal;
 pub use crate::policy::session::plan::Server;
 pub use crate::policy::whole_answers::{BrokenAnswer, Filled, is_grpc, is_longer};
 pub use crate::report::download::DownloadRecorder;

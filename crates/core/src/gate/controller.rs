@@ -17,17 +17,36 @@
 //! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's;
 //! every number stays below 2^53, and sums saturate there.
 
-pub(super) mod numbers;
 pub(crate) mod quota;
 mod release;
+/// The largest number.
+pub(crate) const MOST: u64 = (1 << 53) - 1;
+
+/// A part of `whole` below it, as large as the random number is.
+#[inline]
+pub(crate) fn part(random: u64, whole: u64) -> u64 {
+    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
+    u64::try_from(part).unwrap_or_default()
+}
+
+pub(crate) fn sum(a: u64, b: u64) -> u64 {
+    a.saturating_add(b).min(MOST)
+}
+
+pub(crate) fn product(a: u64, b: u64) -> u64 {
+    a.saturating_mul(b).min(MOST)
+}
+
+pub(crate) fn quotient(a: u64, b: u64) -> u64 {
+    a.checked_div(b).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests;
 
-pub(super) use numbers::{MOST, part, quotient};
 pub(crate) use quota::Quota;
 
 use super::vote::{DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, Run};
-use numbers::{product, sum};
 use quota::QuotaState;
 use release::Release;
 

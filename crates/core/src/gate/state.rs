@@ -1,6 +1,6 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
-use super::controller::numbers::sum;
+use super::controller::sum;
 use super::controller::{Controller, Next, Permit, Quota};
 use super::counters::Counters;
 use super::micros;

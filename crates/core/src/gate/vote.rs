@@ -16,7 +16,7 @@
 //! assert!(run.succeeded(2)); // half as many successes as refusals
 //! ```
 
-use super::controller::numbers::{product, sum};
+use super::controller::{product, sum};
 
 const MILLISECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000;

@@ -1,9 +1,5 @@
 //! What one attempt produced.
 
-mod coming_back;
-mod doubt;
-mod head;
-
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::reason::Reason;
 use super::request_line::RequestLine;
@@ -11,9 +7,12 @@ use super::scope::Scope;
 use super::stop_reason::StopReason;
 use super::verdict::{RowId, Verdict};
 use crate::error_body::ErrorBody;
-use crate::server_hints::{ServerHints, is_invitation};
-use http::{HeaderMap, StatusCode};
+use crate::policy::rules::{lines as lines_of, parts as parts_of};
+use crate::policy::whole_answers::media_type;
+use crate::server_hints::{HeaderSet, Quota, ServerHints, is_invitation, time_of};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
+use std::time::Duration;
 
 /// What one attempt produced: a response head, an error, or a plain success.
 ///
@@ -269,6 +268,274 @@ impl fmt::Debug for Outcome<'_> {
             .field("class", &self.verdict.class)
             .field("reach", &self.verdict.reach)
             .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// Whether a classifier or a dialect says when to come back.
+    pub(in crate::policy) fn is_told_a_time(&self) -> bool {
+        let Verdict {
+            asked,
+            until,
+            at_least,
+            ..
+        } = self.verdict;
+        asked.or(until).or(at_least).is_some()
+    }
+
+    /// The shortest wait, whatever the server asks for, if a classifier or a dialect names one
+    /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
+    #[must_use]
+    pub fn at_least(&self) -> Option<Duration> {
+        self.verdict.at_least
+    }
+
+    /// The same outcome, with what its head says, so that nobody reads that again.
+    #[must_use]
+    pub fn with_hints(self, hints: &'a ServerHints) -> Self {
+        Self {
+            hints: Some(hints),
+            ..self
+        }
+    }
+
+    /// What the response's head says about coming back, success or not; `wall` is the time since 1970-01-01T00:00:00Z, from
+    /// which a date counts if the response has no valid `date`. Empty without a response.
+    #[must_use]
+    pub fn server_hints(&self, wall: Duration) -> ServerHints {
+        match (self.hints, self.what) {
+            (Some(hints), _) => *hints,
+            (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
+            (None, What::Done | What::Error(_) | What::Status(_)) => ServerHints::default(),
+        }
+    }
+
+    /// The delay that the server asks for: by a header that says when to come back, else by what a classifier or a dialect read
+    /// of the body, else by the reset of a spent quota. `None` on a success, and where nothing that can be read asks for one.
+    /// `wall` is as for [`Outcome::server_hints`], which also tells the headers that cannot be read.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode};
+    /// use http_retry::Outcome;
+    /// use std::time::Duration;
+    ///
+    /// let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static("20"))]);
+    /// let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
+    /// assert_eq!(delay(StatusCode::TOO_MANY_REQUESTS), Some(Duration::from_secs(20)));
+    /// assert_eq!(delay(StatusCode::OK), None);
+    /// ```
+    #[must_use]
+    pub fn server_delay(&self, wall: Duration) -> Option<Duration> {
+        let named = self.named_delay(wall);
+        let ignores_resets = self.verdict.ignores_resets;
+        let of_head = self.of_failed_head(wall, |hints| {
+            let reset = hints.reset().filter(|_| !ignores_resets);
+            hints.asked().or(named).or(reset)
+        });
+        of_head.unwrap_or(named)
+    }
+
+    fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
+        match (self.what, self.hints) {
+            _ if self.class() == Class::Success => None,
+            (What::Response(..), Some(hints)) => Some(read(hints)),
+            (What::Response(status, headers), None) => {
+                Some(read(&ServerHints::read(status, headers, wall)))
+            }
+            (What::Done | What::Error(_) | What::Status(_), _) => None,
+        }
+    }
+
+    /// What a classifier or a dialect says that the server asks for; what is past is no wish.
+    fn named_delay(&self, wall: Duration) -> Option<Duration> {
+        let until = self.verdict.until.and_then(|until| {
+            let now = self.headers().map_or(wall, |head| time_of(head, wall));
+            until.checked_sub(now)
+        });
+        self.verdict.asked.max(until)
+    }
+
+    /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
+    #[must_use]
+    pub fn quota(&self, wall: Duration) -> Option<Quota> {
+        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
+        let by_head = self.server_hints(wall).asked();
+        Some(quota.after(status, by_head.or(self.named_delay(wall))))
+    }
+
+    /// Which headers of a failure ask for something that cannot be read.
+    pub(crate) fn unreadable(&self, wall: Duration) -> HeaderSet {
+        match self.class() {
+            Class::Success => HeaderSet::default(),
+            _ => self.server_hints(wall).unreadable,
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// The same outcome after redirects, if there were any; who judges it later does not take that back.
+    #[must_use]
+    pub fn redirected(self, redirected: Redirected) -> Self {
+        Self { redirected, ..self }
+    }
+
+    /// Whether the server may have processed the request, in the view of a server that has not.
+    pub(in crate::policy) fn is_in_doubt(&self) -> bool {
+        self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
+    }
+
+    /// Why a request is not sent again that may have been processed.
+    pub(in crate::policy) fn why_in_doubt(&self) -> StopReason {
+        match self.redirected {
+            Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
+                StopReason::RedirectsUnknown
+            }
+            _ => StopReason::NotIdempotent,
+        }
+    }
+
+    /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.
+    #[must_use]
+    pub fn after_an_answer(self) -> Self {
+        let answered = self.with(self.verdict.class, Reach::Answered);
+        Self {
+            answered: true,
+            ..answered
+        }
+    }
+
+    /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
+    /// answered, so [`Reach::Unsent`] and [`Reach::Refused`] count as [`Reach::Answered`] then, or as
+    /// [`Reach::Ambiguous`] for an error.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        let known = [Redirected::No, Redirected::Unknown { harmless: true }];
+        let reach = self.verdict.reach;
+        match self.what {
+            _ if !reach.is_unprocessed() => reach,
+            _ if self.answered => Reach::Answered,
+            _ if known.contains(&self.redirected) => reach,
+            What::Error(_) => Reach::Ambiguous,
+            What::Done | What::Response(..) | What::Status(_) => Reach::Answered,
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// The response's status, if there was a response or the error was made from one; `None` for other errors and for
+    /// [`Outcome::success`].
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        match self.what {
+            What::Response(status, _) | What::Status(status) => Some(status),
+            What::Done | What::Error(_) => None,
+        }
+    }
+
+    /// The response's headers, if there was a response. An error that was made from a response has lost them.
+    #[must_use]
+    pub fn headers(&self) -> Option<&'a HeaderMap> {
+        match self.what {
+            What::Response(_, headers) => Some(headers),
+            What::Done | What::Error(_) | What::Status(_) => None,
+        }
+    }
+
+    /// The values of a response header, or of one part of it by its name: `left` of `used=3, left=2`, divided at `,`, `;`
+    /// and `&`. Of the header the first 8 lines count, each of at most 1,024 bytes.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    /// use http_retry::Outcome;
+    ///
+    /// let limit = HeaderName::from_static("x-limit");
+    /// let headers = HeaderMap::from_iter([(limit.clone(), HeaderValue::from_static("used=3, left=2"))]);
+    /// let response = Outcome::response(StatusCode::OK, &headers);
+    /// assert!(response.header_values(&limit, Some("left")).eq(["2"]));
+    /// ```
+    pub fn header_values(
+        &self,
+        name: &HeaderName,
+        part: Option<&str>,
+    ) -> impl Iterator<Item = &'a str> {
+        let lines = self.headers().into_iter();
+        let lines = lines.flat_map(move |headers| lines_of(headers, name));
+        lines.flat_map(move |line| match part {
+            Some(part) => parts_of(line, part).collect::<Vec<_>>(),
+            None => vec![line],
+        })
+    }
+
+    /// The media type of a response, in the case that it has and without its parameters.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode, header};
+    /// use http_retry::Outcome;
+    ///
+    /// let json = HeaderValue::from_static("application/json; charset=utf-8");
+    /// let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, json)]);
+    /// let response = Outcome::response(StatusCode::OK, &headers);
+    /// assert_eq!(response.media_type(), Some("application/json"));
+    /// ```
+    #[must_use]
+    pub fn media_type(&self) -> Option<&'a str> {
+        std::str::from_utf8(media_type(self.headers()?)?).ok()
+    }
+
+    /// The kind of the error, if there was one without a status.
+    ///
+    /// ```
+    /// use http_retry::{ErrorKind, Outcome};
+    ///
+    /// let outcome = Outcome::error(ErrorKind::ConnectTimeout);
+    /// assert_eq!((outcome.error_kind(), outcome.status()), (Some(ErrorKind::ConnectTimeout), None));
+    /// ```
+    #[must_use]
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        match self.what {
+            What::Error(kind) => Some(kind),
+            What::Done | What::Response(..) | What::Status(_) => None,
+        }
+    }
+
+    /// Whether there is nothing to hand over but an error.
+    pub(in crate::policy) fn is_error(&self) -> bool {
+        matches!(self.what, What::Error(_) | What::Status(_))
+    }
+
+    /// Whether the attempt ran into a time limit of the caller: an error that says so, or a stream whose head was a success
+    /// and whose output did not come.
+    pub(crate) fn ran_out_of_time(&self) -> bool {
+        let begun = self.status().is_some_and(|status| status.is_success());
+        let silent = begun && self.reason() == Some(Reason::Timeout);
+        silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
+    }
+
+    /// The same outcome without what it borrows, while its head is elsewhere.
+    #[must_use]
+    pub fn without_head(self) -> Outcome<'static> {
+        Outcome {
+            what: match self.what {
+                What::Done | What::Response(..) => What::Done,
+                What::Error(kind) => What::Error(kind),
+                What::Status(status) => What::Status(status),
+            },
+            body: None,
+            hints: None,
+            request: None,
+            ..self
+        }
+    }
+
+    /// The same outcome with its head back, if it had one.
+    #[must_use]
+    pub fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
+        let what = match (self.what, head) {
+            (What::Done, Some((status, headers))) => What::Response(status, headers),
+            // An answer that broke after its head is an error.
+            (what, _) => what,
+        };
+        Self { what, ..self }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
-use super::numbers::{product, quotient};
 use super::{MOST, Permit, SECOND, sum};
+use super::{product, quotient};
 use crate::gate::micros;
 use crate::server_hints;
 use std::time::Duration;

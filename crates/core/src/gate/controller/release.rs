@@ -1,7 +1,7 @@
 //! The paced release after a cooldown, and the search for the pace that the server takes.
 
-use super::numbers::{part, product, quotient, sum};
 use super::{Controller, MILLISECOND, SECOND};
+use super::{part, product, quotient, sum};
 use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, Run, next_cooldown};
 
 /// The pace is found from the time since the last opening, of which at most this much counts.

@@ -1,7 +1,7 @@
 //! The plans of a session: each of its checks in its order, the rules in charge, and failovers.
 
 use super::RetrySession;
-use super::delays::{Case, Delay};
+use super::{Case, Delay};
 use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;

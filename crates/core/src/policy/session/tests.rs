@@ -1,6 +1,6 @@
 //! How one request goes its way through a policy.
 
-use super::delays::longest_spread;
+use super::longest_spread;
 use super::*;
 use crate::policy::Methods;
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Reach};

@@ -1,7 +1,7 @@
 //! Conditions as tables of a service use them: on one response, without a policy and its rules.
 
-use super::holds::{OfSuccess, Seen};
 use super::{Condition, Test};
+use super::{OfSuccess, Seen};
 use crate::error_body::{ErrorBody, Pointer};
 use crate::policy::classify::{Class, is_standard_success};
 use crate::policy::outcome::Outcome;
