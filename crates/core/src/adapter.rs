@@ -14,7 +14,7 @@ pub use crate::gate::state::End;
 pub use crate::gate::wait_queue::Kind;
 pub use crate::policy::body_probe::Inspect;
 pub use crate::policy::canned_response::CannedResponse;
-pub use crate::policy::judging::OwnError;
+pub use crate::policy::classifier::OwnError;
 pub use crate::policy::outcome::Redirected;
 pub use crate::policy::rewrite::RewriteWith;
 pub use crate::policy::rules::NamesUsed;

@@ -1,10 +1,10 @@
 //! What one attempt produced.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::decision::StopReason;
 use super::reason::Reason;
-use super::request_line::RequestLine;
+use super::request_facts::RequestLine;
 use super::scope::Scope;
-use super::stop_reason::StopReason;
 use super::verdict::{RowId, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::rules::{lines as lines_of, parts as parts_of};

@@ -1,6 +1,6 @@
 //! Why a download is not resumed.
 
-use super::stop_reason::StopReason;
+use super::decision::StopReason;
 use std::fmt;
 
 /// Why a download that broke is not resumed.

@@ -3,13 +3,13 @@
 use super::Methods;
 use super::decision::{Counts, Stop, Tally};
 use super::request_facts::RequestFacts;
-use super::request_line::RequestLine;
+use super::request_facts::RequestLine;
 use super::settings::RetryOverride;
+use crate::policy::decision::StopReason;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{By, ServerDelays};
-use crate::policy::stop_reason::StopReason;
 use crate::policy::{Class, Reason, RetryPolicy, Scope};
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};

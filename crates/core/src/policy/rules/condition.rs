@@ -9,7 +9,7 @@ use crate::error::ConfigError;
 use crate::error_body::{ErrorBody, work};
 use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
-use crate::policy::request_line::RequestLine;
+use crate::policy::request_facts::RequestLine;
 use answer::{HeadTest, JsonTest, XmlTest};
 pub(crate) use answer::{lines, parts};
 use http::Method;

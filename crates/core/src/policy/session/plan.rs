@@ -2,6 +2,7 @@
 
 use super::RetrySession;
 use super::{Case, Delay};
+use crate::policy::decision::StopReason;
 use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
@@ -9,7 +10,6 @@ use crate::policy::rules::{
     Action, By, ChosenAction, Counter, Failover, Listed, OfSuccess, OnExhausted, Rule, Seen,
     ServerDelays, Wait,
 };
-use crate::policy::stop_reason::StopReason;
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;

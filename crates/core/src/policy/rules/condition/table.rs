@@ -5,7 +5,7 @@ use super::{OfSuccess, Seen};
 use crate::error_body::{ErrorBody, Pointer};
 use crate::policy::classify::{Class, is_standard_success};
 use crate::policy::outcome::Outcome;
-use crate::policy::request_line::RequestLine;
+use crate::policy::request_facts::RequestLine;
 use std::fmt;
 use std::sync::Arc;
 

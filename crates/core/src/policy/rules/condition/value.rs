@@ -1,6 +1,6 @@
 //! What a part of an answer must be.
 
-use crate::policy::header_rules::bare_name;
+use crate::policy::verdict::bare_name;
 
 /// What a value must be, of a header or of a place in a body; a list means "one of".
 ///
