@@ -1,25 +1,25 @@
 //! Routes: the policy, the budgets and the failover of each request, and the [`Router`] that finds them.
 
-pub(crate) mod budgets;
 pub(crate) mod chains;
 pub(crate) mod failover;
 pub(crate) mod matching;
 mod services;
 mod shared_services;
-mod success;
 
-pub(crate) use budgets::Budgets;
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::Rebase;
 pub(crate) use services::{Service, Services};
 pub use shared_services::SharedServices;
 
-use crate::budget::{Ask, RetryBudget};
+use crate::budget::{Ask, RetryBudget, ServiceBudgets};
 use crate::gate::Quota;
-use crate::policy::{Moment, Outcome, Overrides, RetryOverride, RetryPlan, RetryPolicy};
+use crate::policy::{
+    Class, Moment, Outcome, Overrides, RequestLine, RetryOverride, RetryPlan, RetryPolicy, Verdict,
+    is_standard_success,
+};
 use crate::report::DeadLetters;
 use http::uri::Scheme;
-use http::{Method, Uri};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -392,6 +392,82 @@ impl fmt::Debug for Route {
             .field("policy", &self.policy)
             .field("budget", &self.budget)
             .finish_non_exhaustive()
+    }
+}
+
+/// One budget for all requests, or one for each service.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third way to pay")]
+pub enum Budgets {
+    /// One for all requests.
+    One(RetryBudget),
+    /// One for each service.
+    PerService(ServiceBudgets),
+}
+
+impl Budgets {
+    /// Returns `true` if other processes may have the same, or one of them.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::One(budget) => budget.is_shared(),
+            Self::PerService(budgets) => budgets.is_shared(),
+        }
+    }
+
+    /// Returns the budget of a service, made now if this is its first use.
+    pub fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+        match self {
+            Self::One(budget) => budget.clone(),
+            Self::PerService(budgets) => budgets.get(&service()),
+        }
+    }
+
+    /// Counts a success of a service.
+    pub fn deposit(&self, service: &str, now: Duration) {
+        match self {
+            Self::One(budget) => budget.deposit(now),
+            Self::PerService(budgets) => budgets.deposit(service, now),
+        }
+    }
+}
+
+impl Route {
+    /// Whether a first attempt's head is that of a success.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, what the policy's own classifier has said of it, so that it is asked no second time.
+    #[inline]
+    pub fn succeeds(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        request: impl FnOnce() -> Option<RequestLine>,
+    ) -> Result<(), Option<Verdict>> {
+        match is_standard_success(status.as_u16()) {
+            false => Err(None),
+            true if self.policy.judges_successes() => {
+                self.succeeds_by_classifier(&Outcome::response(status, headers), request)
+            }
+            true => Ok(()),
+        }
+    }
+
+    fn succeeds_by_classifier(
+        &self,
+        outcome: &Outcome<'_>,
+        request: impl FnOnce() -> Option<RequestLine>,
+    ) -> Result<(), Option<Verdict>> {
+        let request = request();
+        let outcome = outcome.about(request.as_ref());
+        if self.policy.reads_body(&outcome) {
+            return Err(None);
+        }
+        match self.policy.own_verdict(&outcome) {
+            Some(own) if own.class != Class::Success => Err(Some(own)),
+            _ => Ok(()),
+        }
     }
 }
 

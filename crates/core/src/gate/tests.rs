@@ -8,10 +8,10 @@ mod parked;
 mod shell;
 mod tokio_clock;
 
-use super::admission::{Ask, Passed};
 use super::map::Place;
 use super::state::End;
-use super::wait_queue::Kind;
+use super::state::Kind;
+use super::{Ask, Passed};
 use super::{Gate, Quota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;

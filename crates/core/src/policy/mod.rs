@@ -89,7 +89,6 @@ pub use verdict::AWS_THROTTLES;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
 
-pub(crate) use canned_response::CannedResponse;
 pub(crate) use decision::Cost;
 pub(crate) use moment::splitmix64;
 pub(crate) use rules::{Action, Origin};

@@ -18,7 +18,6 @@ mod metrics;
 pub(crate) mod recorder;
 mod retry_report;
 pub(crate) mod span;
-pub(crate) mod subject;
 mod text_cut;
 
 pub use dead_letter::{DeadLetter, DeadLetters};
@@ -28,9 +27,9 @@ pub use metrics::MetricsObserver;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 pub use text_cut::TextCut;
 
+pub(crate) use recorder::Subject;
 pub(crate) use span::AttemptSpan;
 pub(crate) use span::warn_of_misuse;
-pub(crate) use subject::Subject;
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
 use http::Method;

@@ -1,7 +1,7 @@
 //! Points in time: how headers write them, and how long it is until then.
 
 use super::duration::{bare_seconds, spaced_duration};
-use super::line::text;
+use super::text;
 use http::HeaderMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -9,12 +9,9 @@
 
 mod date;
 mod duration;
-pub(crate) mod head;
-mod line;
-mod names;
+pub(crate) mod names;
 mod prose;
 mod quota;
-mod server_delay;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -27,12 +24,11 @@ pub use date::RetryTime;
 #[cfg(feature = "json")]
 pub(crate) use duration::header_duration;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
-pub(crate) use server_delay::is_invitation;
 
 use date::Clock;
-use head::Head;
-use http::{HeaderMap, StatusCode};
-use names::Asked;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use names::Head;
+use names::{Asked, DELAYS, Header};
 use quota::Quotas;
 use std::time::Duration;
 
@@ -158,4 +154,77 @@ impl ServerHints {
 /// The time of a response: its own `date` where that is valid, else the wall clock.
 pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
     Clock::new(headers, wall).now()
+}
+
+/// What the headers that name a delay say, line by line.
+#[derive(Default)]
+struct Delays {
+    /// How many lines of each have been read.
+    lines: [u8; DELAYS.len()],
+    there: HeaderSet,
+    readable: HeaderSet,
+    /// What the first of them asks for that can be read and does not lie in the past; of its lines the latest.
+    asked: Option<Asked>,
+}
+
+/// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
+/// that needs no clock.
+pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
+    let places = headers
+        .keys()
+        .filter_map(|name| Some((name, DELAYS.get(place(name.as_str())?)?)));
+    let mut lines = places.flat_map(|(name, form)| {
+        let lines = headers.get_all(name).iter().take(MOST_LINES);
+        lines.filter_map(move |line| form.1(text(line)?))
+    });
+    lines.next().is_some()
+}
+
+impl Delays {
+    /// Reads one more line of the header in this place of the [`DELAYS`].
+    fn read(&mut self, place: usize, line: &HeaderValue, clock: Clock<'_>) {
+        let (Some(header), Some((_, read))) = (Header::of_delay(place), DELAYS.get(place)) else {
+            return;
+        };
+        let Some(lines) = self.lines.get_mut(place) else {
+            return;
+        };
+        if usize::from(*lines) >= MOST_LINES {
+            return;
+        }
+        *lines = lines.saturating_add(1);
+        self.there.add(header);
+        let Some(when) = text(line).and_then(read) else {
+            return;
+        };
+        self.readable.add(header);
+        let asked = when.until(|| clock.now());
+        let asked = asked.map(|delay| Asked { delay, header });
+        self.asked = match (self.asked, asked) {
+            (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
+            (Some(first), Some(asked)) if first.header > header => Some(asked),
+            (first, asked) => first.or(asked),
+        };
+    }
+
+    /// Those that are there and hold nothing that can be read.
+    fn unreadable(&self) -> HeaderSet {
+        self.there.without(self.readable)
+    }
+}
+
+/// The place in [`DELAYS`] of the header of this name.
+fn place(name: &str) -> Option<usize> {
+    DELAYS.iter().position(|(known, _)| *known == name)
+}
+
+/// As many lines of one header as are read, and of all the headers that name one quota of several together.
+const MOST_LINES: usize = 64;
+/// As many bytes of a line as are read; a longer one is not readable.
+const MOST_BYTES: usize = 1024;
+
+/// The text of a line without the blanks around it.
+fn text(line: &HeaderValue) -> Option<&str> {
+    let short = Some(line.as_bytes()).filter(|line| line.len() <= MOST_BYTES)?;
+    std::str::from_utf8(short).ok().map(str::trim_ascii)
 }

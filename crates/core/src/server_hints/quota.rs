@@ -4,7 +4,7 @@ mod named;
 mod structured;
 
 use super::duration::{digits, header_duration};
-use super::head::Head;
+use super::names::Head;
 use super::names::{Asked, Header};
 use http::StatusCode;
 use std::cmp::Reverse;

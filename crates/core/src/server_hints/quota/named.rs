@@ -3,7 +3,7 @@
 
 use super::{Counted, Level, Stated, count, window};
 use crate::server_hints::date::{Clock, RetryTime};
-use crate::server_hints::head::{Head, QUOTA_PREFIXES, after_prefix};
+use crate::server_hints::names::{Head, QUOTA_PREFIXES, after_prefix};
 use crate::server_hints::names::{Header, HeaderSet};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use super::{Counted, Level, MOST_PARAMETERS, Stated, count, is_window};
 use crate::server_hints::duration::header_duration;
-use crate::server_hints::head::Head;
+use crate::server_hints::names::Head;
 use crate::server_hints::names::Header;
 use http::HeaderName;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::{WALL, head, read, unreadable};
 use crate::server_hints::ServerHints;
-use crate::server_hints::head::{Head, MOST_NAME};
-use crate::server_hints::line::{MOST_BYTES, MOST_LINES};
+use crate::server_hints::names::{Head, MOST_NAME};
+use crate::server_hints::{MOST_BYTES, MOST_LINES};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const MEBIBYTE: usize = 1 << 20;
