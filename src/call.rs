@@ -11,7 +11,6 @@
 
 mod client;
 mod driver;
-mod gate;
 mod judging;
 mod options;
 mod retrying;

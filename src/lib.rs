@@ -107,7 +107,6 @@ mod client;
 mod engine;
 mod error;
 mod nested;
-mod redirects;
 
 #[cfg(any(
     all(doc, not(doctest)),

@@ -11,8 +11,8 @@ mod links;
 mod reading;
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
+use crate::nested::Trail;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
-use crate::redirects::Trail;
 use io_errors::while_connecting;
 use link::Link;
 use links::{known, links};

@@ -6,7 +6,7 @@ pub(crate) mod connection;
 pub(crate) mod error_chain;
 pub(crate) mod head;
 mod record;
-mod replay;
+pub(crate) mod replay;
 mod replay_body;
 pub(crate) mod requests;
 #[cfg(feature = "reqwest")]
@@ -17,6 +17,5 @@ pub(crate) mod responses;
 mod retry_body;
 pub(crate) mod rewrite;
 mod saved_headers;
-pub(crate) mod strategies;
 
 pub use self::{replay::Replay, replay_body::ReplayBody, retry_body::RetryBody};

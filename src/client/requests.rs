@@ -279,7 +279,7 @@ pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::strategies::CloneBody;
+    use crate::client::replay::CloneBody;
     use std::borrow::Cow;
 
     const OPTIONS: SaveOptions = SaveOptions {

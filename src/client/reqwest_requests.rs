@@ -1,10 +1,10 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
 use super::head::{Head, Headers, Target};
+use super::replay::CloneBody;
 use super::replay_body::ReplayBody;
 use super::requests::{RequestEdit, Requests, SaveOptions, is_all, replace_headers};
 use super::saved_headers::SavedHeaders;
-use super::strategies::CloneBody;
 use ::reqwest::{Body, Request, Url};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderName, Uri};

@@ -156,7 +156,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
-            let watched = crate::redirects::Redirects::told(crate::redirects::Told::Watched);
+            let watched = crate::nested::Redirects::told(crate::nested::Told::Watched);
             self.with(|engine| engine.redirects = watched)
         }
 
@@ -168,7 +168,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            let off = crate::redirects::Redirects::told(crate::redirects::Told::Off);
+            let off = crate::nested::Redirects::told(crate::nested::Told::Off);
             self.with(|engine| engine.redirects = off)
         }
     };

@@ -2,8 +2,8 @@
 
 use crate::call::{Client, ErrorFacts, OwnError, http_error_facts};
 use crate::client::error_chain::{retire_connection, type_in_box, words};
+use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
-use crate::client::strategies::CloneBody;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use ::reqwest::{Request, Response};
 use http::Extensions;

@@ -3,7 +3,7 @@
 use super::chain::Chain;
 use super::resume::EngineSlot;
 use crate::call::{Begin, Call, Driver, First, RequestOptions};
-use crate::client::strategies::CloneBody;
+use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;

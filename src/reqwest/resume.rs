@@ -1,8 +1,8 @@
 //! Resumed downloads on reqwest-middleware.
 
+use crate::client::replay::CloneBody;
 use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
-use crate::client::strategies::CloneBody;
 use crate::engine::Engine;
 use crate::resume::DownloadOptions;
 use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};

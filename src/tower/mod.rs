@@ -24,15 +24,14 @@
     doc = "[`RetryLayer::redirects_watched`]: crate#features"
 )]
 
-mod client;
 mod errors;
 mod layer;
 mod resume;
 mod resume_future;
 mod service;
 
+pub use crate::client::replay::{CloneBody, CopyBody, RecordBody};
 pub use crate::client::responses::{SameType, Wrapped};
-pub use crate::client::strategies::{CloneBody, CopyBody, RecordBody};
 pub use errors::{Boxed, Unchanged};
 pub use layer::RetryLayer;
 pub use resume::{ResumeLayer, ResumeService};

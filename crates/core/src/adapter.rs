@@ -28,4 +28,4 @@ pub use crate::report::span::{AttemptSpan, is_logged, is_traced, warn_of_misuse,
 pub use crate::route::Budgets;
 pub use crate::route::failover::{Rebase, is_same_server};
 pub use crate::route::public_authority;
-pub use crate::server_hints::names::tells_of_a_quota;
+pub use crate::server_hints::tells_of_a_quota;

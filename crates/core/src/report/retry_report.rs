@@ -191,7 +191,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// One attempt in a [`RetryReport`](super::RetryReport).
+/// One attempt in a [`RetryReport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptReport {

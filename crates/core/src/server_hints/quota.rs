@@ -3,9 +3,9 @@
 mod named;
 mod structured;
 
+use super::Head;
 use super::duration::{digits, header_duration};
-use super::names::Head;
-use super::names::{Asked, Header};
+use super::{Asked, Header};
 use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;

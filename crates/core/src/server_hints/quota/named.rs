@@ -3,8 +3,8 @@
 
 use super::{Counted, Level, Stated, count, window};
 use crate::server_hints::date::{Clock, RetryTime};
-use crate::server_hints::names::{Head, QUOTA_PREFIXES, after_prefix};
-use crate::server_hints::names::{Header, HeaderSet};
+use crate::server_hints::{Head, QUOTA_PREFIXES, after_prefix};
+use crate::server_hints::{Header, HeaderSet};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

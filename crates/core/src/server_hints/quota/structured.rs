@@ -2,9 +2,9 @@
 //! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
 
 use super::{Counted, Level, MOST_PARAMETERS, Stated, count, is_window};
+use crate::server_hints::Head;
+use crate::server_hints::Header;
 use crate::server_hints::duration::header_duration;
-use crate::server_hints::names::Head;
-use crate::server_hints::names::Header;
 use http::HeaderName;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::{WALL, head, read, unreadable};
 use crate::server_hints::ServerHints;
-use crate::server_hints::names::{Head, MOST_NAME};
+use crate::server_hints::{Head, MOST_NAME};
 use crate::server_hints::{MOST_BYTES, MOST_LINES};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
