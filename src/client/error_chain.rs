@@ -8,10 +8,13 @@ mod http2;
 mod io_errors;
 mod link;
 mod links;
+#[cfg_attr(not(feature = "reqwest"), path = "error_chain/no_reqwest.rs")]
+mod of_reqwest;
 mod reading;
 
+pub(crate) use of_reqwest::{boxed, trail_of, without_url};
+
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
-use crate::nested::Trail;
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use io_errors::while_connecting;
 use link::Link;
@@ -49,30 +52,6 @@ pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
 
-/// What an error shows of redirects.
-#[cfg(feature = "reqwest")]
-pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Trail<'a> {
-    let known = policy.own_error(error).or_else(|| known(error));
-    let mut links = known.into_iter().flat_map(links);
-    match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
-        Some(error) => Trail {
-            may_follow: true,
-            // That of an answer may be where a redirect led.
-            path: error
-                .url()
-                .filter(|_| !error.is_status())
-                .map(::reqwest::Url::path),
-            urls: None,
-        },
-        None => Trail::default(),
-    }
-}
-
-#[cfg(not(feature = "reqwest"))]
-pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
-    Trail::default()
-}
-
 /// Lets no later request share the connection that an error comes from, as far as the error tells it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     #[cfg(feature = "hyper")]
@@ -86,44 +65,6 @@ pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     }
     #[cfg(not(feature = "hyper"))]
     let _ = (policy, error);
-}
-
-/// The same error, as far as it can be told without the URL that it is of.
-#[cfg(feature = "reqwest")]
-pub(crate) fn without_url(error: BoxError) -> BoxError {
-    let error = match error.downcast::<reqwest_middleware::Error>() {
-        Ok(error) => return error.without_url().into(),
-        Err(error) => error,
-    };
-    match error.downcast::<::reqwest::Error>() {
-        Ok(error) => error.without_url().into(),
-        Err(error) => error,
-    }
-}
-
-/// The same error; no client that is known here puts a URL into its own.
-#[cfg(not(feature = "reqwest"))]
-pub(crate) fn without_url(error: BoxError) -> BoxError {
-    error
-}
-
-/// The error in a box that holds it as it was.
-#[cfg(feature = "reqwest")]
-pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
-    // The `into` of anyhow hides the error in its box from `downcast_ref`.
-    let of_anyhow: fn(anyhow::Error) -> BoxError =
-        anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace;
-    let of_anyhow: &dyn Any = &of_anyhow;
-    match of_anyhow.downcast_ref::<fn(E) -> BoxError>() {
-        Some(of_anyhow) => of_anyhow(error),
-        None => error.into(),
-    }
-}
-
-/// The error in a box that holds it as it was.
-#[cfg(not(feature = "reqwest"))]
-pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
-    error.into()
 }
 
 /// Returns a function that makes an error another type's, if that type is a box that can hold it.

@@ -21,8 +21,23 @@ pub struct Head<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Uri(&'a Uri),
-    #[cfg(feature = "reqwest")]
-    Url(&'a ::reqwest::Url),
+    #[cfg_attr(
+        not(feature = "reqwest"),
+        expect(dead_code, reason = "only reqwest has URLs")
+    )]
+    Url(&'a dyn Url),
+}
+
+/// A URL as a client keeps it, with an authority that leaves out the scheme's default port.
+pub(crate) trait Url {
+    fn as_str(&self) -> &str;
+
+    fn scheme(&self) -> &str;
+
+    /// Host and port, without user info.
+    fn host_and_port(&self) -> Option<&str>;
+
+    fn path(&self) -> &str;
 }
 
 /// The headers of a request, as they are or packed.
@@ -41,15 +56,13 @@ impl<'a> Head<'a> {
                 let host = || std::str::from_utf8(self.value("host")?).ok();
                 public_authority(uri, || host().filter(|host| host.is_ascii()))
             }
-            #[cfg(feature = "reqwest")]
-            Target::Url(url) => authority_of(url).map(Cow::Borrowed),
+            Target::Url(url) => url.host_and_port().map(Cow::Borrowed),
         }
     }
 
     pub(crate) fn path(&self) -> &'a str {
         match self.target {
             Target::Uri(uri) => uri.path(),
-            #[cfg(feature = "reqwest")]
             Target::Url(url) => url.path(),
         }
     }
@@ -58,7 +71,6 @@ impl<'a> Head<'a> {
     pub(crate) fn uri(&self) -> String {
         match self.target {
             Target::Uri(uri) => uri.to_string(),
-            #[cfg(feature = "reqwest")]
             Target::Url(url) => url.as_str().to_owned(),
         }
     }
@@ -67,7 +79,6 @@ impl<'a> Head<'a> {
     pub(crate) fn url(&self) -> Option<&'a str> {
         match self.target {
             Target::Uri(_) => None,
-            #[cfg(feature = "reqwest")]
             Target::Url(url) => Some(url.as_str()),
         }
     }
@@ -111,20 +122,8 @@ impl<'a> Head<'a> {
     pub(crate) fn route(&self) -> route::Head<'a> {
         let scheme = match self.target {
             Target::Uri(uri) => uri.scheme_str(),
-            #[cfg(feature = "reqwest")]
             Target::Url(url) => Some(url.scheme()),
         };
         route::Head::of_parts(Some(self.method), scheme, self.authority(), self.path())
     }
-}
-
-/// Host and port as they stand in a URL, which leaves out the scheme's default port.
-#[cfg(feature = "reqwest")]
-fn authority_of(url: &::reqwest::Url) -> Option<&str> {
-    let authority = url.authority();
-    let has_user_info = !url.username().is_empty() || url.password().is_some();
-    // An `@` in user info is percent-encoded.
-    let user_info = authority.split_once('@').filter(|_| has_user_info);
-    let public = user_info.map_or(authority, |(_, public)| public);
-    (!public.is_empty()).then_some(public)
 }

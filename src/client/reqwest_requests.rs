@@ -31,6 +31,29 @@ impl fmt::Debug for SavedRequest {
     }
 }
 
+impl super::head::Url for Url {
+    fn as_str(&self) -> &str {
+        self.as_str()
+    }
+
+    fn scheme(&self) -> &str {
+        self.scheme()
+    }
+
+    fn host_and_port(&self) -> Option<&str> {
+        let authority = self.authority();
+        let has_user_info = !self.username().is_empty() || self.password().is_some();
+        // An `@` in user info is percent-encoded.
+        let user_info = authority.split_once('@').filter(|_| has_user_info);
+        let public = user_info.map_or(authority, |(_, public)| public);
+        (!public.is_empty()).then_some(public)
+    }
+
+    fn path(&self) -> &str {
+        self.path()
+    }
+}
+
 #[diagnostic::do_not_recommend]
 impl Requests<Request> for CloneBody {
     type Saved = SavedRequest;

@@ -5,7 +5,6 @@ use super::layer::RetryLayer;
 use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
 use super::service::Retry;
 use super::{CloneBody, Wrapped};
-#[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
@@ -138,14 +137,6 @@ where
 
 /// A way to leave the connections of a download, if the client below can tell them.
 fn leave<E: 'static>(extensions: &mut Extensions) -> Option<Leave> {
-    #[cfg(feature = "hyper")]
-    {
-        let used = ConnectionUsed::of_download::<E>(extensions)?;
-        Some(Box::new(move || used.retire()))
-    }
-    #[cfg(not(feature = "hyper"))]
-    {
-        let _ = extensions;
-        None
-    }
+    let used = ConnectionUsed::of_download::<E>(extensions)?;
+    Some(Box::new(move || used.retire()))
 }

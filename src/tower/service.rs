@@ -6,7 +6,6 @@ use crate::call::{
     Begin, Call, Client, Driver, ErrorFacts, First, Outcomes, OwnError, RequestOptions,
     http_error_facts,
 };
-#[cfg(feature = "hyper")]
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{retire_connection, type_in_box, words};
 use crate::client::requests::Requests;
@@ -365,7 +364,6 @@ type Types<Q, X, C, A> = fn(Q) -> (X, C, A);
 /// A tower service, with the strategies of its layer.
 pub struct ServiceClient<S, Q, X, C, A> {
     pub(super) service: S,
-    #[cfg(feature = "hyper")]
     connection: Option<Box<ConnectionUsed>>,
     types: PhantomData<Types<Q, X, C, A>>,
 }
@@ -378,7 +376,6 @@ where
     pub(super) fn new(service: S) -> Self {
         Self {
             service,
-            #[cfg(feature = "hyper")]
             connection: None,
             types: PhantomData,
         }
@@ -387,13 +384,8 @@ where
     /// Notes which connection an attempt goes over, if it may be cut.
     #[inline]
     pub(super) fn note_connection(&mut self, request: &mut Q, attempt: Attempt) {
-        #[cfg(feature = "hyper")]
-        {
-            let used = ConnectionUsed::of::<S::Error>(attempt, C::extensions_mut(request));
-            self.connection = used.map(Box::new);
-        }
-        #[cfg(not(feature = "hyper"))]
-        let _ = (request, attempt);
+        let used = ConnectionUsed::of::<S::Error>(attempt, C::extensions_mut(request));
+        self.connection = used.map(Box::new);
     }
 }
 
@@ -431,7 +423,6 @@ where
     }
 
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&X::Error>) {
-        #[cfg(feature = "hyper")]
         if let Some(used) = self.connection.take() {
             return used.retire();
         }

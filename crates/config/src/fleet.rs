@@ -9,7 +9,9 @@ use super::problems::{Path, Problems, Unknown};
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
-use http_retry_fleet::{Fleet, FleetBuilder};
+use http_retry_core::services::ServicesBuilder;
+pub(super) use http_retry_fleet::Fleet;
+use http_retry_fleet::FleetBuilder;
 
 /// Returns the fleet that a document names.
 pub(super) fn join(keys: &FleetKeys, names: &Names, problems: &Problems) -> Option<Fleet> {
@@ -42,6 +44,11 @@ pub(super) fn budget(
         None => numbers.build(),
     };
     budget.unwrap_or_default()
+}
+
+/// Shares the budgets and gates of services that are given none.
+pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder {
+    services.fleet(fleet)
 }
 
 fn named(name: &str, names: &Names, place: &Path, problems: &Problems) -> Option<Fleet> {

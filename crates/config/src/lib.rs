@@ -43,7 +43,7 @@ mod builder;
 mod condition;
 mod dialect;
 mod document;
-#[cfg(feature = "fleet")]
+#[cfg_attr(not(feature = "fleet"), path = "no_fleet.rs")]
 mod fleet;
 mod layers;
 mod live;

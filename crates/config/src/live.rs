@@ -2,6 +2,7 @@
 
 use super::builder::Names;
 use super::document::{BudgetKeys, FleetKeys, MatchKeys, Membership, ServiceSpec, Spec};
+use super::fleet::{self, Fleet};
 use super::layers::Resolver;
 use super::place::Placed;
 use super::problems::{ConfigErrors, Path, Problems};
@@ -13,12 +14,6 @@ use http_retry_core::report::DeadLetter;
 use http_retry_core::services::{Route, Service, Services, ServicesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-#[cfg(feature = "fleet")]
-type Fleet = http_retry_fleet::Fleet;
-/// There are no fleets without the feature.
-#[cfg(not(feature = "fleet"))]
-type Fleet = std::convert::Infallible;
 
 /// A document that applies to every request from its load to the next.
 pub(super) struct Live {
@@ -42,7 +37,7 @@ impl Live {
     ) -> Result<Self, ConfigErrors> {
         let problems = Problems::default();
         let spec = Spec::read(&document, &problems);
-        let fleet = fleet(&spec, names, before, &problems);
+        let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
         let resolver = Resolver {
             spec: &spec,
@@ -84,7 +79,12 @@ impl Live {
 }
 
 /// Returns the fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
-fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems) -> Option<Fleet> {
+fn fleet_of(
+    spec: &Spec,
+    names: &Names,
+    before: Option<&Live>,
+    problems: &Problems,
+) -> Option<Fleet> {
     match before {
         Some(before) if before.names_fleet == spec.fleet => before.fleet.clone(),
         Some(_) => {
@@ -92,20 +92,10 @@ fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems)
             problems.add(&Path::default().key("fleet"), &"", cause);
             None
         }
-        #[cfg(feature = "fleet")]
         None => {
             let are_read = !problems.are_at("fleet");
             let keys = spec.fleet.as_ref().filter(|_| are_read);
-            super::fleet::join(keys?, names, problems)
-        }
-        #[cfg(not(feature = "fleet"))]
-        None => {
-            let _ = names;
-            if spec.fleet.is_some() {
-                let cause = "needs the feature redis of the crate http-retry, which this program was built without";
-                problems.add(&Path::default().key("fleet"), &"", cause);
-            }
-            None
+            fleet::join(keys?, names, problems)
         }
     }
 }
@@ -114,19 +104,15 @@ fn fleet(spec: &Spec, names: &Names, before: Option<&Live>, problems: &Problems)
 fn budgets(
     spec: &Spec,
     before: Option<&Live>,
-    #[cfg_attr(not(feature = "fleet"), expect(unused_variables, reason = "no fleet"))]
     fleet: Option<&Fleet>,
 ) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
     let named = spec.budgets.iter().map(|(name, numbers)| {
         let kept = before.and_then(|before| before.budgets.get(name));
         let kept = kept.filter(|(old, _)| old == numbers);
-        #[cfg(feature = "fleet")]
         let make = || {
             let fleet = fleet.filter(|_| numbers.shared != Some(false));
-            super::fleet::budget(fleet, name, numbers.builder())
+            fleet::budget(fleet, name, numbers.builder())
         };
-        #[cfg(not(feature = "fleet"))]
-        let make = || numbers.builder().build().unwrap_or_default();
         let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
         (name.clone(), (numbers.clone(), budget))
     });
@@ -171,10 +157,7 @@ impl All<'_> {
         let builder = before.iter().fold(builder, |builder, before| {
             builder.following(&before.services)
         });
-        #[cfg(feature = "fleet")]
-        let builder = fleet.into_iter().fold(builder, ServicesBuilder::fleet);
-        #[cfg(not(feature = "fleet"))]
-        let _ = fleet;
+        let builder = fleet.into_iter().fold(builder, fleet::share);
         self.note_failovers("services", &document);
         let builder = spec
             .services

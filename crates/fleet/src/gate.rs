@@ -14,12 +14,11 @@
 
 mod link;
 mod message;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub(super) mod model;
 mod participant;
 mod subscription;
 #[cfg(test)]
-#[cfg(feature = "testing")]
 mod tests;
 
 pub(super) use message::{GateNotice, GateReply, GateReport};

@@ -23,7 +23,7 @@ mod budget;
 mod builder;
 mod clock;
 mod gate;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 mod memory;
 mod names;
 mod observers;
@@ -39,7 +39,7 @@ mod task;
 mod tests;
 
 pub use builder::FleetBuilder;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
 pub use status::FleetStatus;
 

@@ -4,9 +4,7 @@ mod budgets;
 mod calls;
 mod ends;
 mod gates;
-#[cfg(feature = "testing")]
 mod listening;
-#[cfg(feature = "testing")]
 mod memory;
 pub(crate) mod server;
 
@@ -14,7 +12,6 @@ use super::*;
 use crate::clock::TokioClock;
 use budget::model::{StoredBucket, StoredRecord, settle};
 use budget::{BudgetReply, BudgetReport};
-#[cfg(feature = "testing")]
 use gate::model::{StoredGate, step};
 use gate::{GateReply, GateReport};
 use http_retry_core::budget::Ask;

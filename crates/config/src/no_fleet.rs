@@ -1,0 +1,24 @@
+//! In the place of `fleet` without the feature: a document that names one is refused.
+
+use super::builder::Names;
+use super::document::FleetKeys;
+use super::problems::{Path, Problems};
+use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
+use http_retry_core::services::ServicesBuilder;
+
+pub(super) type Fleet = std::convert::Infallible;
+
+pub(super) fn join(_: &FleetKeys, _: &Names, problems: &Problems) -> Option<Fleet> {
+    let cause =
+        "needs the feature redis of the crate http-retry, which this program was built without";
+    problems.add(&Path::default().key("fleet"), &"", cause);
+    None
+}
+
+pub(super) fn budget(_: Option<&Fleet>, _: &str, numbers: RetryBudgetBuilder) -> RetryBudget {
+    numbers.build().unwrap_or_default()
+}
+
+pub(super) fn share(services: ServicesBuilder, _: &Fleet) -> ServicesBuilder {
+    services
+}

@@ -1,0 +1,19 @@
+//! In the place of `of_reqwest` without the feature: no client that is known then follows redirects by itself, or puts a URL
+//! into its errors.
+
+use super::BoxError;
+use crate::nested::Trail;
+use crate::policy::RetryPolicy;
+use std::any::Any;
+
+pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
+    Trail::default()
+}
+
+pub(crate) fn without_url(error: BoxError) -> BoxError {
+    error
+}
+
+pub(crate) fn boxed<E: Into<BoxError>>(error: E) -> BoxError {
+    error.into()
+}

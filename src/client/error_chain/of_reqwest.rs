@@ -1,0 +1,48 @@
+//! What errors of reqwest show, and how they are boxed.
+
+use super::{BoxError, known, links};
+use crate::nested::Trail;
+use crate::policy::RetryPolicy;
+use std::any::Any;
+
+/// What an error shows of redirects.
+pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Trail<'a> {
+    let known = policy.own_error(error).or_else(|| known(error));
+    let mut links = known.into_iter().flat_map(links);
+    match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
+        Some(error) => Trail {
+            may_follow: true,
+            // That of an answer may be where a redirect led.
+            path: error
+                .url()
+                .filter(|_| !error.is_status())
+                .map(::reqwest::Url::path),
+            urls: None,
+        },
+        None => Trail::default(),
+    }
+}
+
+/// The same error, as far as it can be told without the URL that it is of.
+pub(crate) fn without_url(error: BoxError) -> BoxError {
+    let error = match error.downcast::<reqwest_middleware::Error>() {
+        Ok(error) => return error.without_url().into(),
+        Err(error) => error,
+    };
+    match error.downcast::<::reqwest::Error>() {
+        Ok(error) => error.without_url().into(),
+        Err(error) => error,
+    }
+}
+
+/// The error in a box that holds it as it was.
+pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
+    // The `into` of anyhow hides the error in its box from `downcast_ref`.
+    let of_anyhow: fn(anyhow::Error) -> BoxError =
+        anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace;
+    let of_anyhow: &dyn Any = &of_anyhow;
+    match of_anyhow.downcast_ref::<fn(E) -> BoxError>() {
+        Some(of_anyhow) => of_anyhow(error),
+        None => error.into(),
+    }
+}

@@ -1,0 +1,18 @@
+//! In the place of `connection` without the feature `hyper`: no client shows which connection an attempt went over.
+
+use crate::policy::Attempt;
+use http::Extensions;
+
+pub(crate) enum ConnectionUsed {}
+
+impl ConnectionUsed {
+    pub(crate) fn of<E: 'static>(_: Attempt, _: Option<&mut Extensions>) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn of_download<E: 'static>(_: &mut Extensions) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn retire(&self) {}
+}
