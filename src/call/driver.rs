@@ -5,7 +5,7 @@ use super::options::{has_own_key, kept_head, key_at_the_gate};
 use super::start::{Begin, Call, Permit};
 use super::{KeptHead, Limit};
 use crate::budget::{PaidRetry, RetryBudget};
-use crate::client::head::Head;
+use crate::client::requests::Head;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;

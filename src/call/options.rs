@@ -1,7 +1,7 @@
 //! The part of a request that is the retry layer's: its own settings, and the facts of one that is not kept.
 
 use super::KeptHead;
-use crate::client::head::Head;
+use crate::client::requests::Head;
 use crate::engine::{Engine, Routes};
 use crate::gate::GatedCall;
 use crate::nested::is_inside;

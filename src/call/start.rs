@@ -2,7 +2,7 @@
 
 use super::client::{Client, Outcomes, Saved};
 use super::options::{RequestOptions, gate_key, has_own_key};
-use crate::client::head::Head;
+use crate::client::requests::Head;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;

@@ -4,7 +4,6 @@
 #[cfg_attr(not(feature = "hyper"), path = "no_connection.rs")]
 pub(crate) mod connection;
 pub(crate) mod error_chain;
-pub(crate) mod head;
 mod record;
 pub(crate) mod replay;
 mod replay_body;

@@ -1,8 +1,8 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
-use super::head::{Head, Headers, Target};
 use super::replay::CloneBody;
 use super::replay_body::ReplayBody;
+use super::requests::{Head, Headers, Target};
 use super::requests::{RequestEdit, Requests, SaveOptions, is_all, replace_headers};
 use super::saved_headers::SavedHeaders;
 use ::reqwest::{Body, Request, Url};
@@ -31,7 +31,7 @@ impl fmt::Debug for SavedRequest {
     }
 }
 
-impl super::head::Url for Url {
+impl super::requests::Url for Url {
     fn as_str(&self) -> &str {
         self.as_str()
     }

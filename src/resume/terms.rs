@@ -2,7 +2,7 @@
 
 use crate::budget::{Ask, PaidRetry};
 use crate::call::{RequestOptions, RestOfDownload};
-use crate::client::head::Head;
+use crate::client::requests::Head;
 use crate::engine::{DownloadLimits, Engine};
 use crate::policy::{
     Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,

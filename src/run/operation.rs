@@ -2,7 +2,7 @@
 
 use crate::call::{Client, ErrorFacts, Outcomes};
 use crate::client::error_chain::{outcome_of, trail_of};
-use crate::client::head::Head;
+use crate::client::requests::Head;
 use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
