@@ -47,7 +47,7 @@ fn allocations() {
     table::beside("  beside tower::retry", ours, peer, None);
     let peer = added("reqwest/reqwest-retry", "reqwest/bare");
     let ours = added("reqwest/http-retry", "reqwest/bare");
-    table::alone("reqwest", ours, AtMost(3.0));
+    table::alone("reqwest", ours, AtMost(7.0));
     table::beside("  beside reqwest-retry", ours, peer, None);
     let plain = added("reqwest/plain", "reqwest/bare");
     table::alone("  plain requests", plain, AtMost(3.0));
@@ -74,10 +74,10 @@ fn memory() {
     table::alone(what, report(), AtMost(1024.0));
     let layer = || RetryLayer::new(RetryPolicy::llm());
     let what = "a call under way through llm, beyond its client's own";
-    table::alone(what, in_flight(&layer()), AtMost(512.0));
+    table::alone(what, in_flight(&layer()), AtMost(768.0));
     let watched = layer().observe(|event: &RetryEvent<'_>| _ = black_box(event));
     let what = "  the same with an observer";
-    table::alone(what, in_flight(&watched), AtMost(2048.0));
+    table::alone(what, in_flight(&watched), AtMost(3600.0));
 }
 
 /// The bytes that a call takes while its attempt runs, besides those of the client, which holds the request.
