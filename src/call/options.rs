@@ -85,7 +85,9 @@ impl RequestOptions {
         self.nested |= extensions.get::<Attempt>().is_some();
         self.nested &= !own.is_some_and(RetryOverride::ignores_nesting);
         self.set(own, extensions.get().cloned());
-        if let Some(rest) = extensions.get() {
+        // A request that is sent once is no rest.
+        let rest = if self.off { None } else { extensions.get() };
+        if let Some(rest) = rest {
             self.own.get_or_insert_default().rest = Some(*rest);
         }
     }

@@ -1,4 +1,8 @@
 //! In the place of `connection` without the feature `hyper`: no client shows which connection an attempt went over.
+#![expect(
+    clippy::extra_unused_type_parameters,
+    reason = "`connection` asks for the type of error"
+)]
 
 use crate::policy::Attempt;
 use http::Extensions;

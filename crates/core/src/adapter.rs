@@ -5,13 +5,12 @@
 //! hand needs none of it: a [`RetryPolicy`](crate::policy::RetryPolicy) and a [`RetryBudget`](crate::budget::RetryBudget) do.
 
 pub use crate::budget::NEVER_REFILLS;
+pub use crate::budget::services::Budgets;
 pub use crate::gate::controller::Permit;
 pub use crate::gate::controller::quota::Quota;
 pub use crate::gate::key::{GateKey, RouteOf};
 pub use crate::gate::map::Place;
-pub use crate::gate::state::End;
-pub use crate::gate::state::Kind;
-pub use crate::gate::{Ask, NotIdle, Passed};
+pub use crate::gate::state::{Ask, End, Kind, NotIdle, Passed};
 pub use crate::policy::body_probe::Inspect;
 pub use crate::policy::canned_response::CannedResponse;
 pub use crate::policy::classifier::OwnError;
@@ -22,10 +21,8 @@ pub use crate::policy::session::Refusal;
 pub use crate::policy::session::plan::Server;
 pub use crate::policy::whole_answers::{BrokenAnswer, Filled, is_grpc, is_longer};
 pub use crate::report::download::DownloadRecorder;
-pub use crate::report::recorder::ReportRecorder;
-pub use crate::report::recorder::Subject;
+pub use crate::report::recorder::{ReportRecorder, Subject};
 pub use crate::report::span::{AttemptSpan, is_logged, is_traced, warn_of_misuse, warn_of_setting};
-pub use crate::route::Budgets;
 pub use crate::route::failover::{Rebase, is_same_server};
 pub use crate::route::public_authority;
 pub use crate::server_hints::tells_of_a_quota;

@@ -15,7 +15,7 @@
 
 mod bucket;
 mod builder;
-mod services;
+pub(crate) mod services;
 mod shared_account;
 mod sync;
 

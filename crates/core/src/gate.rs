@@ -43,7 +43,7 @@ use key::MakePeer;
 use key::{By, Hashers, Narrow};
 use map::Counters;
 use map::{GateMap, Place, Slot};
-use state::{End, KeyState};
+use state::{Ask, End, KeyState, NotIdle, Passed};
 use state::{Kind, WaiterId};
 use std::fmt;
 use std::future::poll_fn;
@@ -229,40 +229,6 @@ fn micros(duration: Duration) -> u64 {
     let almost = u64::from(duration.subsec_nanos()).saturating_add(999);
     let seconds = duration.as_secs().saturating_mul(1_000_000);
     seconds.saturating_add(quotient(almost, 1_000))
-}
-
-/// There is something to wait for, or to decide.
-#[derive(Debug)]
-pub struct NotIdle<'a>(&'a Slot);
-
-/// A call that wants to go.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct Ask {
-    /// The gate that it comes to.
-    pub key: GateKey,
-    /// The line that it stands in.
-    pub kind: Kind,
-    /// When the call began, which decides its place in the line.
-    pub began: Duration,
-    /// When it must not be sent any more.
-    pub deadline: Option<Duration>,
-    /// After so long it goes in spite of the gate.
-    pub at_gate: Duration,
-    /// A quota counts from the first answer on, and not only after a refusal, if the gate does not say.
-    pub quotas_at_once: bool,
-}
-
-/// What came of a wait.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Passed {
-    /// The time that it has waited.
-    pub waited: Duration,
-    /// Whether the call may be sent; if not, its deadline came first.
-    pub in_time: bool,
-    /// Nothing where the gate has no place for the call.
-    pub place: Option<Place>,
 }
 
 impl Gate {

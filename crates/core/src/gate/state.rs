@@ -1,7 +1,9 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
 use super::controller::{Controller, Next, Permit, Quota, sum};
+use super::key::GateKey;
 use super::map::Counters;
+use super::map::{Place, Slot};
 use super::micros;
 use super::peer::Peer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +25,40 @@ pub enum End {
     Succeeded,
     /// It came back otherwise, or was dropped.
     Other,
+}
+
+/// There is something to wait for, or to decide.
+#[derive(Debug)]
+pub struct NotIdle<'a>(pub(in crate::gate) &'a Slot);
+
+/// A call that wants to go.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct Ask {
+    /// The gate that it comes to.
+    pub key: GateKey,
+    /// The line that it stands in.
+    pub kind: Kind,
+    /// When the call began, which decides its place in the line.
+    pub began: Duration,
+    /// When it must not be sent any more.
+    pub deadline: Option<Duration>,
+    /// After so long it goes in spite of the gate.
+    pub at_gate: Duration,
+    /// A quota counts from the first answer on, and not only after a refusal, if the gate does not say.
+    pub quotas_at_once: bool,
+}
+
+/// What came of a wait.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Passed {
+    /// The time that it has waited.
+    pub waited: Duration,
+    /// Whether the call may be sent; if not, its deadline came first.
+    pub in_time: bool,
+    /// Nothing where the gate has no place for the call.
+    pub place: Option<Place>,
 }
 
 /// The state of one key. Times are microseconds since an epoch of the caller's.

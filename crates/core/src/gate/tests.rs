@@ -11,7 +11,7 @@ mod tokio_clock;
 use super::map::Place;
 use super::state::End;
 use super::state::Kind;
-use super::{Ask, Passed};
+use super::state::{Ask, Passed};
 use super::{Gate, Quota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;

@@ -453,6 +453,7 @@ fn after_prefix(name: &str) -> Option<(usize, &str)> {
 }
 
 /// Whether a head tells of a quota: what most heads are done with after one look at their names.
+#[inline]
 pub fn tells_of_a_quota(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))

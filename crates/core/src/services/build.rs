@@ -2,11 +2,12 @@
 
 use super::service::{Place, Service};
 use super::{Inner, KeptBudgets, ServicesBuilder};
+use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, RetryBudget};
 use crate::error::ConfigError;
 use crate::policy::rules::NamesUsed;
 use crate::report::warn_of_misuse;
-use crate::route::{self, Broken, Budgets, Chains, Destination, Route};
+use crate::route::{self, Broken, Chains, Destination, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

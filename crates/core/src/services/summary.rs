@@ -2,8 +2,9 @@
 
 use super::Inner;
 use crate::budget::RetryBudget;
+use crate::budget::services::Budgets;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
-use crate::route::{Budgets, Route, Service, Services};
+use crate::route::{Route, Service, Services};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

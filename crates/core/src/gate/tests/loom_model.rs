@@ -3,7 +3,6 @@
 //! Built by `cargo rustc --all-features --lib --profile test -- --cfg http_retry_loom`, and run with the filter `loom`.
 
 use super::*;
-use crate::gate::Place;
 use crate::policy::Moment;
 use loom::thread::{self, JoinHandle};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,9 +3,7 @@
 use super::*;
 use crate::budget::account::{AccountLink, account};
 use http_retry_core::budget::{Ask, RetryBudget};
-use http_retry_core::policy::{
-    Cost, ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy,
-};
+use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use loom::thread;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,9 +17,7 @@ fn plan() -> RetryPlan {
     let facts = RequestFacts::operation().idempotent(true);
     let session = RetryPolicy::background().session(facts, Duration::ZERO);
     let plan = session.plan(&Outcome::error(ErrorKind::Reset), Moment::default());
-    let mut plan = plan.unwrap();
-    plan.cost = Cost::Retry;
-    plan
+    plan.unwrap()
 }
 
 fn fleet() -> (RetryBudget, AccountLink) {
