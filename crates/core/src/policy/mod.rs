@@ -82,8 +82,8 @@ pub use resume_failure::ResumeFailure;
 pub use rewrite::{Rewrite, RewriteBody, Rewritten};
 pub use scope::Scope;
 pub use session::{BodyRequirement, Command, Event, RetrySession};
-pub use settings::RetryOverride;
 use settings::Settings;
+pub use settings::{Methods, RetryOverride, RetryPolicy};
 pub use verdict::AWS_THROTTLES;
 pub use verdict::{IntoVerdict, Verdict};
 pub use worst_case::WorstCase;
@@ -92,66 +92,3 @@ pub(crate) use decision::Cost;
 pub(crate) use moment::splitmix64;
 pub(crate) use rules::{Action, Origin};
 pub(crate) use worst_case::most_refusals;
-
-use std::sync::Arc;
-use std::time::Duration;
-
-/// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
-///
-/// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
-/// [`rate_limited`](Self::rate_limited), `llm` and [`never`](Self::never). Start from a preset and adjust it, or
-/// build a policy:
-///
-/// ```
-/// use http_retry::{Backoff, RetryPolicy};
-/// use std::time::Duration;
-///
-/// let policy = RetryPolicy::user_facing()
-///     .to_builder()
-///     .max_retries(2)
-///     .deadline(Duration::from_secs(5))
-///     .build()?;
-///
-/// let other = RetryPolicy::builder()
-///     .max_retries(5)
-///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
-///     .attempt_timeout(Duration::from_secs(10))
-///     .build()?;
-/// # Ok::<(), http_retry::ConfigError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct RetryPolicy(Arc<Settings>);
-
-/// Which methods may be repeated after the server may have processed the request.
-///
-/// For a request that the server has not processed ([`Reach::is_unprocessed`]) the method does not matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Methods {
-    /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
-    Idempotent,
-    /// Every method: only if processing twice does no harm, even by two servers (a document may fail over).
-    All,
-}
-
-impl RetryPolicy {
-    /// The state of one request that starts at `started`, on the clock of [`Moment::now`]. [`RetrySession`] shows its four
-    /// steps.
-    #[must_use]
-    #[inline]
-    pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
-        RetrySession::new(self.clone(), facts, started)
-    }
-
-    /// How many retries may follow the first attempt; `u32::MAX` for any number. Rules may allow more
-    /// ([`worst_case`](Self::worst_case)).
-    ///
-    /// ```
-    /// assert_eq!(http_retry::RetryPolicy::background().max_retries(), 4);
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn max_retries(&self) -> u32 {
-        self.0.max_retries
-    }
-}
