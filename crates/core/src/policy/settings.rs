@@ -50,8 +50,7 @@ pub enum Methods {
 
 impl RetryPolicy {
     /// The state of one request that starts at `started`, on the clock of [`Moment::now`](super::Moment::now).
-    /// [`RetrySession`] shows its four
-    /// steps.
+    /// [`RetrySession`] shows its four steps.
     #[must_use]
     #[inline]
     pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
