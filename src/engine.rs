@@ -376,9 +376,6 @@ impl Engine {
         (key, name): (GateKey, &str),
         apart: impl FnOnce() -> Option<String>,
     ) -> GateKey {
-        if !self.gate.has_peers() {
-            return key;
-        }
         if self.waits_alone(route) {
             return self.gate.unshared_key(key, self.runtime.now());
         }

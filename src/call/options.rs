@@ -95,11 +95,12 @@ impl RequestOptions {
     fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
         self.off = settings == Some(&OFF);
         let settings = settings.filter(|_| !self.off).cloned();
-        self.own = (settings.is_some() || slot.is_some()).then(|| {
+        let rest = self.own.as_ref().and_then(|own| own.rest);
+        self.own = (settings.is_some() || slot.is_some() || rest.is_some()).then(|| {
             Box::new(Own {
                 settings,
                 slot,
-                rest: None,
+                rest,
                 unkept: None,
             })
         });
@@ -143,11 +144,7 @@ impl RequestOptions {
         let route = engine.route(&head, service);
         if let Some(own) = self.own() {
             let allowed = route.allowed(own.clone());
-            let rest = self.own.as_ref().and_then(|own| own.rest);
             self.set(Some(&allowed), self.slot().cloned());
-            if rest.is_some() {
-                self.own.get_or_insert_default().rest = rest;
-            }
         }
         route
     }

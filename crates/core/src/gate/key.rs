@@ -342,13 +342,6 @@ impl Gate {
         self.but(|options| options.make_peer = Some(Arc::new(make)))
     }
 
-    /// Returns `true` if its keys are shared with other processes.
-    #[inline]
-    #[must_use]
-    pub fn has_peers(&self) -> bool {
-        self.0.options.make_peer.is_some()
-    }
-
     /// Makes the peer of a shared key, if this is its first call. A call that does not go at once comes here; the first
     /// of a shared key always is one. `name` and `part` are those of [`NewKey`]; `longest` is the longest pause that the
     /// call would wait for.

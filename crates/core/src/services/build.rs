@@ -5,7 +5,6 @@ use super::{Inner, KeptBudgets, ServicesBuilder};
 use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, RetryBudget};
 use crate::error::ConfigError;
-use crate::policy::rules::NamesUsed;
 use crate::report::warn_of_misuse;
 use crate::route::{self, Broken, Chains, Destination, Route};
 use std::collections::{BTreeMap, HashMap};
@@ -164,8 +163,7 @@ impl Builder<'_> {
     /// The route with what its policy has names for.
     fn route(&mut self, field: &str, mut route: Route) -> Route {
         let policy = route.policy().clone();
-        let mut names = NamesUsed::default();
-        policy.rules().names(&mut names);
+        let names = policy.names_used();
         let mut destinations = BTreeMap::new();
         for name in names.failovers {
             match self.destination(field, name) {

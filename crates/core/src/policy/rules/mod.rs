@@ -164,7 +164,7 @@ impl RetryPolicy {
 
 impl Rules {
     /// What these rules and the policies that they retry by name.
-    pub(crate) fn names<'a>(&'a self, names: &mut NamesUsed<'a>) {
+    fn names<'a>(&'a self, names: &mut NamesUsed<'a>) {
         names.budgets.extend(&self.budget);
         match &self.on_exhausted {
             OnExhausted::Failover { to, .. } => names.failovers.push(&to.service),
