@@ -218,9 +218,10 @@ impl Permit {
     /// The attempt has succeeded, and its response says nothing of a quota.
     #[inline(always)]
     pub(super) fn succeeds(&mut self) {
-        if let Some(place) = self.place.take() {
+        if let Some(place) = &self.place {
             let Engine { gate, runtime, .. } = &*self.engine;
-            gate.succeeds(&place, &**runtime);
+            gate.succeeds(place, &**runtime);
+            self.place = None;
         }
     }
 

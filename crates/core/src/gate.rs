@@ -225,6 +225,7 @@ impl fmt::Debug for GatedCall<'_> {
 }
 
 /// Microseconds, rounded up.
+#[inline]
 fn micros(duration: Duration) -> u64 {
     let almost = u64::from(duration.subsec_nanos()).saturating_add(999);
     let seconds = duration.as_secs().saturating_mul(1_000_000);
@@ -257,7 +258,7 @@ impl Gate {
             key,
             permit: Permit(number),
             is_first: true,
-            hears_quotas: at_once || was_refused,
+            hears_quotas: at_once | was_refused,
         }))
     }
 

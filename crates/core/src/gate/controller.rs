@@ -25,7 +25,7 @@ pub(crate) const MOST: u64 = (1 << 53) - 1;
 /// A part of `whole` below it, as large as the random number is.
 #[inline]
 pub(crate) fn part(random: u64, whole: u64) -> u64 {
-    let part = u128::from(random).saturating_mul(u128::from(whole)) >> 64;
+    let part = u128::from(random).wrapping_mul(u128::from(whole)) >> 64;
     u64::try_from(part).unwrap_or_default()
 }
 

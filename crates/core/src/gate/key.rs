@@ -111,8 +111,8 @@ impl Gate {
     #[must_use]
     pub fn key_of(&self, name: &str) -> GateKey {
         let hash = self.0.options.hashers.names.hash(name.as_bytes());
-        // 0 is nobody's.
-        GateKey(hash.max(1))
+        // A free slot has the key 0. The slot is chosen by the upper bits, so the lowest can be spared.
+        GateKey(hash | 1)
     }
 
     /// The gate that a call uses.
@@ -233,7 +233,7 @@ impl Default for NameHasher {
 /// A product of 128 bits, its halves laid over each other.
 #[inline]
 fn folded(one: u64, other: u64) -> u64 {
-    let product = u128::from(one).saturating_mul(u128::from(other));
+    let product = u128::from(one).wrapping_mul(u128::from(other));
     let low = (product ^ (product >> 64)) & u128::from(u64::MAX);
     u64::try_from(low).unwrap_or_default()
 }

@@ -245,7 +245,7 @@ impl Counters {
 
     /// The number of the next call.
     pub(super) fn send(&self) -> u64 {
-        self.sent.fetch_add(1, Ordering::AcqRel).saturating_add(1)
+        self.sent.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
     /// Counts a call that has ended; whether the one who holds the lock must hear of it.
