@@ -29,7 +29,7 @@ mod scripts;
 #[path = "../../crates/fleet/src/tests/server.rs"]
 mod server;
 mod steps;
-#[path = "../table/mod.rs"]
+#[path = "../table.rs"]
 mod table;
 mod told;
 

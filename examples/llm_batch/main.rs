@@ -17,6 +17,7 @@
 mod batch;
 mod chart;
 mod progress;
+#[path = "server/server.rs"]
 mod server;
 
 use anyhow::{Result, bail, ensure};

@@ -10,7 +10,7 @@
     reason = "printing is what it is for"
 )]
 
-#[path = "../llm_batch/server/mod.rs"]
+#[path = "../llm_batch/server/server.rs"]
 mod server;
 
 use anyhow::{Context, Result, ensure};

@@ -24,6 +24,7 @@
 )]
 
 mod chart;
+#[path = "lab/lab.rs"]
 mod lab;
 mod table;
 

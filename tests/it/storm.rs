@@ -10,7 +10,7 @@
     reason = "a test says what went wrong by panicking"
 )]
 
-#[path = "../../examples/storm/lab/mod.rs"]
+#[path = "../../examples/storm/lab/lab.rs"]
 mod lab;
 
 use lab::scenarios::{ALL, FLEETS, Scenario};

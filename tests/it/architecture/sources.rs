@@ -34,11 +34,11 @@ pub(super) fn sources() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// `policy/session.rs` of a crate is `crate::policy::session`, and `policy/mod.rs` is `crate::policy`.
+/// `policy/session.rs` of a crate is `crate::policy::session`.
 fn module(name: &str, path: &Path) -> String {
     let path = path.with_extension("");
     let words = path.iter().map(|word| word.to_str().unwrap());
-    let words = words.filter(|word| !["lib", "main", "mod"].contains(word));
+    let words = words.filter(|word| !["lib", "main"].contains(word));
     std::iter::once(name)
         .chain(words)
         .collect::<Vec<_>>()

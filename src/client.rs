@@ -1,7 +1,7 @@
 //! What the adapters share of a client: requests that can be sent twice, responses that can be read and handed over whole,
 //! and what a failure means.
 
-#[cfg_attr(not(feature = "hyper"), path = "no_connection.rs")]
+#[cfg_attr(not(feature = "hyper"), path = "client/no_connection.rs")]
 pub(crate) mod connection;
 pub(crate) mod error_chain;
 mod record;
