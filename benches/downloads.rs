@@ -224,9 +224,10 @@ where
 
 async fn by_reqwest(client: &ClientWithMiddleware, url: String, resumed: bool) {
     let request = client.request(Method::GET, url);
-    let mut response = match resumed {
-        true => request.send_resumed().await.unwrap(),
-        false => request.send().await.unwrap(),
+    let mut response = if resumed {
+        request.send_resumed().await.unwrap()
+    } else {
+        request.send().await.unwrap()
     };
     while let Some(data) = response.chunk().await.unwrap() {
         drop(data);

@@ -120,9 +120,10 @@ fn line(what: &str, ours: &str, peer: &str, ratio: &str, target: &str, verdict: 
 
 /// As many digits as can mean something.
 fn number(value: f64) -> String {
-    match value.abs() < 100.0 && value.fract() != 0.0 {
-        true => format!("{value:.1}"),
-        false => format!("{value:.0}"),
+    if value.abs() < 100.0 && value.fract() != 0.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
     }
 }
 

@@ -111,9 +111,10 @@ fn load(arguments: &Arguments, document: &Document) -> Result<RetryConfig, Confi
 
 fn show(arguments: &Arguments, config: &RetryConfig) -> ExitCode {
     let routes = config.routes();
-    let routes = match arguments.explain {
-        true => routes.iter().map(explained).collect::<Vec<_>>().join("\n"),
-        false => summary(&routes).to_string(),
+    let routes = if arguments.explain {
+        routes.iter().map(explained).collect::<Vec<_>>().join("\n")
+    } else {
+        summary(&routes).to_string()
     };
     let text = format!("{}{routes}", fleet(config));
     match io::stdout().write_all(text.as_bytes()) {

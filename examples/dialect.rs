@@ -107,11 +107,10 @@ fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
 fn text_of(arguments: &Arguments) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let path = &arguments.file;
-    let read = match path.as_os_str() == "-" {
-        true => std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes),
-        false => {
-            std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
-        }
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
     };
     read.map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(bytes)

@@ -243,9 +243,10 @@ impl Engine {
         static USUAL: HeaderName = HeaderName::from_static("idempotency-key");
         let name = policy.key_header().unwrap_or(&USUAL);
         let key = uuid(self.runtime.key_entropy());
-        let key = match policy.quotes_keys() {
-            true => format!("\"{key}\""),
-            false => key,
+        let key = if policy.quotes_keys() {
+            format!("\"{key}\"")
+        } else {
+            key
         };
         // Hexadecimal digits, hyphens and quotes are a header's value.
         let Ok(key) = HeaderValue::from_str(&key) else {

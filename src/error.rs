@@ -22,13 +22,14 @@ use std::time::Duration;
 /// use http_retry::AttemptTimeout;
 /// use std::error::Error;
 ///
-/// fn told(error: &(dyn Error + 'static)) -> &'static str {
-///     match AttemptTimeout::is(error) {
-///         true => "the server was too slow for us",
-///         false => "the call failed",
+/// fn describe(error: &(dyn Error + 'static)) -> &'static str {
+///     if AttemptTimeout::is(error) {
+///         "the server was too slow for us"
+///     } else {
+///         "the call failed"
 ///     }
 /// }
-/// # assert_eq!(told(&std::fmt::Error), "the call failed");
+/// # assert_eq!(describe(&std::fmt::Error), "the call failed");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptTimeout {

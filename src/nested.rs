@@ -259,9 +259,10 @@ impl Watch<'_> {
             Told::Watched => unseen(),
             Told::Off => false,
         };
-        match unknown {
-            true => Redirected::Unknown { harmless },
-            false => Redirected::No,
+        if unknown {
+            Redirected::Unknown { harmless }
+        } else {
+            Redirected::No
         }
     }
 }

@@ -44,9 +44,10 @@ impl Runtime for Eager {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        match duration.is_zero() {
-            true => Box::pin(std::future::ready(())),
-            false => TokioRuntime.sleep(duration),
+        if duration.is_zero() {
+            Box::pin(std::future::ready(()))
+        } else {
+            TokioRuntime.sleep(duration)
         }
     }
 }

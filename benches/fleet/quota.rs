@@ -149,16 +149,13 @@ impl Service {
             (used.window, used.calls) = (window, 0);
         }
         let left = WINDOW.as_millis() - at.as_millis() % WINDOW.as_millis();
-        let mut answer = match used.calls < QUOTA {
-            true => {
-                used.calls += 1;
-                status(200)
-            }
-            false => {
-                used.refusals += 1;
-                used.first += u64::from(window == 0);
-                status(429)
-            }
+        let mut answer = if used.calls < QUOTA {
+            used.calls += 1;
+            status(200)
+        } else {
+            used.refusals += 1;
+            used.first += u64::from(window == 0);
+            status(429)
         };
         let headers = answer.headers_mut();
         if self.headers {

@@ -75,13 +75,12 @@ fn on_processor(number: usize, args: &[&str]) -> Command {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let can_pin = Command::new("taskset").arg("--version").output();
     let can_pin = can_pin.is_ok_and(|told| told.status.success());
-    let mut command = match can_pin && number < processors {
-        true => {
-            let mut command = Command::new("taskset");
-            command.args(["-c", &number.to_string()]).arg(program);
-            command
-        }
-        false => Command::new(program),
+    let mut command = if can_pin && number < processors {
+        let mut command = Command::new("taskset");
+        command.args(["-c", &number.to_string()]).arg(program);
+        command
+    } else {
+        Command::new(program)
     };
     command.args(args);
     command.stdout(Stdio::piped()).stderr(Stdio::inherit());

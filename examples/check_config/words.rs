@@ -24,9 +24,10 @@ pub(super) fn attempts(route: &RouteSummary) -> String {
         None => "unlimited".to_owned(),
     };
     let (all, own) = (words(&route.worst_case), words(&route.policy.worst_case()));
-    match all == own {
-        true => all,
-        false => format!("{all}\n({own} here)"),
+    if all == own {
+        all
+    } else {
+        format!("{all}\n({own} here)")
     }
 }
 
@@ -79,9 +80,10 @@ pub(super) fn time(route: &RouteSummary) -> String {
         waits if route.shares_gate => format!("\n+ {} at the fleet's gate", duration(waits)),
         waits => format!("\n+ {} at the gate", duration(waits)),
     };
-    match own == asked {
-        true => format!("{own}{gate}"),
-        false => format!("{own}\n{asked} if asked{gate}"),
+    if own == asked {
+        format!("{own}{gate}")
+    } else {
+        format!("{own}\n{asked} if asked{gate}")
     }
 }
 

@@ -118,9 +118,10 @@ impl Crew {
     /// What all of them may spend: in a fleet they name the same tokens, of which those who asked longest ago know least.
     pub(crate) fn tokens(&self) -> f64 {
         let tokens = self.said().into_iter().map(|word| word.tokens);
-        match self.in_fleet {
-            true => tokens.fold(f64::MAX, f64::min),
-            false => tokens.sum(),
+        if self.in_fleet {
+            tokens.fold(f64::MAX, f64::min)
+        } else {
+            tokens.sum()
         }
     }
 

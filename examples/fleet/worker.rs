@@ -27,9 +27,10 @@ struct Tally {
 
 /// Ends when whoever started it closes its input, also by dying.
 pub(crate) async fn run(url: &str, in_fleet: bool) -> anyhow::Result<()> {
-    let fleet = match in_fleet {
-        true => Some(Fleet::redis(&std::env::var(VARIABLE)?)?),
-        false => None,
+    let fleet = if in_fleet {
+        Some(Fleet::redis(&std::env::var(VARIABLE)?)?)
+    } else {
+        None
     };
     let budget = match &fleet {
         Some(fleet) => fleet.budget("example", RetryBudget::builder())?,

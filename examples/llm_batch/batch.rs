@@ -72,9 +72,10 @@ impl Batch {
                 requests: args.quota,
                 window: args.window(),
             }),
-            hint: match args.whole_seconds {
-                true => Hint::Seconds,
-                false => Hint::Millis,
+            hint: if args.whole_seconds {
+                Hint::Seconds
+            } else {
+                Hint::Millis
             },
             quota_headers,
             round_trip: ROUND_TRIP,

@@ -80,10 +80,7 @@ impl Args {
 
     /// How long a run may take in all. A server that rounds its delays up opens each window late, by up to a second.
     fn most_time(&self, bound: Duration) -> Duration {
-        let late = match self.whole_seconds {
-            true => 1_000,
-            false => 0,
-        };
+        let late = if self.whole_seconds { 1_000 } else { 0 };
         let window = u32::try_from(self.window_ms).unwrap_or(u32::MAX);
         let late = f64::from(window.saturating_add(late)) / f64::from(window);
         bound.mul_f64(MOST_TIME * late)

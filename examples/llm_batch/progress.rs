@@ -10,9 +10,10 @@ use std::time::Duration;
 pub(crate) async fn show(batches: &[Arc<Batch>], calls: usize, over: impl Fn() -> bool) {
     let started = TokioRuntime.now();
     let terminal = io::stdout().is_terminal();
-    let every = match terminal {
-        true => Duration::from_millis(100),
-        false => Duration::from_secs(2),
+    let every = if terminal {
+        Duration::from_millis(100)
+    } else {
+        Duration::from_secs(2)
     };
     let mut due = every;
     while !over() {
@@ -43,8 +44,9 @@ fn line(passed: Duration, batches: &[Arc<Batch>], calls: usize) -> String {
 /// Nobody may be there to read it.
 fn tell(line: &str, terminal: bool) {
     let mut out = io::stdout();
-    let _ = match terminal {
-        true => write!(out, "\r\x1b[2K{line}").and_then(|()| out.flush()),
-        false => writeln!(out, "{line}"),
+    let _ = if terminal {
+        write!(out, "\r\x1b[2K{line}").and_then(|()| out.flush())
+    } else {
+        writeln!(out, "{line}")
     };
 }

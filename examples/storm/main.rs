@@ -101,10 +101,7 @@ fn run(args: &Args) -> Result<()> {
     let played = play(&scenarios, &worlds(args.seeds));
     std::fs::create_dir_all(&args.charts)
         .with_context(|| format!("the folder {} cannot be made", args.charts.display()))?;
-    let shows = match args.sums {
-        true => Shows::Sums,
-        false => Shows::Rates,
-    };
+    let shows = if args.sums { Shows::Sums } else { Shows::Rates };
     println!("{}\n", table::HEAD);
     let mut broken = 0_usize;
     for (scenario, rows) in scenarios.iter().zip(played) {

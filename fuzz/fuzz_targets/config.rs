@@ -65,9 +65,10 @@ fn read(input: &[u8]) -> Option<(Document, Document, Vec<u8>)> {
 }
 
 fn document(text: &str) -> Option<Document> {
-    match text.starts_with('{') {
-        true => serde_json::from_str(text).ok(),
-        false => serde_yaml_ng::from_str(text).ok(),
+    if text.starts_with('{') {
+        serde_json::from_str(text).ok()
+    } else {
+        serde_yaml_ng::from_str(text).ok()
     }
 }
 

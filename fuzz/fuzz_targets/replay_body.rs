@@ -127,9 +127,10 @@ impl Body for Stream {
             Piece::Data(data) => data.len() as u64,
             _ => 0,
         });
-        match self.says_its_length {
-            true => SizeHint::with_exact(lengths.sum()),
-            false => SizeHint::default(),
+        if self.says_its_length {
+            SizeHint::with_exact(lengths.sum())
+        } else {
+            SizeHint::default()
         }
     }
 }
@@ -139,9 +140,10 @@ type Recording = ReplayBody<Stream>;
 fn send(first: Recording, whole: &Whole, attempts: &[Attempt]) {
     let mut current = Sending::new(first);
     for attempt in attempts {
-        let next = match attempt.last {
-            true => None,
-            false => current.body.replay(),
+        let next = if attempt.last {
+            None
+        } else {
+            current.body.replay()
         };
         current.read(usize::from(attempt.reads), whole);
         let Some(next) = next.filter(|next| next.can_replay(attempt.answered)) else {

@@ -185,9 +185,10 @@ impl World {
             answer.said.length,
         );
         if status == 206 {
-            let total = match answer.said.total_unknown {
-                true => "*".to_owned(),
-                false => self.length.to_string(),
+            let total = if answer.said.total_unknown {
+                "*".to_owned()
+            } else {
+                self.length.to_string()
             };
             let range = format!("bytes {from}-{}/{total}", end - 1);
             put(&mut headers, "content-range", &range, answer.said.range);

@@ -171,15 +171,12 @@ impl<'a> Run<'a> {
         self.check_delay(&paid, outcome, moment);
         let (delay, is_free) = (paid.delay(), is_gated(&paid));
         assert_eq!(tokens() == before, is_free, "what it costs");
-        match committed {
-            true => {
-                paid.commit();
-                assert_eq!(tokens() == before, is_free, "what it costs in the end");
-            }
-            false => {
-                drop(paid);
-                assert_eq!(tokens(), before, "a token is lost");
-            }
+        if committed {
+            paid.commit();
+            assert_eq!(tokens() == before, is_free, "what it costs in the end");
+        } else {
+            drop(paid);
+            assert_eq!(tokens(), before, "a token is lost");
         }
         Ok(delay)
     }

@@ -172,10 +172,10 @@ where
 
     fn is_end_stream(&self) -> bool {
         let tape = self.tape();
-        match self.played == Place::default() {
-            // The same as at the first attempt, whose framing a later one repeats.
-            true => tape.empty,
-            false => self.played == tape.read && tape.is_at_end(),
+        if self.played == Place::default() {
+            tape.empty
+        } else {
+            self.played == tape.read && tape.is_at_end()
         }
     }
 

@@ -290,9 +290,10 @@ where
                 *rest = None;
             }
         }
-        Poll::Ready(match self.is_over(bytes) {
-            true => Reached::Limit,
-            false => Reached::End,
+        Poll::Ready(if self.is_over(bytes) {
+            Reached::Limit
+        } else {
+            Reached::End
         })
     }
 

@@ -219,9 +219,10 @@ where
         match frame.into_data() {
             Ok(data) => {
                 let data = self.take(data)?;
-                Ok(match data.is_empty() {
-                    true => Step::LookAgain,
-                    false => Step::Frame(Frame::data(data)),
+                Ok(if data.is_empty() {
+                    Step::LookAgain
+                } else {
+                    Step::Frame(Frame::data(data))
                 })
             }
             // Trailers before the end are those of a body that has broken.

@@ -64,11 +64,12 @@ impl IdleTimer {
             };
             ready!(timer.get().as_mut().poll(cx));
             self.timer = None;
-            let left = match std::mem::take(&mut self.is_stale) {
-                true => since
+            let left = if std::mem::take(&mut self.is_stale) {
+                since
                     .saturating_add(self.limit)
-                    .saturating_sub(runtime.now()),
-                false => Duration::ZERO,
+                    .saturating_sub(runtime.now())
+            } else {
+                Duration::ZERO
             };
             let more = match (left.is_zero(), self.is_last_look) {
                 (false, _) => left,

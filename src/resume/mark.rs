@@ -180,10 +180,13 @@ impl Mark {
             values.all(|name| told.get_all(name) == first.headers.get_all(name))
         };
         match () {
-            () if status != first.status => match status.is_success() {
-                true => Check::No(ResumeFailure::Changed),
-                false => Check::No(ResumeFailure::HeadFailed),
-            },
+            () if status != first.status => {
+                if status.is_success() {
+                    Check::No(ResumeFailure::Changed)
+                } else {
+                    Check::No(ResumeFailure::HeadFailed)
+                }
+            }
             () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
             () if got > 0 || length(told) != Some(self.length()) || !same() => {
                 Check::No(ResumeFailure::Changed)

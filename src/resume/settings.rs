@@ -40,16 +40,17 @@ impl Resume {
     ///
     /// If the time is out of its range.
     pub fn idle_timeout(self, idle_timeout: Duration) -> Result<Self, ConfigError> {
-        match (SHORTEST..=LONGEST_SILENCE).contains(&idle_timeout) {
-            true => Ok(Self(DownloadLimits {
+        if (SHORTEST..=LONGEST_SILENCE).contains(&idle_timeout) {
+            Ok(Self(DownloadLimits {
                 idle_timeout,
                 ..self.0
-            })),
-            false => Err(refused(
+            }))
+        } else {
+            Err(refused(
                 "resume.idle_timeout",
                 idle_timeout,
                 "must be 1 ms to 1 h",
-            )),
+            ))
         }
     }
 
@@ -64,16 +65,17 @@ impl Resume {
     ///
     /// If the time is out of its range.
     pub fn deadline(self, deadline: Duration) -> Result<Self, ConfigError> {
-        match deadline >= SHORTEST {
-            true => Ok(Self(DownloadLimits {
+        if deadline >= SHORTEST {
+            Ok(Self(DownloadLimits {
                 deadline: Some(deadline),
                 ..self.0
-            })),
-            false => Err(refused(
+            }))
+        } else {
+            Err(refused(
                 "resume.deadline",
                 deadline,
                 "must be at least 1 ms",
-            )),
+            ))
         }
     }
 }

@@ -183,9 +183,10 @@ async fn an_operation_does_not_fail_over() {
         let runner = Runner::from_config(&config).service("own").idempotent(true);
         let failed = runner.run(transient, |attempt| async move {
             // A run without an end would not fail by itself.
-            match attempt.number() < 50 {
-                true => Err(Failed(attempt.number())),
-                false => Ok(()),
+            if attempt.number() < 50 {
+                Err(Failed(attempt.number()))
+            } else {
+                Ok(())
             }
         });
         assert_eq!(failed.await, Err(Failed(expected)));

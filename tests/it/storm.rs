@@ -43,12 +43,15 @@ fn scenario(id: &str) -> Scenario {
 /// Plays a scenario and says which bounds do not hold.
 fn weather(id: &str) {
     let scenario = scenario(id);
-    let worlds = WORLDS.map(|world| match scenario.worlds.contain(world) {
-        true => world,
-        false => World {
-            arrivals: Arrivals::Even,
-            ..world
-        },
+    let worlds = WORLDS.map(|world| {
+        if scenario.worlds.contain(world) {
+            world
+        } else {
+            World {
+                arrivals: Arrivals::Even,
+                ..world
+            }
+        }
     });
     holds(&scenario, &worlds);
 }

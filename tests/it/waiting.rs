@@ -117,9 +117,10 @@ fn a_hundred_thousand_hosts_leave_no_more_than_a_thousand() {
     // Each call is refused once.
     let server = service_fn(move |_: Request| {
         let refuses = attempts.fetch_add(1, Ordering::Relaxed) % 2 == 0;
-        ready(match refuses {
-            true => refused(("retry-after-ms", "1")),
-            false => answer(StatusCode::OK, ("x-request-id", "7")),
+        ready(if refuses {
+            refused(("retry-after-ms", "1"))
+        } else {
+            answer(StatusCode::OK, ("x-request-id", "7"))
         })
     });
     let service = RetryLayer::new(RetryPolicy::background()).layer(server);

@@ -23,18 +23,20 @@ pub(super) struct Quoted<'a>(pub(super) &'a str);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
-        match is_public(text) {
-            true => write!(f, "\"{}\"", shortened(text, LONGEST_VALUE)),
-            false => f.write_str(HIDDEN),
+        if is_public(text) {
+            write!(f, "\"{}\"", shortened(text, LONGEST_VALUE))
+        } else {
+            f.write_str(HIDDEN)
         }
     }
 }
 
 /// A key that nobody knows; `<hidden>` where it may be a secret.
 pub(super) fn key(key: &str) -> Cow<'_, str> {
-    match is_public(key) {
-        true => shortened(key, LONGEST_KEY),
-        false => "<hidden>".into(),
+    if is_public(key) {
+        shortened(key, LONGEST_KEY)
+    } else {
+        "<hidden>".into()
     }
 }
 

@@ -97,9 +97,10 @@ impl fmt::Display for ConfigError {
             allowed,
             is_sentence,
         } = self;
-        match is_sentence {
-            true => write!(f, "{field}: {allowed}"),
-            false => write!(f, "{field}: {given} is not allowed: {allowed}"),
+        if *is_sentence {
+            write!(f, "{field}: {allowed}")
+        } else {
+            write!(f, "{field}: {given} is not allowed: {allowed}")
         }
     }
 }

@@ -197,9 +197,12 @@ impl ErrorBody {
     pub fn is_understood(&self) -> bool {
         *self.understood.get_or_init(|| {
             work::add(self.text.len());
-            let is_closed = || match self.text.starts_with('<') {
-                true => xml::is_closed(&self.text),
-                false => is_json(json_in(&self.text)),
+            let is_closed = || {
+                if self.text.starts_with('<') {
+                    xml::is_closed(&self.text)
+                } else {
+                    is_json(json_in(&self.text))
+                }
             };
             self.is_whole() && is_closed()
         })

@@ -409,12 +409,12 @@ impl Route {
         headers: &HeaderMap,
         request: impl FnOnce() -> Option<RequestLine>,
     ) -> Result<(), Option<Verdict>> {
-        match is_standard_success(status.as_u16()) {
-            false => Err(None),
-            true if self.policy.judges_successes() => {
-                self.succeeds_by_classifier(&Outcome::response(status, headers), request)
-            }
-            true => Ok(()),
+        if !is_standard_success(status.as_u16()) {
+            Err(None)
+        } else if self.policy.judges_successes() {
+            self.succeeds_by_classifier(&Outcome::response(status, headers), request)
+        } else {
+            Ok(())
         }
     }
 

@@ -85,9 +85,10 @@ impl Daemon {
 
     fn signal(&self, signal: &str, to: String) -> Result {
         let sent = Command::new("kill").args([signal, "--", &to]).status()?;
-        match sent.success() {
-            true => Ok(()),
-            false => Err(format!("kill {signal} {to}: {sent}").into()),
+        if sent.success() {
+            Ok(())
+        } else {
+            Err(format!("kill {signal} {to}: {sent}").into())
         }
     }
 }

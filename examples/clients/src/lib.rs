@@ -56,8 +56,9 @@ impl Meant<'_> {
 
 /// An error that says what differs, unless both are the same.
 pub fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(is: T, meant: U) -> Result {
-    match is == meant {
-        true => Ok(()),
-        false => Err(format!("got {is:?}, not {meant:?}").into()),
+    if is == meant {
+        Ok(())
+    } else {
+        Err(format!("got {is:?}, not {meant:?}").into())
     }
 }

@@ -82,11 +82,7 @@ impl Server {
         times: usize,
         then: impl Fn() -> Answer + Send + Sync + 'static,
     ) -> Result<Self> {
-        Self::start(move |number, _| match number < times {
-            true => status(503),
-            false => then(),
-        })
-        .await
+        Self::start(move |number, _| if number < times { status(503) } else { then() }).await
     }
 
     /// Ends the server and its connections in the midst of whatever they do.

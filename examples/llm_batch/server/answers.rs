@@ -129,9 +129,10 @@ impl Call {
     /// Says back what was said.
     pub(super) fn completion(&self, number: u64, between_frames: Duration) -> Response<Frames> {
         let text = format!("You said: {}", self.said);
-        match self.streamed {
-            true => self.stream(number, &text, between_frames),
-            false => json(200, Frames::whole(self.whole(number, &text).to_string())),
+        if self.streamed {
+            self.stream(number, &text, between_frames)
+        } else {
+            json(200, Frames::whole(self.whole(number, &text).to_string()))
         }
     }
 

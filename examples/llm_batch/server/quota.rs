@@ -150,15 +150,12 @@ impl Account {
             remaining: quota.requests.saturating_sub(self.used),
             reset: quota.window.saturating_sub(passed),
         };
-        match granted {
-            true => {
-                self.count(at, |second| &mut second.accepted);
-                Granted::Yes(Some(standing))
-            }
-            false => {
-                self.count(at, |second| &mut second.rejected);
-                Granted::No(standing)
-            }
+        if granted {
+            self.count(at, |second| &mut second.accepted);
+            Granted::Yes(Some(standing))
+        } else {
+            self.count(at, |second| &mut second.rejected);
+            Granted::No(standing)
         }
     }
 

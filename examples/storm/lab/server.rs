@@ -209,9 +209,10 @@ impl Inner {
 /// When work ends that rests during a stall.
 fn past(stall: &Range<Duration>, begins: Duration, work: Duration) -> Duration {
     let rests = begins < stall.end && begins + work > stall.start;
-    let rest = match rests {
-        true => stall.end - begins.max(stall.start),
-        false => Duration::ZERO,
+    let rest = if rests {
+        stall.end - begins.max(stall.start)
+    } else {
+        Duration::ZERO
     };
     begins + work + rest
 }

@@ -63,9 +63,10 @@ impl Row {
 
     /// Without a bound if that is infinite.
     pub(crate) fn at_most(self, name: &'static str, value: f64, most: f64) -> Self {
-        let bound = match most.is_finite() {
-            true => Bound::AtMost(most),
-            false => Bound::None,
+        let bound = if most.is_finite() {
+            Bound::AtMost(most)
+        } else {
+            Bound::None
         };
         self.must(name, value, bound)
     }

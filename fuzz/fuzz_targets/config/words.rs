@@ -37,9 +37,10 @@ fn block(from: Choices<'_, '_>, keys: &[(&str, Make)]) -> Result<Value> {
     for (key, make) in keys {
         // What is left of an input that has ended is a yes.
         if !from.ratio(2, 3)? {
-            let value = match from.ratio(1, 64)? {
-                true => odd(from)?,
-                false => make(from)?,
+            let value = if from.ratio(1, 64)? {
+                odd(from)?
+            } else {
+                make(from)?
             };
             map.insert((*key).to_owned(), value);
         }
@@ -199,12 +200,13 @@ fn method(from: Choices<'_, '_>) -> Result<Value> {
 }
 
 fn otherwise(from: Choices<'_, '_>) -> Result<Value> {
-    match from.ratio(1, 4)? {
-        true => Ok(json!({"retry": retry(from)?})),
-        false => one_of(
+    if from.ratio(1, 4)? {
+        Ok(json!({"retry": retry(from)?}))
+    } else {
+        one_of(
             from,
             &["classify", "accept", "fail", "by_outcome", "continue"],
-        ),
+        )
     }
 }
 
@@ -247,25 +249,27 @@ fn backoff(from: Choices<'_, '_>) -> Result<Value> {
 }
 
 fn jitter(from: Choices<'_, '_>) -> Result<Value> {
-    match from.ratio(1, 4)? {
-        true => block(from, &[("min", number), ("max", number)]),
-        false => one_of(
+    if from.ratio(1, 4)? {
+        block(from, &[("min", number), ("max", number)])
+    } else {
+        one_of(
             from,
             &["none", "full", "equal", "decorrelated", "20%", "101%"],
-        ),
+        )
     }
 }
 
 fn retry_after(from: Choices<'_, '_>) -> Result<Value> {
-    match from.ratio(1, 2)? {
-        true => block(
+    if from.ratio(1, 2)? {
+        block(
             from,
             &[
                 ("max", duration),
                 ("over", |from| one_of(from, &["stop", "clamp"])),
             ],
-        ),
-        false => one_of(from, &["respect", "ignore"]),
+        )
+    } else {
+        one_of(from, &["respect", "ignore"])
     }
 }
 

@@ -124,20 +124,23 @@ impl Rules {
             .deadline(self.deadline.map(Time::duration))
             .attempt_timeout(self.attempt_timeout.map(Time::duration))
             .max_server_delay(self.max_server_delay.map(Time::duration));
-        let builder = match self.as_attempts {
-            true => builder.max_attempts(self.max_retries),
-            false => builder.max_retries(self.max_retries),
+        let builder = if self.as_attempts {
+            builder.max_attempts(self.max_retries)
+        } else {
+            builder.max_retries(self.max_retries)
         };
-        let builder = match self.all_methods {
-            true => builder.methods(Methods::All),
-            false => builder,
+        let builder = if self.all_methods {
+            builder.methods(Methods::All)
+        } else {
+            builder
         };
-        let builder = match self.own_rule {
-            true => builder.classify(|outcome| {
+        let builder = if self.own_rule {
+            builder.classify(|outcome| {
                 let locked = outcome.status().is_some_and(|status| status == 409);
                 locked.then_some((Class::Transient, Reach::Refused))
-            }),
-            false => builder,
+            })
+        } else {
+            builder
         };
         // What cannot work is refused, with the field's name.
         let built = builder.build();
@@ -164,9 +167,10 @@ impl Rules {
     }
 
     pub(super) fn max_retries(&self) -> u32 {
-        match self.as_attempts {
-            true => self.max_retries.saturating_sub(1),
-            false => self.max_retries,
+        if self.as_attempts {
+            self.max_retries.saturating_sub(1)
+        } else {
+            self.max_retries
         }
     }
 

@@ -56,9 +56,10 @@ impl OneRequest {
 
 impl Own {
     fn settings(&self) -> RetryOverride {
-        let mut own = match self.off {
-            true => RetryOverride::off(),
-            false => RetryOverride::new(),
+        let mut own = if self.off {
+            RetryOverride::off()
+        } else {
+            RetryOverride::new()
         };
         if let Some(most) = self.max_retries {
             own = own.max_retries(most);

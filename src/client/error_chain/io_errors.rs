@@ -12,9 +12,10 @@ pub(super) fn read_io(error: &io::Error) -> Link {
         | Io::HostUnreachable
         | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
         Io::TimedOut => Link::Says(ErrorKind::Timeout),
-        Io::InvalidData => Link::Says(match is_refused_certificate(error) {
-            true => ErrorKind::Certificate,
-            false => ErrorKind::Protocol,
+        Io::InvalidData => Link::Says(if is_refused_certificate(error) {
+            ErrorKind::Certificate
+        } else {
+            ErrorKind::Protocol
         }),
         Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
         Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {

@@ -110,17 +110,19 @@ fn read_reqwest(error: &::reqwest::Error) -> Link {
         };
     }
     if error.is_timeout() {
-        return Link::Says(match error.is_connect() {
-            true => ErrorKind::ConnectTimeout,
-            false => ErrorKind::Timeout,
+        return Link::Says(if error.is_connect() {
+            ErrorKind::ConnectTimeout
+        } else {
+            ErrorKind::Timeout
         });
     }
     if error.is_dns() {
         return Link::Says(ErrorKind::Dns);
     }
-    match error.is_connect() {
-        true => Link::Connecting,
-        false => Link::Silent,
+    if error.is_connect() {
+        Link::Connecting
+    } else {
+        Link::Silent
     }
 }
 

@@ -79,9 +79,10 @@ async fn look<B: Body<Data = Bytes> + Unpin>(
     let mut first = Vec::new();
     let mut see = |data: &[u8]| {
         first.extend_from_slice(data);
-        match first.len() < bytes {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if first.len() < bytes {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     };
     let looked = body.look(&mut see, time).await;

@@ -52,9 +52,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = entries.map(|entry| entry.unwrap().path());
     // What a build leaves behind has no say.
     let entries = entries.filter(|path| !path.ends_with("target"));
-    let files = entries.flat_map(|path| match path.is_dir() {
-        true => files(&path),
-        false => vec![path],
+    let files = entries.flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
     });
     files
         .filter(|path| path.extension().is_some_and(|end| end == "rs"))

@@ -32,9 +32,12 @@ fn get_on(stack: Stack, config: &RetryConfig, list: &[u16]) -> Ended {
 fn the_route_goes_before_the_service_and_the_document() {
     let rule = |name| format!("[{{name: {name}, when: {{status: 500}}, do: stop}}]");
     let text = |route: bool, service: bool| {
-        let of = |given, name| match given {
-            true => format!(", rules: {}", rule(name)),
-            false => String::new(),
+        let of = |given, name| {
+            if given {
+                format!(", rules: {}", rule(name))
+            } else {
+                String::new()
+            }
         };
         format!(
             "

@@ -50,9 +50,10 @@ impl Bench {
         Self {
             config: RetryConfig::load(&case.document).unwrap(),
             // A success that nobody asks about draws no number: there the same one comes every time.
-            runtime: match case.is_plain() {
-                true => runtime.with_random(case.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-                false => runtime.seeded(case.seed),
+            runtime: if case.is_plain() {
+                runtime.with_random(case.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            } else {
+                runtime.seeded(case.seed)
             },
             script: case.script(),
         }

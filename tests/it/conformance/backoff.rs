@@ -74,9 +74,10 @@ impl Subject {
 
     fn drawn(&self, n: u32, random: u64, wanted: Duration) -> Result<(), String> {
         let got = self.backoff.delay(n, random);
-        match got.abs_diff(wanted) <= self.slack {
-            true => Ok(()),
-            false => Err(format!("retry {n}: wanted {wanted:?}, got {got:?}")),
+        if got.abs_diff(wanted) <= self.slack {
+            Ok(())
+        } else {
+            Err(format!("retry {n}: wanted {wanted:?}, got {got:?}"))
         }
     }
 
@@ -177,9 +178,10 @@ fn slack(case: &Fields<'_>, policy: &Fields<'_>) -> Result<Duration, String> {
     let factor = policy
         .optional("factor")
         .map_or(Ok(Decimal::from(2)), decimal)?;
-    match factor.to_string().contains('.') {
-        true => Ok(ROUNDING),
-        false => Ok(Duration::ZERO),
+    if factor.to_string().contains('.') {
+        Ok(ROUNDING)
+    } else {
+        Ok(Duration::ZERO)
     }
 }
 
@@ -190,9 +192,10 @@ fn slack(case: &Fields<'_>, policy: &Fields<'_>) -> Result<Duration, String> {
 )]
 fn draw(value: &Value) -> Result<u64, String> {
     let draw = number(value)?;
-    match (0.0..=1.0).contains(&draw) {
-        true => Ok((draw * 2_f64.powi(64)) as u64),
-        false => Err(format!("wanted a number from 0 to 1, got {draw}")),
+    if (0.0..=1.0).contains(&draw) {
+        Ok((draw * 2_f64.powi(64)) as u64)
+    } else {
+        Err(format!("wanted a number from 0 to 1, got {draw}"))
     }
 }
 
@@ -215,12 +218,13 @@ fn pairs<'a, A, B>(
     left: &'a [A],
     right: &'a [B],
 ) -> Result<impl Iterator<Item = (&'a A, &'a B)>, String> {
-    match left.len() == right.len() {
-        true => Ok(left.iter().zip(right)),
-        false => Err(format!(
+    if left.len() == right.len() {
+        Ok(left.iter().zip(right))
+    } else {
+        Err(format!(
             "its lists differ in length: {} and {}",
             left.len(),
             right.len()
-        )),
+        ))
     }
 }

@@ -24,9 +24,10 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let session = policy.session(facts, Duration::ZERO);
     let decision = session.plan(&outcome, Moment::default().with_wall(WALL));
     let wanted = case.truth("retry")?;
-    match decision.is_ok() == wanted {
-        true => Ok(()),
-        false => Err(format!("wanted retry {wanted}, got {decision:?}")),
+    if decision.is_ok() == wanted {
+        Ok(())
+    } else {
+        Err(format!("wanted retry {wanted}, got {decision:?}"))
     }
 }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 /// What a case wants is what came.
 pub(super) fn same<T: PartialEq + Debug>(what: &str, wanted: &T, got: &T) -> Result<(), String> {
-    match wanted == got {
-        true => Ok(()),
-        false => Err(format!("{what}: wanted {wanted:?}, got {got:?}")),
+    if wanted == got {
+        Ok(())
+    } else {
+        Err(format!("{what}: wanted {wanted:?}, got {got:?}"))
     }
 }
 
@@ -55,9 +56,10 @@ impl<'a> Fields<'a> {
 
     pub(super) fn list(&self, name: &str) -> Result<&'a [Value], String> {
         let list = read(name, self.value(name)?, "a list", Value::as_array)?;
-        match list.is_empty() {
-            true => Err(format!("{name}: the list is empty")),
-            false => Ok(list),
+        if list.is_empty() {
+            Err(format!("{name}: the list is empty"))
+        } else {
+            Ok(list)
         }
     }
 
@@ -130,11 +132,12 @@ pub(super) fn count(value: &Value) -> Result<u32, String> {
 /// A number that the crate keeps exactly.
 pub(super) fn decimal(value: &Value) -> Result<Decimal, String> {
     let number = number(value)?;
-    match number >= 0.0 && (number * 1e6).round() / 1e6 == number {
-        true => Ok(Decimal::from(number)),
-        false => Err(format!(
+    if number >= 0.0 && (number * 1e6).round() / 1e6 == number {
+        Ok(Decimal::from(number))
+    } else {
+        Err(format!(
             "wanted a number of up to six places, not below 0, got {number}"
-        )),
+        ))
     }
 }
 

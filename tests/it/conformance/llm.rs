@@ -73,9 +73,10 @@ fn judged(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
         }
     }
     let too_long = ["context_length", "request_too_large"];
-    let remedy = match too_long.contains(&reason) {
-        true => "truncate",
-        false => "none",
+    let remedy = if too_long.contains(&reason) {
+        "truncate"
+    } else {
+        "none"
     };
     same("remedy", &wanted.text("remedy")?, &remedy)
 }

@@ -17,9 +17,10 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let wanted = Wanted::of(case.value("delay_ms")?)?;
     // The status that lets the quota headers speak for themselves; on the others it has no influence.
     let got = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, now).delay();
-    match wanted.holds(got, names_a_time(&headers)) {
-        true => Ok(()),
-        false => Err(format!("wanted {wanted:?}, got {got:?}")),
+    if wanted.holds(got, names_a_time(&headers)) {
+        Ok(())
+    } else {
+        Err(format!("wanted {wanted:?}, got {got:?}"))
     }
 }
 

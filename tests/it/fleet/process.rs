@@ -165,9 +165,10 @@ fn policy() -> RetryPolicy {
 }
 
 fn status(is_down: &AtomicBool) -> StatusCode {
-    match is_down.load(Ordering::SeqCst) {
-        true => StatusCode::SERVICE_UNAVAILABLE,
-        false => StatusCode::OK,
+    if is_down.load(Ordering::SeqCst) {
+        StatusCode::SERVICE_UNAVAILABLE
+    } else {
+        StatusCode::OK
     }
 }
 

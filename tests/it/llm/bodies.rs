@@ -24,9 +24,10 @@ fn data(text: &'static str) -> Frame<Bytes> {
 
 fn body(frames: Frames, ends: bool) -> Stream {
     let frames = stream::iter(frames.into_iter().map(Ok));
-    match ends {
-        true => StreamBody::new(frames).boxed_unsync(),
-        false => StreamBody::new(frames.chain(stream::pending())).boxed_unsync(),
+    if ends {
+        StreamBody::new(frames).boxed_unsync()
+    } else {
+        StreamBody::new(frames.chain(stream::pending())).boxed_unsync()
     }
 }
 

@@ -135,9 +135,10 @@ fn a_key_in_a_header_of_the_service_stands_for_one_body_too() {
         ended.unwrap().unwrap();
         let keys = keys.0.lock().unwrap().clone();
         assert_eq!(keys[0].as_deref(), Some("mine"));
-        match made {
-            true => assert!(keys.len() == 3 && keys[1] != keys[0] && keys[1] == keys[2]),
-            false => assert_eq!(keys[1..], [None]),
+        if made {
+            assert!(keys.len() == 3 && keys[1] != keys[0] && keys[1] == keys[2]);
+        } else {
+            assert_eq!(keys[1..], [None]);
         }
     }
 }

@@ -90,11 +90,12 @@ async fn waits_of_many_at_a_gate_add_up_to_the_time_that_passed() {
     let answer = move |_: Request<String>| async move {
         let refused = start.elapsed() < OUTAGE;
         tokio::time::sleep(WORK).await;
-        let response = match refused {
-            true => Response::builder()
+        let response = if refused {
+            Response::builder()
                 .status(StatusCode::TOO_MANY_REQUESTS)
-                .header("retry-after", "1"),
-            false => Response::builder(),
+                .header("retry-after", "1")
+        } else {
+            Response::builder()
         };
         Ok::<_, Infallible>(response.body(Full::<Bytes>::default()).unwrap())
     };

@@ -79,9 +79,10 @@ impl Terms {
 fn a_plan(timeout: bool) -> RetryPlan {
     let headers = HeaderMap::new();
     let facts = RequestFacts::of(&Method::GET, &headers);
-    let outcome = match timeout {
-        true => Outcome::error(ErrorKind::Timeout),
-        false => Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers),
+    let outcome = if timeout {
+        Outcome::error(ErrorKind::Timeout)
+    } else {
+        Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers)
     };
     let session = RetryPolicy::default().session(facts, Duration::ZERO);
     session.plan(&outcome, Moment::default()).unwrap()

@@ -63,9 +63,10 @@ pub(super) fn capped_backoff() -> BoxedStrategy<(Backoff, Duration)> {
                 let most = least.saturating_add(more);
                 let backoff = backoff.factor(factor).first_step(first_step);
                 let backoff = backoff.jitter(jitter).max_delay(most);
-                match after {
-                    true => (backoff.cap_after_jitter(), most),
-                    false => (backoff, most),
+                if after {
+                    (backoff.cap_after_jitter(), most)
+                } else {
+                    (backoff, most)
                 }
             },
         )

@@ -122,9 +122,10 @@ async fn a_middleware_signs_each_continuation_anew() {
         let steered = Steered::new(SOON);
         let client = ClientBuilder::new(reqwest_client());
         let signs = || Signs(AtomicU32::new(0));
-        let client = match before {
-            true => client.with(signs()).with(middleware(&steered)),
-            false => client.with(middleware(&steered)).with(signs()),
+        let client = if before {
+            client.with(signs()).with(middleware(&steered))
+        } else {
+            client.with(middleware(&steered)).with(signs())
         };
         server.begin();
         let request = client.build().get(server.url());

@@ -91,13 +91,12 @@ async fn serve(stream: TcpStream, http2: bool) {
     let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request)) });
     let io = TokioIo::new(stream);
     // A client that goes away is no failure of the server's.
-    let _ended = match http2 {
-        true => {
-            http2::Builder::new(TokioExecutor::new())
-                .serve_connection(io, service)
-                .await
-        }
-        false => http1::Builder::new().serve_connection(io, service).await,
+    let _ended = if http2 {
+        http2::Builder::new(TokioExecutor::new())
+            .serve_connection(io, service)
+            .await
+    } else {
+        http1::Builder::new().serve_connection(io, service).await
     };
 }
 

@@ -110,9 +110,12 @@ fn a_failover_must_lead_somewhere_and_not_back() {
         "{circle}"
     );
     let chain = |length: usize| {
-        let links = (1..=length).map(|n| match n == length {
-            true => at(&format!("s{n:02}"), retries(0)),
-            false => at(&format!("s{n:02}"), failing_over(&format!("s{:02}", n + 1))),
+        let links = (1..=length).map(|n| {
+            if n == length {
+                at(&format!("s{n:02}"), retries(0))
+            } else {
+                at(&format!("s{n:02}"), failing_over(&format!("s{:02}", n + 1)))
+            }
         });
         links.fold(Services::builder(retries(0)), ServicesBuilder::service)
     };

@@ -116,9 +116,10 @@ async fn reqwest_repeats_refused_streams_itself_unless_told_never() {
     let sends = async |client: reqwest::Client, retries: bool| {
         let before = server.got().len();
         let client = reqwest_middleware::ClientBuilder::new(client);
-        let client = match retries {
-            true => client.with(RetryMiddleware::new(policy()).runtime(ManualRuntime::new())),
-            false => client,
+        let client = if retries {
+            client.with(RetryMiddleware::new(policy()).runtime(ManualRuntime::new()))
+        } else {
+            client
         };
         let sent = client.build().get(server.url()).send();
         in_time(sent).await.unwrap_err();

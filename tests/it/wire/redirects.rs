@@ -167,9 +167,10 @@ async fn a_redirected_post_is_sent_once_by_every_client() {
                     }
                     _ => StopReason::NotIdempotent,
                 };
-                let reach = match end.is_error() {
-                    true => Reach::Ambiguous,
-                    false => Reach::Answered,
+                let reach = if end.is_error() {
+                    Reach::Ambiguous
+                } else {
+                    Reach::Answered
                 };
                 if let Some(report) = call.report {
                     assert_eq!(report.stop(), stop, "{why}");

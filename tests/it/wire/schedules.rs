@@ -130,10 +130,9 @@ pub(crate) async fn in_time<T>(
     let lost = || {
         servers.iter().all(|server| server.open() == 0) && servers.iter().any(|s| closed_unread(s))
     };
-    timeout(IN_VAIN, call).await.map_err(|_| match lost() {
-        true => InVain::Lost,
-        false => InVain::NoEnd,
-    })
+    timeout(IN_VAIN, call)
+        .await
+        .map_err(|_| if lost() { InVain::Lost } else { InVain::NoEnd })
 }
 
 /// Waits until no connection is open.

@@ -35,9 +35,10 @@ impl Pointer {
             return wrong("a pointer starts with a slash: write /error/code");
         };
         let tokens: Box<[Box<str>]> = rest.split('/').map(unescaped).collect();
-        match tokens.len() > DEEPEST {
-            true => wrong("a pointer has at most 32 parts"),
-            false => Ok(Self(tokens)),
+        if tokens.len() > DEEPEST {
+            wrong("a pointer has at most 32 parts")
+        } else {
+            Ok(Self(tokens))
         }
     }
 

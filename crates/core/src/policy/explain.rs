@@ -39,9 +39,10 @@ impl RetryPolicy {
 impl Settings {
     fn explain(&self, text: &mut String) -> fmt::Result {
         // What a document says is no change to it.
-        let changed = match self.changed && self.rules.origins.is_empty() {
-            true => " (changed)",
-            false => "",
+        let changed = if self.changed && self.rules.origins.is_empty() {
+            " (changed)"
+        } else {
+            ""
         };
         let worst = self.worst_case();
         write!(text, "{}{changed}: {}", self.name, Attempts(worst.attempts))?;
@@ -142,9 +143,10 @@ impl Settings {
             let bytes = self.whole_answers;
             writeln!(text, "  an answer of at most {bytes} bytes is read whole")?;
         }
-        let end = match whole {
-            true => "end of such an answer",
-            false => "response head",
+        let end = if whole {
+            "end of such an answer"
+        } else {
+            "response head"
         };
         match self.attempt_timeout {
             Some(timeout) => writeln!(text, "  one attempt: at most {timeout:?} to the {end}"),

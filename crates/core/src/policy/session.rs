@@ -72,9 +72,10 @@ impl RetrySession {
         let delay = own
             .max(asked)
             .saturating_add(spread(asked, case.moment.random));
-        let source = match asked > own {
-            true => DelaySource::Server,
-            false => DelaySource::Own,
+        let source = if asked > own {
+            DelaySource::Server
+        } else {
+            DelaySource::Own
         };
         self.in_time((delay, source), case)
     }
@@ -82,9 +83,10 @@ impl RetrySession {
     fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
         let due = case.moment.now.saturating_add(delay.0);
         let deadline = self.deadline_by(case.policy);
-        match deadline.is_some_and(|deadline| due >= deadline) {
-            true => Err(StopReason::DeadlineExceeded),
-            false => Ok(delay),
+        if deadline.is_some_and(|deadline| due >= deadline) {
+            Err(StopReason::DeadlineExceeded)
+        } else {
+            Ok(delay)
         }
     }
 

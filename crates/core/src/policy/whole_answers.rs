@@ -24,13 +24,14 @@ pub struct BrokenAnswer {
 }
 
 pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
-    match bytes <= LONGEST {
-        true => Ok(()),
-        false => Err(ConfigError::new(
+    if bytes <= LONGEST {
+        Ok(())
+    } else {
+        Err(ConfigError::new(
             "whole_answers",
             format!("{bytes} bytes"),
             "must be 0 to 64 MiB: a longer body is a download",
-        )),
+        ))
     }
 }
 

@@ -267,9 +267,10 @@ impl AttemptReport {
     #[must_use]
     pub fn dialect(&self) -> Option<&str> {
         let row = self.row.as_deref()?;
-        match self.of_a_rule {
-            true => Some("rules"),
-            false => Some(row.rsplit_once('[').map_or(row, |(dialect, _)| dialect)),
+        if self.of_a_rule {
+            Some("rules")
+        } else {
+            Some(row.rsplit_once('[').map_or(row, |(dialect, _)| dialect))
         }
     }
 }

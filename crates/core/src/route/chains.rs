@@ -63,18 +63,20 @@ impl Chains {
             let way = [self.trail.as_slice(), &[name.into()]].concat();
             return Err(Broken::Circle(way.join(" -> ")));
         }
-        match self.are_full() {
-            true => Err(Broken::TooLong),
-            false => Ok(()),
+        if self.are_full() {
+            Err(Broken::TooLong)
+        } else {
+            Ok(())
         }
     }
 
     /// The same of one that is made, whose chain goes on from there.
     pub(crate) fn check_rest(&self, name: &str) -> Result<(), Broken> {
         let length = self.made.get(name).map(|(_, length)| *length);
-        match length.is_some_and(|length| length >= LONGEST_CHAIN) {
-            true => Err(Broken::TooLong),
-            false => Ok(()),
+        if length.is_some_and(|length| length >= LONGEST_CHAIN) {
+            Err(Broken::TooLong)
+        } else {
+            Ok(())
         }
     }
 

@@ -65,9 +65,10 @@ impl Matching {
 
 /// The most that one of these says, if one holds. Where there is none, everything holds.
 fn best<T, R: Ord + Default>(wanted: &[T], rank: impl Fn(&T) -> Option<R>) -> Option<R> {
-    match wanted.is_empty() {
-        true => Some(R::default()),
-        false => wanted.iter().filter_map(rank).max(),
+    if wanted.is_empty() {
+        Some(R::default())
+    } else {
+        wanted.iter().filter_map(rank).max()
     }
 }
 

@@ -85,9 +85,10 @@ pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     let (clock, rest) = rest.split_at_checked(if has_seconds { 9 } else { 6 })?;
     let day = days(date)?;
     let clock = clock.strip_prefix(['T', 't', ' '])?;
-    let [hour, minute, second] = match has_seconds {
-        true => three(clock, ':', [2, 2, 2])?,
-        false => three(&format!("{clock}:00"), ':', [2, 2, 2])?,
+    let [hour, minute, second] = if has_seconds {
+        three(clock, ':', [2, 2, 2])?
+    } else {
+        three(&format!("{clock}:00"), ':', [2, 2, 2])?
     };
     // A leap second counts as the one that follows it.
     let valid = hour < 24 && minute < 60 && second <= 60;

@@ -41,9 +41,10 @@ impl Depth {
     /// How many bytes of what follows change nothing: most of a long text in a string.
     fn skipped(&self, rest: &[u8]) -> usize {
         let matters = |byte: &u8| matches!(byte, b'"' | b'\\');
-        match self.in_string && !self.escaped {
-            true => rest.iter().position(matters).unwrap_or(rest.len()),
-            false => 0,
+        if self.in_string && !self.escaped {
+            rest.iter().position(matters).unwrap_or(rest.len())
+        } else {
+            0
         }
     }
 }

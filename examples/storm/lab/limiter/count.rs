@@ -126,9 +126,10 @@ impl Count {
         while self.ends.peek().is_some_and(|Reverse(at)| *at <= now) {
             self.ends.pop();
         }
-        match (self.ends.len() as u64) < most {
-            true => Word::Allowed,
-            false => Word::Refused(None),
+        if (self.ends.len() as u64) < most {
+            Word::Allowed
+        } else {
+            Word::Refused(None)
         }
     }
 

@@ -29,9 +29,10 @@ const FLEET: Contender = Contender::Fleet(NEAR);
 
 /// Processes that share nothing, and a fleet to compare with them; in a short world the fleet alone, which is judged.
 fn contenders(world: World, fleet: Contender) -> Vec<Contender> {
-    match world.short {
-        true => vec![fleet],
-        false => vec![Contender::HttpRetry, fleet],
+    if world.short {
+        vec![fleet]
+    } else {
+        vec![Contender::HttpRetry, fleet]
     }
 }
 

@@ -87,9 +87,10 @@ pub(super) const I: Scenario = Scenario {
     worlds: Worlds::OneOfEachSeed,
     play: |world| {
         // Those without a budget would do as before.
-        let with_budgets = match world.peers {
-            true => &[Contender::HttpRetry, Contender::TowerRetry][..],
-            false => &[Contender::HttpRetry],
+        let with_budgets = if world.peers {
+            &[Contender::HttpRetry, Contender::TowerRetry][..]
+        } else {
+            &[Contender::HttpRetry]
         };
         let one = || stall("I", 1, 2.0).rows(world, &everybody(world));
         let hundred = || stall("I, 100 budgets", 100, 10.0).rows(world, with_budgets);

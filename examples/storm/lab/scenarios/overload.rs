@@ -38,13 +38,12 @@ fn slow_answers(world: World, id: &'static str, slow: f64) -> Vec<Row> {
     let ours = setup.run(world, Contender::HttpRetry);
     let row = peer(id, Contender::HttpRetry, &ours);
     let (attempts, success) = (ours.attempts_per_call(), ours.success());
-    let row = match slow < 0.1 {
-        true => row
-            .at_most("attempts per request", attempts, 1.02)
-            .measure("success", success),
-        false => row
-            .at_most("attempts per request", attempts, 1.10)
-            .at_least("success", success, 0.70),
+    let row = if slow < 0.1 {
+        row.at_most("attempts per request", attempts, 1.02)
+            .measure("success", success)
+    } else {
+        row.at_most("attempts per request", attempts, 1.10)
+            .at_least("success", success, 0.70)
     };
     let others = Contender::peers(world)
         .iter()

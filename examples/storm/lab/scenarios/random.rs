@@ -102,10 +102,7 @@ pub(super) const L: Scenario = Scenario {
 };
 
 fn l(world: World) -> Vec<Row> {
-    let clients = match world.short {
-        true => 150,
-        false => 3_000,
-    };
+    let clients = if world.short { 150 } else { 3_000 };
     let [outage, some, many] = [0..300, 300..3_900, 3_900..7_500];
     let time =
         |range: &Range<u64>| Duration::from_secs(range.start)..Duration::from_secs(range.end);

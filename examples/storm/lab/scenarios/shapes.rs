@@ -31,9 +31,10 @@ fn g(world: World) -> Vec<Row> {
         world.play(async {
             let rules = |service: u64| Rules {
                 failures: vec![(Duration::ZERO, 0.05)],
-                outage: match is_down && service == 0 {
-                    true => down.clone(),
-                    false => Duration::ZERO..Duration::ZERO,
+                outage: if is_down && service == 0 {
+                    down.clone()
+                } else {
+                    Duration::ZERO..Duration::ZERO
                 },
                 ..Rules::default()
             };

@@ -41,9 +41,10 @@ impl Contender {
 
     /// Those whom this crate is compared with.
     pub(super) fn peers(world: World) -> &'static [Self] {
-        match world.peers {
-            false => &[],
-            true => &[Self::ReqwestRetry, Self::TowerRetry],
+        if !world.peers {
+            &[]
+        } else {
+            &[Self::ReqwestRetry, Self::TowerRetry]
         }
     }
 }

@@ -41,9 +41,10 @@ fn place(random: &mut Random, place: &mut Value, other: Option<&str>) {
     }
     if random.one_in(4) {
         let words = ["classify", "accept", "fail", "by_outcome"];
-        place["otherwise"] = match random.one_in(3) {
-            true => json!({"retry": retry(random, None)}),
-            false => json!(random.one_of(&words)),
+        place["otherwise"] = if random.one_in(3) {
+            json!({"retry": retry(random, None)})
+        } else {
+            json!(random.one_of(&words))
         };
     }
 }

@@ -99,8 +99,9 @@ fn call(content_type: &str, text: String, ends: bool) -> Result<RetryReport, Str
 
 fn body(text: String, ends: bool) -> Stream {
     let frame = stream::iter([Ok(Frame::data(Bytes::from(text)))]);
-    match ends {
-        true => StreamBody::new(frame).boxed_unsync(),
-        false => StreamBody::new(frame.chain(stream::pending())).boxed_unsync(),
+    if ends {
+        StreamBody::new(frame).boxed_unsync()
+    } else {
+        StreamBody::new(frame.chain(stream::pending())).boxed_unsync()
     }
 }

@@ -93,9 +93,10 @@ fn one_run_is_gone(before: &str, after: &str) -> Result<(), String> {
     let start = before.bytes().zip(after.bytes()).take_while(same).count();
     let ends = before.bytes().rev().zip(after.bytes().rev());
     let end = ends.take_while(same).count();
-    match start + end >= after.len() {
-        true => Ok(()),
-        false => Err(format!("more than one run of bytes changed: {after}")),
+    if start + end >= after.len() {
+        Ok(())
+    } else {
+        Err(format!("more than one run of bytes changed: {after}"))
     }
 }
 

@@ -54,9 +54,10 @@ async fn put_with_tower(limit: Option<usize>, length: usize, url: &str) -> Retry
 
 /// Sees to what became of a body whose first attempt failed.
 fn assert_kept(server: &FaultServer, report: &RetryReport, length: usize, again: bool, why: &str) {
-    let (stop, requests) = match again {
-        true => (StopReason::Succeeded, 2),
-        false => (StopReason::BodyNotReplayable, 1),
+    let (stop, requests) = if again {
+        (StopReason::Succeeded, 2)
+    } else {
+        (StopReason::BodyNotReplayable, 1)
     };
     assert_eq!(report.stop(), stop, "{why}: {report}");
     assert_eq!(server.received().len(), requests, "{why}");

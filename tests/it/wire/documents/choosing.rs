@@ -232,9 +232,10 @@ async fn a_name_beats_every_match() {
             let port = server.address().port();
             let uri = format!("http://api.example.test:{port}/");
             let request = named(request("GET", &uri), name);
-            let chosen = match stack.is_reqwest() {
-                true => by_reqwest(stack, &config, server.address(), request).await,
-                false => by_tower(&config, server.address(), request).await,
+            let chosen = if stack.is_reqwest() {
+                by_reqwest(stack, &config, server.address(), request).await
+            } else {
+                by_tower(&config, server.address(), request).await
             };
             assert_eq!(chosen, expected, "{stack:?} {name}");
         }

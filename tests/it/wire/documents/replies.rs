@@ -174,9 +174,10 @@ async fn http2_stream(mut respond: h2::server::SendResponse<Bytes>, reply: Arc<R
             HeaderValue::from_static(value),
         )
     });
-    let _ = match reply.trailers.is_empty() {
-        true => body.send_data(Bytes::new(), true),
-        false => body.send_trailers(HeaderMap::from_iter(trailers)),
+    let _ = if reply.trailers.is_empty() {
+        body.send_data(Bytes::new(), true)
+    } else {
+        body.send_trailers(HeaderMap::from_iter(trailers))
     };
 }
 

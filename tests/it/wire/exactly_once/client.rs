@@ -39,18 +39,20 @@ pub(super) fn policy(max_retries: u32) -> RetryPolicy {
 /// A client that follows redirects, by either adapter.
 fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Client {
     let watched = schedule.redirects == Redirects::Watched;
-    let plain = plain(match watched {
-        true => State::Watched,
-        false => State::Unknown,
+    let plain = plain(if watched {
+        State::Watched
+    } else {
+        State::Unknown
     });
     if schedule.by_layer {
         let retries = RetryLayer::new(policy)
             .budget(RetryBudget::unlimited())
             .drain_limit(128 * 1024, STALLS)
             .runtime(runtime);
-        let retries = match watched {
-            true => retries.redirects_watched(),
-            false => retries,
+        let retries = if watched {
+            retries.redirects_watched()
+        } else {
+            retries
         };
         return Client::ReqwestLayer(retries.layer(plain));
     }
@@ -58,9 +60,10 @@ fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Clie
         .budget(RetryBudget::unlimited())
         .drain_limit(128 * 1024, STALLS)
         .runtime(runtime);
-    let retries = match watched {
-        true => retries.redirects_watched().plain_requests(),
-        false => retries,
+    let retries = if watched {
+        retries.redirects_watched().plain_requests()
+    } else {
+        retries
     };
     Client::Reqwest(ClientBuilder::new(plain).with(retries).build())
 }

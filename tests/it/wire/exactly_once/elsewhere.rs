@@ -82,9 +82,10 @@ impl Elsewhere {
         let ways = [Fails::OnceExhausted, Fails::ByRule(429), Fails::ByRule(500)];
         let may_stay = kind == Kind::Redirects && random.one_in(2);
         Self {
-            fails: match may_stay {
-                true => Fails::Nowhere,
-                false => random.one_of(&ways),
+            fails: if may_stay {
+                Fails::Nowhere
+            } else {
+                random.one_of(&ways)
             },
             same_keys: random.one_in(3),
             leaves: schedule.acts.iter().map(|_| random.one_in(2)).collect(),
@@ -113,9 +114,10 @@ impl Elsewhere {
     fn services(&self, there: &FaultServer) -> Services {
         let policy = client::policy(self.schedule.max_retries);
         let other = Service::new("there", policy.clone()).base_url(&there.url(""));
-        let to = match self.same_keys {
-            true => Failover::to("there").same_keys(),
-            false => Failover::to("there"),
+        let to = if self.same_keys {
+            Failover::to("there").same_keys()
+        } else {
+            Failover::to("there")
         };
         let failed = |from: u16| {
             let failed = Condition::status(from..=599).unwrap();

@@ -151,9 +151,10 @@ impl Schedule {
                 Effect::Costs(attempts) => spent += attempts,
             }
         }
-        match spent <= self.max_retries && !self.is_once_only() {
-            true => Promise::Success,
-            false => Promise::None,
+        if spent <= self.max_retries && !self.is_once_only() {
+            Promise::Success
+        } else {
+            Promise::None
         }
     }
 }
@@ -197,9 +198,10 @@ fn act_of(number: u64, random: &mut Random) -> Act {
 fn redirect(path: &str, random: &mut Random) -> Act {
     let status = random.one_of(&[301, 302, 303, 303, 307, 308]);
     let places = [path.to_owned(), format!("/.{path}"), format!("{path}#x")];
-    let place = match random.one_in(4) {
-        true => "/receipt".to_owned(),
-        false => random.one_of(&places),
+    let place = if random.one_in(4) {
+        "/receipt".to_owned()
+    } else {
+        random.one_of(&places)
     };
     Act::Answer(Answer::new(status).header("location", place))
 }
@@ -211,9 +213,10 @@ fn is_redirect(act: &Act) -> bool {
 /// What a proxy says of itself, whatever the server behind it has done.
 fn apology(random: &mut Random) -> Answer {
     let answer = Answer::new(random.one_of(&[502, 503, 503, 503, 504]));
-    match random.one_in(3) {
-        true => answer,
-        false => answer.header("retry-after", random.one_of(&["0", "7"])),
+    if random.one_in(3) {
+        answer
+    } else {
+        answer.header("retry-after", random.one_of(&["0", "7"]))
     }
 }
 

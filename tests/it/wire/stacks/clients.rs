@@ -63,9 +63,10 @@ impl Setup {
         let layer = RetryLayer::new(self.policy.clone())
             .budget(self.budget.clone())
             .runtime(self.clock.clone());
-        match self.observed {
-            true => layer.observe(|_: &RetryEvent<'_>| {}),
-            false => layer,
+        if self.observed {
+            layer.observe(|_: &RetryEvent<'_>| {})
+        } else {
+            layer
         }
     }
 
@@ -73,9 +74,10 @@ impl Setup {
         let middleware = RetryMiddleware::new(self.policy.clone())
             .budget(self.budget.clone())
             .runtime(self.clock.clone());
-        match self.observed {
-            true => middleware.observe(|_: &RetryEvent<'_>| {}),
-            false => middleware,
+        if self.observed {
+            middleware.observe(|_: &RetryEvent<'_>| {})
+        } else {
+            middleware
         }
     }
 
@@ -219,12 +221,11 @@ where
         if let std::task::Poll::Ready(result) = Pin::new(&mut *call).poll(cx) {
             panic!("the call ended: {result:?}");
         }
-        match so() {
-            true => std::task::Poll::Ready(()),
-            false => {
-                cx.waker().wake_by_ref();
-                std::task::Poll::Pending
-            }
+        if so() {
+            std::task::Poll::Ready(())
+        } else {
+            cx.waker().wake_by_ref();
+            std::task::Poll::Pending
         }
     });
     in_time(there).await;

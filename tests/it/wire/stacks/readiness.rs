@@ -39,9 +39,10 @@ impl Service<Request<Full<Bytes>>> for Once {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        match self.used.load(Ordering::Relaxed) {
-            true => Poll::Ready(Err("not ready any more".into())),
-            false => Poll::Ready(Ok(())),
+        if self.used.load(Ordering::Relaxed) {
+            Poll::Ready(Err("not ready any more".into()))
+        } else {
+            Poll::Ready(Ok(()))
         }
     }
 

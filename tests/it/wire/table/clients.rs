@@ -215,9 +215,10 @@ pub(crate) fn reqwest_client(kit: &Kit, redirects: Policy) -> reqwest::Client {
         Limited::Answering => builder.timeout(LIMIT),
     };
     let builder = builder.redirect(redirects);
-    let builder = match kit.http2 {
-        true => builder.http2_prior_knowledge(),
-        false => builder,
+    let builder = if kit.http2 {
+        builder.http2_prior_knowledge()
+    } else {
+        builder
     };
     builder.build().unwrap()
 }

@@ -160,13 +160,12 @@ async fn answer(
     let page = state.page.lock().unwrap().clone();
     let zipped = page.gzip && head.headers.contains_key("accept-encoding");
     let bytes = if zipped { gzip(&page.body) } else { page.body };
-    let body = match page.chunked {
-        false => Full::new(bytes).boxed_unsync(),
-        true => {
-            let chunks: Vec<_> = bytes.chunks(1_000).map(Bytes::copy_from_slice).collect();
-            let chunks = chunks.into_iter().map(|chunk| Ok(Frame::data(chunk)));
-            StreamBody::new(stream::iter(chunks)).boxed_unsync()
-        }
+    let body = if !page.chunked {
+        Full::new(bytes).boxed_unsync()
+    } else {
+        let chunks: Vec<_> = bytes.chunks(1_000).map(Bytes::copy_from_slice).collect();
+        let chunks = chunks.into_iter().map(|chunk| Ok(Frame::data(chunk)));
+        StreamBody::new(stream::iter(chunks)).boxed_unsync()
     };
     let mut response = Response::new(body);
     let kind = HeaderValue::from_static("application/json");

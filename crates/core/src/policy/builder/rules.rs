@@ -83,9 +83,10 @@ impl RetryPolicyBuilder {
     /// ```
     pub fn retry_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         let list: Arc<[Condition]> = conditions.into_iter().collect();
-        match list.is_empty() {
-            true => self.refuse(empty("retry_on")),
-            false => self.with(|settings| settings.rules.retry_on = Some(list)),
+        if list.is_empty() {
+            self.refuse(empty("retry_on"))
+        } else {
+            self.with(|settings| settings.rules.retry_on = Some(list))
         }
     }
 
@@ -102,9 +103,10 @@ impl RetryPolicyBuilder {
     /// ```
     pub fn stop_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         let list: Arc<[Condition]> = conditions.into_iter().collect();
-        match list.is_empty() {
-            true => self.refuse(empty("stop_on")),
-            false => self.with(|settings| settings.rules.stop_on = list),
+        if list.is_empty() {
+            self.refuse(empty("stop_on"))
+        } else {
+            self.with(|settings| settings.rules.stop_on = list)
         }
     }
 

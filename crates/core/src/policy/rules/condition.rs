@@ -140,9 +140,10 @@ impl Condition {
                 }
             }
         }
-        match ranges.is_empty() {
-            true => Err(ConfigError::new("status", "no status", "give at least one")),
-            false => Ok(Self::of(Test::Status(ranges))),
+        if ranges.is_empty() {
+            Err(ConfigError::new("status", "no status", "give at least one"))
+        } else {
+            Ok(Self::of(Test::Status(ranges)))
         }
     }
 
@@ -270,13 +271,14 @@ impl Not for Condition {
 }
 
 fn not_empty(field: &'static str, text: String) -> Result<String, ConfigError> {
-    match text.is_empty() {
-        true => Err(ConfigError::new(
+    if text.is_empty() {
+        Err(ConfigError::new(
             field,
             "an empty text",
             "give something to look for",
-        )),
-        false => Ok(text),
+        ))
+    } else {
+        Ok(text)
     }
 }
 

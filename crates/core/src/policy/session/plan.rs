@@ -110,9 +110,10 @@ impl RetrySession {
 
     fn listed(&self, case: &Case<'_>) -> Listed {
         let rules = &case.policy.0.rules;
-        match rules.have_lists() {
-            true => rules.listed(&self.seen(case.outcome, true)),
-            false => Listed::Unlisted,
+        if rules.have_lists() {
+            rules.listed(&self.seen(case.outcome, true))
+        } else {
+            Listed::Unlisted
         }
     }
 
@@ -167,9 +168,10 @@ impl RetrySession {
         let own = self.backoff(n, case);
         let asked = self.demanded(case.outcome, case.moment, case.policy);
         let delay = self.delay(own, asked, case)?;
-        let cost = match case.outcome.ran_out_of_time() {
-            true => Cost::Timeout,
-            false => Cost::Retry,
+        let cost = if case.outcome.ran_out_of_time() {
+            Cost::Timeout
+        } else {
+            Cost::Retry
         };
         let mut plan = self.resend(delay, cost, case);
         plan.after.previous = own;
@@ -190,9 +192,10 @@ impl RetrySession {
         if counted < self.max_retries(policy) {
             return Ok(());
         }
-        match policy.is_off() && self.own.max_retries.is_none() {
-            true => Err(StopReason::Disabled),
-            false => Err(StopReason::AttemptsExhausted),
+        if policy.is_off() && self.own.max_retries.is_none() {
+            Err(StopReason::Disabled)
+        } else {
+            Err(StopReason::AttemptsExhausted)
         }
     }
 
@@ -271,10 +274,10 @@ impl RetrySession {
 
     /// What becomes of the request at its end.
     pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
-        match stop.worth_another && stop.why.is_exhausted() {
-            true => &self.policy_by(stop.by).0.rules.on_exhausted,
-            // An answer that no retry would have changed is the caller's.
-            false => &OnExhausted::Last,
+        if stop.worth_another && stop.why.is_exhausted() {
+            &self.policy_by(stop.by).0.rules.on_exhausted
+        } else {
+            &OnExhausted::Last
         }
     }
 
@@ -355,9 +358,10 @@ impl RetrySession {
         let known_there = to.same_keys || server == Server::Same;
         let twice = !known_there && self.is_in_doubt(case.outcome);
         if twice && !self.is_safe_anywhere(case.policy) {
-            return Err(match self.counts.in_doubt {
-                true => StopReason::NotIdempotent,
-                false => case.outcome.why_in_doubt(),
+            return Err(if self.counts.in_doubt {
+                StopReason::NotIdempotent
+            } else {
+                case.outcome.why_in_doubt()
             });
         }
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;

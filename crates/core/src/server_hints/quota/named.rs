@@ -93,9 +93,10 @@ impl<'a> Name<'a> {
             return Counted::Amount;
         }
         let plain = self.before.is_empty() && self.after.is_empty();
-        match plain || holds("request") {
-            true => Counted::Requests,
-            false => Counted::Other,
+        if plain || holds("request") {
+            Counted::Requests
+        } else {
+            Counted::Other
         }
     }
 }
@@ -204,8 +205,9 @@ fn before_parameters(part: &str) -> &str {
 /// What a quota without a number says.
 fn level(status: &str) -> Option<Level> {
     let status = status.to_ascii_lowercase();
-    match status.starts_with("allowed") {
-        true => Some(Level::Left),
-        false => (status == "rejected").then_some(Level::Spent),
+    if status.starts_with("allowed") {
+        Some(Level::Left)
+    } else {
+        (status == "rejected").then_some(Level::Spent)
     }
 }

@@ -105,9 +105,10 @@ fn settled(status: u16, headers: &HeaderMap, body: &[u8]) -> Value {
 
 fn as_value(judged: Verdict, delay: Option<Duration>) -> Value {
     let over = delay > Some(LONGEST);
-    let reason = match over {
-        true => Reason::ServerDelayExceedsCap.as_str(),
-        false => judged.reason.map_or("success", Reason::as_str),
+    let reason = if over {
+        Reason::ServerDelayExceedsCap.as_str()
+    } else {
+        judged.reason.map_or("success", Reason::as_str)
     };
     serde_json::json!({
         "retry": is_retryable(judged) && !over,

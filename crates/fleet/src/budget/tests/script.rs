@@ -24,9 +24,12 @@ impl Memory {
     fn command(&mut self, numbers: &mut Numbers, process: u64) -> BudgetReport {
         self.seq = (self.seq + 1).min(MOST);
         let usual = !numbers.one_in(4);
-        let more = |numbers: &mut Numbers, all: i64, often: i64| match usual {
-            true => (all + numbers.up_to(often)).min(MOST),
-            false => numbers.up_to(MOST),
+        let more = |numbers: &mut Numbers, all: i64, often: i64| {
+            if usual {
+                (all + numbers.up_to(often)).min(MOST)
+            } else {
+                numbers.up_to(MOST)
+            }
         };
         self.successes = more(numbers, self.successes, 5_000);
         self.taken = more(numbers, self.taken, 3_000_000);
@@ -38,9 +41,10 @@ impl Memory {
             successes_acked: self.acked.0,
             taken: self.taken,
             taken_acked: self.acked.1,
-            want: match usual {
-                true => numbers.up_to(5_000_000),
-                false => numbers.up_to(MOST),
+            want: if usual {
+                numbers.up_to(5_000_000)
+            } else {
+                numbers.up_to(MOST)
             },
             known: self.known.map(|known| known.max(0)),
         }

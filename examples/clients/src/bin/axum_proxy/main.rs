@@ -20,9 +20,10 @@ async fn main() -> Result {
         let proxy = client::proxy(server.url.clone());
         tokio::spawn(async move { axum::serve(listener, proxy).await });
         let has_body = method == Method::PUT || method == Method::POST;
-        let (body, whole) = match has_body {
-            true => (stream(100), PIECE.repeat(100)),
-            false => (reqwest::Body::default(), String::new()),
+        let (body, whole) = if has_body {
+            (stream(100), PIECE.repeat(100))
+        } else {
+            (reqwest::Body::default(), String::new())
         };
         let request = reqwest::Client::new().request(method.clone(), url);
         let sent = request.body(body).send().await;

@@ -15,9 +15,12 @@ const RESPONSE: &[u8] = b"\x08\x01";
 #[tokio::main]
 async fn main() -> Result {
     const UNAVAILABLE: u8 = 14;
-    let server = Server::start(|number, _| match number < 2 {
-        true => grpc(UNAVAILABLE, None),
-        false => grpc(0, Some(RESPONSE)),
+    let server = Server::start(|number, _| {
+        if number < 2 {
+            grpc(UNAVAILABLE, None)
+        } else {
+            grpc(0, Some(RESPONSE))
+        }
     });
     let server = server.await?;
     let started = Instant::now();

@@ -32,9 +32,10 @@ pub(in super::super) const QUOTA: Scenario = Scenario {
     title: "5,000 calls on a quota of 500 in 10 s, 200 at once, by so many processes",
     worlds: Worlds::OneOfEachSeed,
     play: |world| {
-        let cases = match world.short {
-            true => &CASES[2..3],
-            false => &CASES[..],
+        let cases = if world.short {
+            &CASES[2..3]
+        } else {
+            &CASES[..]
         };
         cases.iter().flat_map(|case| case.play(world)).collect()
     },
@@ -154,9 +155,10 @@ impl Case {
         drop(processes);
         let mut tasks = JoinSet::new();
         for (process, callers) in callers {
-            let lives = match self.dying && process % DYING == 0 {
-                true => DEATH,
-                false => HOUR,
+            let lives = if self.dying && process % DYING == 0 {
+                DEATH
+            } else {
+                HOUR
             };
             for caller in callers {
                 tasks.spawn(timeout(lives, caller));

@@ -42,10 +42,7 @@ pub(in super::super) const FLOOD: Scenario = Scenario {
 
 /// What happened, and how many commands a process has sent in the first second, and in each after it.
 fn flood(world: World, gates: bool) -> (Run, [f64; 2]) {
-    let per_process = match world.short {
-        true => 3.0,
-        false => 100.0,
-    };
+    let per_process = if world.short { 3.0 } else { 100.0 };
     world.play(async {
         let stage = Stage::new(world, vec![Rules::down()]);
         let (store, policy) = (stage.store(FLEET), Setup::retries(4));

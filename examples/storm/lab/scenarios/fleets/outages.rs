@@ -115,9 +115,10 @@ pub(in super::super) const SMALL: Scenario = Scenario {
 };
 
 fn small(world: World) -> Vec<Row> {
-    let (clients, per_client, part) = match world.short {
-        true => (100, 0.75, 30),
-        false => (3_000, 0.1, 300),
+    let (clients, per_client, part) = if world.short {
+        (100, 0.75, 30)
+    } else {
+        (3_000, 0.1, 300)
     };
     let [outage, some, many] = [0..part, part..2 * part, 2 * part..3 * part];
     let time =
@@ -185,18 +186,12 @@ fn of(processes: usize, setup: &Setup) -> Setup {
 }
 
 fn some(world: World, cases: &[Case], short: Range<usize>) -> &[Case] {
-    match world.short {
-        true => &cases[short],
-        false => cases,
-    }
+    if world.short { &cases[short] } else { cases }
 }
 
 /// Requests in a second; the server serves a quarter more.
 fn rate(world: World) -> f64 {
-    match world.short {
-        true => 160.0,
-        false => 800.0,
-    }
+    if world.short { 160.0 } else { 800.0 }
 }
 
 fn server(world: World) -> Rules {

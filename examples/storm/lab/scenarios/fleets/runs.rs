@@ -28,10 +28,7 @@ pub(in super::super) const RUNS: Scenario = Scenario {
             ("10,000 runs", FLEET, false, 1.01),
             ("10,000 runs, store down", FLEET, true, 2.0),
         ];
-        let cases = match world.short {
-            true => &cases[1..],
-            false => &cases,
-        };
+        let cases = if world.short { &cases[1..] } else { &cases };
         let rows = cases.iter().map(|(case, contender, down, most)| {
             let (contender, down, most) = (*contender, *down, *most);
             let run = run(world, contender, down);
@@ -43,10 +40,7 @@ pub(in super::super) const RUNS: Scenario = Scenario {
 };
 
 fn run(world: World, contender: Contender, down: bool) -> Run {
-    let runs = match world.short {
-        true => 2_200,
-        false => 10_000,
-    };
+    let runs = if world.short { 2_200 } else { 10_000 };
     world.play(async {
         let stage = Stage::new(world, vec![Rules::down()]);
         let store = stage.store(contender);

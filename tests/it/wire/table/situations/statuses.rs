@@ -7,9 +7,10 @@ pub(crate) async fn all() -> Vec<Situation> {
     let mut rows = Vec::new();
     for (name, status) in STATUSES {
         let answer = Answer::new(status);
-        let answer = match name.ends_with("Retry-After") {
-            true => answer.header("retry-after", "1"),
-            false => answer,
+        let answer = if name.ends_with("Retry-After") {
+            answer.header("retry-after", "1")
+        } else {
+            answer
         };
         rows.push(Situation::act(name, Act::Answer(answer)).await);
     }

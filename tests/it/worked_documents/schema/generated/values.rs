@@ -25,9 +25,12 @@ pub(super) fn some_of(keys: Keys, often: f64) -> Values {
     let (names, values): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
     let values: Vec<_> = values
         .into_iter()
-        .map(|value| match often < 1.0 {
-            true => proptest::option::weighted(often, value).boxed(),
-            false => value.prop_map(Some).boxed(),
+        .map(|value| {
+            if often < 1.0 {
+                proptest::option::weighted(often, value).boxed()
+            } else {
+                value.prop_map(Some).boxed()
+            }
         })
         .collect();
     let map = move |values: Vec<Option<Value>>| {

@@ -202,9 +202,10 @@ impl Condition {
     ) -> Result<Self, ConfigError> {
         let (tag, texts): (String, Vec<String>) =
             (tag.into(), texts.into_iter().map(Into::into).collect());
-        match tag.is_empty() || texts.is_empty() {
-            true => Err(ConfigError::new("xml", tag, NOTHING)),
-            false => Ok(Self::of(Test::Xml(XmlTest { tag, texts }))),
+        if tag.is_empty() || texts.is_empty() {
+            Err(ConfigError::new("xml", tag, NOTHING))
+        } else {
+            Ok(Self::of(Test::Xml(XmlTest { tag, texts })))
         }
     }
 }

@@ -29,13 +29,14 @@ impl Condition {
     pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
         let pattern = pattern.into();
         let is_path = pattern.starts_with(['/', '*']) && !pattern.contains(['?', '#']);
-        match is_path {
-            true => Ok(Self::of(Test::Path(vec![pattern]))),
-            false => Err(ConfigError::new(
+        if is_path {
+            Ok(Self::of(Test::Path(vec![pattern])))
+        } else {
+            Err(ConfigError::new(
                 "path",
                 pattern,
                 "must be a path: write /v1/*",
-            )),
+            ))
         }
     }
 

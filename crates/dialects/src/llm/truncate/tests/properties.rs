@@ -71,9 +71,12 @@ fn a_turn() -> impl Strategy<Value = String> {
         any::<bool>(),
         prop::sample::select(vec!["content", "parts", "output"]),
     )
-        .prop_map(|(role, content, role_first, name)| match role_first {
-            true => format!(r#"{{"role":"{role}","{name}":{content}}}"#),
-            false => format!("{{\"{name}\": {content},\n\"role\": \"{role}\"}}"),
+        .prop_map(|(role, content, role_first, name)| {
+            if role_first {
+                format!(r#"{{"role":"{role}","{name}":{content}}}"#)
+            } else {
+                format!("{{\"{name}\": {content},\n\"role\": \"{role}\"}}")
+            }
         })
 }
 

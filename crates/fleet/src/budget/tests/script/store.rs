@@ -136,9 +136,10 @@ impl Store {
 
     pub(super) fn spoil_record(&mut self, process: u64, text: &str) {
         self.command(&["SET", &key(process), text]);
-        let numbers: Option<Vec<i64>> = match text.len() <= 80 {
-            true => text.split(':').map(natural).collect(),
-            false => None,
+        let numbers: Option<Vec<i64>> = if text.len() <= 80 {
+            text.split(':').map(natural).collect()
+        } else {
+            None
         };
         let read = numbers.filter(|read| {
             let bounds = [MOST, MOST, 4 * MOST, MOST];
