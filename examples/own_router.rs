@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use futures_util::FutureExt;
-use http_retry::route::{Head, Route, Router};
+use http_retry::route::{RequestHead, Route, Router};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryPolicy, RetryReport};
@@ -19,7 +19,7 @@ struct ByHost {
 }
 
 impl Router for ByHost {
-    fn route(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+    fn route(&self, head: &RequestHead<'_>, _: Option<&str>) -> Arc<Route> {
         let found = head.authority().and_then(|host| self.routes.get(host));
         Arc::clone(found.unwrap_or(&self.rest))
     }

@@ -16,10 +16,10 @@ mod options;
 mod retrying;
 mod start;
 
-pub(crate) use client::{Client, ErrorFacts, Outcomes, OwnError, http_error_facts};
-pub(crate) use driver::{Driver, State};
+pub(crate) use client::{AttemptResult, Client, ErrorFacts, OwnError, http_error_facts};
+pub(crate) use driver::{CallState, Driver};
 pub(crate) use options::{RequestOptions, RestOfDownload};
-pub(crate) use start::{Begin, Call, First};
+pub(crate) use start::{Call, DriverStart, FirstEnd};
 
 use http::{HeaderMap, HeaderName, Method, Uri};
 use std::time::Duration;

@@ -2,14 +2,14 @@
 
 mod settings;
 
-use crate::budget::{Asking, PaidRetry, RetryBudget};
+use crate::budget::{PaidRetry, PendingRetry, RetryBudget};
 use crate::client::requests::SaveOptions;
 use crate::gate::Gate;
 use crate::nested::LayerId;
 use crate::nested::Redirects;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
-use crate::route::{Head, Route, Router, SharedServices};
+use crate::route::{RequestHead, Route, Router, SharedServices};
 use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_retry_core::adapter::{Budgets, GateKey, NEVER_REFILLS, warn_of_misuse};
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// What a request goes by that calls itself part of this service, if any.
-    pub(crate) fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+    pub(crate) fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         match &self.routes {
             Routes::One(route) => Arc::clone(route),
             Routes::PerRequest(router) => router.route(head, service),
@@ -359,7 +359,11 @@ impl Engine {
     /// # Cancel safety
     ///
     /// Dropped, it asks no longer, and nothing is paid.
-    pub(crate) async fn answer(&self, mut asking: Asking, left: Duration) -> Option<PaidRetry> {
+    pub(crate) async fn answer(
+        &self,
+        mut asking: PendingRetry,
+        left: Duration,
+    ) -> Option<PaidRetry> {
         let timer = self.runtime.sleep(asking.wait().min(left));
         match within(timer, &mut asking).await {
             Some(answer) => answer,

@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) type LayerId = NonZeroUsize;
 
 thread_local! {
-    static POLLED: Cell<Polled> = const { Cell::new(Polled { outermost: None, redirected: false }) };
+    static POLLED: Cell<PolledAttempt> = const { Cell::new(PolledAttempt { outermost: None, redirected: false }) };
 }
 
 /// What this thread polls.
 #[derive(Debug, Clone, Copy)]
-struct Polled {
+struct PolledAttempt {
     /// The layer furthest out whose attempt it is.
     outermost: Option<LayerId>,
     /// The attempt furthest in has followed a redirect in this poll.
@@ -41,7 +41,7 @@ pub(crate) fn is_inside() -> bool {
 )]
 pub(crate) fn follows_redirect(path: Option<&str>) {
     let polled = POLLED.get();
-    POLLED.set(Polled {
+    POLLED.set(PolledAttempt {
         redirected: polled.outermost.is_some(),
         ..polled
     });
@@ -73,8 +73,8 @@ impl AttemptMark {
 
     /// A part of the attempt, which this layer makes, is polled until the guard is dropped.
     #[inline]
-    pub(crate) fn polled(&self, layer: LayerId) -> Option<Within<'_>> {
-        self.repeats.then(|| Within::new(self, layer))
+    pub(crate) fn polled(&self, layer: LayerId) -> Option<PollGuard<'_>> {
+        self.repeats.then(|| PollGuard::new(self, layer))
     }
 
     /// Polls a part of the attempt.
@@ -96,16 +96,16 @@ impl AttemptMark {
 }
 
 /// The mark is set until this is dropped.
-pub(crate) struct Within<'a> {
+pub(crate) struct PollGuard<'a> {
     mark: &'a AttemptMark,
-    before: Polled,
+    before: PolledAttempt,
 }
 
-impl<'a> Within<'a> {
+impl<'a> PollGuard<'a> {
     #[inline]
     fn new(mark: &'a AttemptMark, layer: LayerId) -> Self {
         let before = POLLED.get();
-        POLLED.set(Polled {
+        POLLED.set(PolledAttempt {
             outermost: before.outermost.or(Some(layer)),
             redirected: false,
         });
@@ -113,14 +113,14 @@ impl<'a> Within<'a> {
     }
 }
 
-impl Drop for Within<'_> {
+impl Drop for PollGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         let redirected = POLLED.get().redirected;
         if redirected {
             self.mark.redirected.store(true, Ordering::Relaxed);
         }
-        POLLED.set(Polled {
+        POLLED.set(PolledAttempt {
             redirected: self.before.redirected || redirected,
             ..self.before
         });
@@ -182,7 +182,7 @@ fn hash(path: &str) -> u64 {
 /// What a layer knows of the client below it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redirects {
-    told: Told,
+    told: RedirectMode,
     /// An answer came from another URL by a redirect that nobody saw, so the layer was told wrong.
     disproved: Arc<AtomicBool>,
 }
@@ -193,7 +193,7 @@ pub(crate) struct Redirects {
     not(feature = "reqwest"),
     expect(dead_code, reason = "no other client follows redirects")
 )]
-pub(crate) enum Told {
+pub(crate) enum RedirectMode {
     #[default]
     Nothing,
     /// It follows no redirects.
@@ -204,7 +204,7 @@ pub(crate) enum Told {
 
 /// What tells of the redirects of one attempt.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch<'a> {
+pub(crate) struct RedirectTracker<'a> {
     pub(crate) redirects: &'a Redirects,
     pub(crate) layer: LayerId,
     pub(crate) mark: &'a AttemptMark,
@@ -212,7 +212,7 @@ pub(crate) struct Watch<'a> {
 
 /// An attempt as its client shows it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Trail<'a> {
+pub(crate) struct RedirectEvidence<'a> {
     /// The client may follow redirects by itself.
     pub(crate) may_follow: bool,
     /// The request's path, where there is one.
@@ -226,7 +226,7 @@ impl Redirects {
         not(any(feature = "reqwest", test)),
         expect(dead_code, reason = "no other client follows redirects")
     )]
-    pub(crate) fn told(told: Told) -> Self {
+    pub(crate) fn told(told: RedirectMode) -> Self {
         Self {
             told,
             disproved: Arc::default(),
@@ -235,7 +235,7 @@ impl Redirects {
 
     /// Looks at the URL of an answer for a redirect that should have been seen.
     pub(crate) fn check(&self, mark: &AttemptMark, urls: Option<(&str, &str)>) {
-        let checked = self.told != Told::Nothing && !mark.is_redirected();
+        let checked = self.told != RedirectMode::Nothing && !mark.is_redirected();
         let urls = urls.filter(|_| checked);
         if urls.is_some_and(|(asked, answered)| place(asked) != place(answered)) {
             self.disproved.store(true, Ordering::Relaxed);
@@ -243,9 +243,9 @@ impl Redirects {
     }
 }
 
-impl Watch<'_> {
+impl RedirectTracker<'_> {
     /// Whether the client has followed a redirect in this attempt of a request that may be processed twice, or must not.
-    pub(crate) fn redirected(&self, harmless: bool, trail: Trail<'_>) -> Redirected {
+    pub(crate) fn redirected(&self, harmless: bool, trail: RedirectEvidence<'_>) -> Redirected {
         self.redirects.check(self.mark, trail.urls);
         let unseen = || {
             self.mark
@@ -255,9 +255,9 @@ impl Watch<'_> {
             _ if self.mark.is_redirected() => return Redirected::Yes,
             _ if !trail.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
-            Told::Nothing => true,
-            Told::Watched => unseen(),
-            Told::Off => false,
+            RedirectMode::Nothing => true,
+            RedirectMode::Watched => unseen(),
+            RedirectMode::Off => false,
         };
         if unknown {
             Redirected::Unknown { harmless }
@@ -383,15 +383,15 @@ mod redirects_tests {
 
     #[test]
     fn an_answer_from_elsewhere_disproves_what_was_told_for_good() {
-        let redirects = Redirects::told(Told::Off);
+        let redirects = Redirects::told(RedirectMode::Off);
         let mark = AttemptMark::new(true);
-        let watch = Watch {
+        let watch = RedirectTracker {
             redirects: &redirects,
             layer: LayerId::MIN,
             mark: &mark,
         };
         let redirected = |asked, answered| {
-            let trail = Trail {
+            let trail = RedirectEvidence {
                 may_follow: true,
                 path: None,
                 urls: Some((asked, answered)),

@@ -98,7 +98,7 @@ pub use interrupted::Interrupted;
 pub use progress::ResumeProgress;
 pub use settings::Resume;
 
-pub(crate) use download::{Again, Rest, Sending};
-pub(crate) use mark::Mark;
+pub(crate) use download::{Resend, RestRequest, Sending};
+pub(crate) use mark::ResumeValidator;
 pub(crate) use response::{Resumable, is_redirected, marked};
 pub(crate) use terms::{DownloadOptions, DownloadTerms};

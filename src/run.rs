@@ -2,12 +2,12 @@
 
 mod operation;
 
-use crate::call::{Begin, Client, Driver, State};
+use crate::call::{CallState, Client, Driver, DriverStart};
 use crate::client::responses::Opaque;
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
 use crate::report::ReportSlot;
-use crate::route::{Head, Route, Router};
+use crate::route::{RequestHead, Route, Router};
 use crate::runtime::Runtime;
 use http_retry_core::adapter::{GateKey, ReportRecorder, Subject};
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
@@ -246,7 +246,9 @@ impl Runner {
         X: Client<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
     {
         let started = self.engine.runtime.now();
-        let route = self.engine.route(&Head::default(), Some(&self.service));
+        let route = self
+            .engine
+            .route(&RequestHead::default(), Some(&self.service));
         let mut session = route.policy().session(self.facts, started);
         if crate::nested::is_inside() {
             session = session.standing_aside(StopReason::Nested);
@@ -263,9 +265,9 @@ impl Runner {
         recorder.names_unknown(self.engine.unknown_service(&route, named));
         let key = self.gate_key(&route);
         let way = (Arc::clone(&self.engine), route);
-        let mut state = State::of(way, session, subject, recorder);
+        let mut state = CallState::of(way, session, subject, recorder);
         state.gate_key = key;
-        Driver::of(client, Repeatable, state, Begin::Request(()))
+        Driver::of(client, Repeatable, state, DriverStart::Request(()))
             .run()
             .await
     }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use http_retry::dialect::{At, Dialect, Meaning, Row, RowBuilder};
+use http_retry::dialect::{Dialect, Interpretation, Location, Row, RowBuilder};
 use http_retry::policy::{ErrorBody, Moment, RequestLine, Unit};
 use http_retry::rules::Value;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
@@ -124,12 +124,12 @@ impl Wanted {
 }
 
 impl Place {
-    fn at(&self) -> At {
+    fn at(&self) -> Location {
         match self {
-            Self::Head(name) => At::head(of(&NAMES, *name)),
-            Self::Part(name) => At::head_part(of(&NAMES, *name), "left"),
-            Self::Json(pointer) => At::json(of(&POINTERS, *pointer)),
-            Self::Prose => At::prose(),
+            Self::Head(name) => Location::head(of(&NAMES, *name)),
+            Self::Part(name) => Location::head_part(of(&NAMES, *name), "left"),
+            Self::Json(pointer) => Location::json(of(&POINTERS, *pointer)),
+            Self::Prose => Location::prose(),
         }
     }
 }
@@ -152,12 +152,12 @@ impl OwnRow {
         self.tests.iter().fold(row, with).is(self.meaning())
     }
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> Interpretation {
         let meaning = match self.class % 4 {
-            0 => Meaning::success(),
-            1 => Meaning::throttled(),
-            2 => Meaning::transient(),
-            _ => Meaning::permanent(),
+            0 => Interpretation::success(),
+            1 => Interpretation::throttled(),
+            2 => Interpretation::transient(),
+            _ => Interpretation::permanent(),
         };
         let meaning = match self.reach {
             Some(true) => meaning.refused(),

@@ -39,7 +39,7 @@ pub trait Client: Sized {
         &mut self,
         request: Self::Request,
         attempt: Attempt,
-    ) -> impl Future<Output = Outcomes<Self>>;
+    ) -> impl Future<Output = AttemptResult<Self>>;
 
     /// Lets no later request share the connection of the last attempt, which was cut or ended with this error.
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
@@ -85,12 +85,12 @@ impl From<OwnError> for BoxError {
 }
 
 /// The result of an attempt, as the caller would get it.
-pub(crate) type Outcomes<C> = Result<Kept<C>, <C as Client>::Error>;
+pub(crate) type AttemptResult<C> = Result<KeptResponse<C>, <C as Client>::Error>;
 
-pub(super) type Kept<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
+pub(super) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
 
 /// The part of a request that later attempts are made of.
-pub(crate) type Saved<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
+pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
 
 /// What an error says.
 pub struct ErrorFacts<'a> {

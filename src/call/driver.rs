@@ -1,8 +1,8 @@
 //! The driver: carries out what the session commands, until the request is finished.
 
-use super::client::{Client, Outcomes, OwnError, Saved, number};
+use super::client::{AttemptResult, Client, OwnError, SavedOf, number};
 use super::options::{has_own_key, kept_head, key_at_the_gate};
-use super::start::{Begin, Call, Permit};
+use super::start::{Call, DriverStart, HeldPermit};
 use super::{KeptHead, Limit};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::client::requests::Head;
@@ -18,7 +18,7 @@ use crate::policy::{
 use crate::report::{DeadLetter, RetryReport};
 use crate::route::Route;
 use crate::runtime::within;
-use http_retry_core::adapter::{AttemptSpan, GateKey, Kind, ReportRecorder, Subject};
+use http_retry_core::adapter::{AttemptSpan, CallKind, GateKey, ReportRecorder, Subject};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,11 +33,11 @@ pub(crate) struct Driver<C: Client> {
     first: Option<Box<C::Request>>,
     /// Absent if the first attempt had no time left.
     next: Option<Command>,
-    pub(super) state: State<C>,
+    pub(super) state: CallState<C>,
 }
 
 /// The part of a driver that needs no client.
-pub(crate) struct State<C: Client> {
+pub(crate) struct CallState<C: Client> {
     pub(super) engine: Arc<Engine>,
     pub(super) route: Arc<Route>,
     pub(super) session: RetrySession,
@@ -48,25 +48,25 @@ pub(crate) struct State<C: Client> {
     /// Who shares a rate limit with this request.
     pub(crate) gate_key: GateKey,
     /// The right to send the attempt under way, and that of narrower limits.
-    pub(super) permit: Option<Permit>,
-    pub(super) narrower: Vec<(GateKey, Permit)>,
+    pub(super) permit: Option<HeldPermit>,
+    pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// The client must be asked before the next attempt whether it is ready.
     pub(super) asks_ready: bool,
     /// The redirects of the last attempt, as far as they were seen.
     pub(super) mark: AttemptMark,
     pub(super) limit: Option<Limit>,
-    pub(super) saved: Option<Saved<C>>,
+    pub(super) saved: Option<SavedOf<C>>,
     /// `None` until an attempt has ended.
-    pub(super) ended: Option<Box<Ended<C>>>,
+    pub(super) ended: Option<Box<LastAttempt<C>>>,
     /// The retry that is scheduled, and the service that it leaves.
     pub(super) paid: Option<Box<PaidRetry>>,
     pub(super) moved_from: Option<Box<MovedFrom>>,
 }
 
 /// The end of the last attempt.
-pub(super) struct Ended<C: Client> {
+pub(super) struct LastAttempt<C: Client> {
     /// What the caller would get, as far as it was kept.
-    pub(super) result: Option<Outcomes<C>>,
+    pub(super) result: Option<AttemptResult<C>>,
     /// Its meaning, and when it was judged.
     pub(super) outcome: Outcome<'static>,
     pub(super) at: Moment,
@@ -76,7 +76,7 @@ pub(super) struct Ended<C: Client> {
     pub(super) broken: Option<ErrorBody>,
 }
 
-impl<C: Client> Default for Ended<C> {
+impl<C: Client> Default for LastAttempt<C> {
     fn default() -> Self {
         Self {
             result: None,
@@ -98,10 +98,15 @@ pub(super) struct MovedFrom {
 
 impl<C: Client> Driver<C> {
     /// A driver of a call that some first attempt was, or is to be, made for.
-    pub(crate) fn new(call: Call<C>, client: C, requests: C::Requests, begin: Begin<C>) -> Self {
+    pub(crate) fn new(
+        call: Call<C>,
+        client: C,
+        requests: C::Requests,
+        begin: DriverStart<C>,
+    ) -> Self {
         let request = match &begin {
-            Begin::Request(request) => Some(request),
-            Begin::Ended(..) | Begin::Late => None,
+            DriverStart::Request(request) => Some(request),
+            DriverStart::Ended(..) | DriverStart::Late => None,
         };
         let Call {
             permit,
@@ -141,7 +146,7 @@ impl<C: Client> Driver<C> {
             started,
         );
         let routed = (engine, route);
-        let mut state = State::of(routed, session, subject, recorder);
+        let mut state = CallState::of(routed, session, subject, recorder);
         state.recorder.names_unknown(unknown);
         state.permit = Some(permit).filter(|permit| permit.place.is_some());
         state.head = kept;
@@ -155,22 +160,22 @@ impl<C: Client> Driver<C> {
     pub(crate) fn of(
         mut client: C,
         requests: C::Requests,
-        mut state: State<C>,
-        begin: Begin<C>,
+        mut state: CallState<C>,
+        begin: DriverStart<C>,
     ) -> Self {
         let (mut first, mut next) = (None, None);
         match begin {
-            Begin::Request(request) => {
+            DriverStart::Request(request) => {
                 first = Some(Box::new(request));
                 let now = Moment::new(state.engine.runtime.now());
                 next = Some(state.session.step(Event::Start, now));
             }
-            Begin::Ended(result, judged) => {
+            DriverStart::Ended(result, judged) => {
                 state.attempt_starts(state.session.started());
                 next = Some(state.attempt_ended(&client, result, judged));
                 state.asks_ready = true;
             }
-            Begin::Late => {
+            DriverStart::Late => {
                 state.attempt_starts(state.session.started());
                 client.leave_connection(state.session.policy(), None);
                 state.asks_ready = true;
@@ -190,13 +195,13 @@ impl<C: Client> Driver<C> {
         clippy::manual_async_fn,
         reason = "the future of an async function holds its arguments twice, and the driver is large"
     )]
-    pub(crate) fn run(mut self) -> impl Future<Output = Outcomes<C>> {
+    pub(crate) fn run(mut self) -> impl Future<Output = AttemptResult<C>> {
         async move { self.carry_out().await }
     }
 
     /// Very many calls may wait at once for the first of their attempts, or be under way, so what is large and rarely
     /// wanted is in a box of its own.
-    async fn carry_out(&mut self) -> Outcomes<C> {
+    async fn carry_out(&mut self) -> AttemptResult<C> {
         let mut command = match self.next.take() {
             Some(command) => command,
             None => Box::pin(self.cut_first()).await,
@@ -227,11 +232,11 @@ impl<C: Client> Driver<C> {
     async fn admit(&mut self) -> Command {
         let Self { client, state, .. } = self;
         let kind = match state.paid {
-            Some(_) => Kind::Retry,
-            None => Kind::Newcomer,
+            Some(_) => CallKind::Retry,
+            None => CallKind::Newcomer,
         };
         let mut released = false;
-        let mut release = || released = kind == Kind::Newcomer && client.release();
+        let mut release = || released = kind == CallKind::Newcomer && client.release();
         let waited = state.pass_the_gates(kind, &mut release).await;
         state.asks_ready |= released;
         let now = Moment::new(state.engine.runtime.now());
@@ -262,7 +267,7 @@ impl<C: Client> Driver<C> {
             return Ok(request);
         }
         let is_gone = state.result().is_none();
-        let is_whole = |saved: &Saved<C>| is_gone || C::Requests::is_whole(saved, false);
+        let is_whole = |saved: &SavedOf<C>| is_gone || C::Requests::is_whole(saved, false);
         let Some(saved) = state.saved.take().filter(is_whole) else {
             // A body that is shared with earlier attempts may have lost it to them by now.
             return Err(state.fails(StopReason::BodyNotReplayable));
@@ -366,7 +371,7 @@ impl<C: Client> Driver<C> {
     }
 }
 
-impl<C: Client> State<C> {
+impl<C: Client> CallState<C> {
     /// The state of a request of which no more is known.
     pub(crate) fn of(
         (engine, route): (Arc<Engine>, Arc<Route>),
@@ -395,11 +400,11 @@ impl<C: Client> State<C> {
     }
 
     /// Returns what the caller would get, as far as it was kept.
-    pub(super) fn result(&self) -> Option<&Outcomes<C>> {
+    pub(super) fn result(&self) -> Option<&AttemptResult<C>> {
         self.ended.as_ref()?.result.as_ref()
     }
 
-    pub(super) fn result_mut(&mut self) -> &mut Option<Outcomes<C>> {
+    pub(super) fn result_mut(&mut self) -> &mut Option<AttemptResult<C>> {
         &mut self.ended.get_or_insert_default().result
     }
 
@@ -474,9 +479,9 @@ impl<C: Client> State<C> {
     }
 }
 
-impl<C: Client> State<C> {
+impl<C: Client> CallState<C> {
     /// Closes the report, and returns the last outcome, or what the policy puts in its place.
-    fn finish(&mut self, why: StopReason) -> Option<Outcomes<C>> {
+    fn finish(&mut self, why: StopReason) -> Option<AttemptResult<C>> {
         let now = self.engine.runtime.now();
         let tokens_left = self.budget.tokens(now);
         let ends_with = self.session.ends_with().clone();

@@ -1,15 +1,15 @@
 //! What an attempt's outcome means, after as much of its body was read as the session wants.
 
-use super::client::{Client, Kept, Outcomes, OwnError};
-use super::driver::{Driver, State};
-use super::start::Permit;
+use super::client::{AttemptResult, Client, KeptResponse, OwnError};
+use super::driver::{CallState, Driver};
+use super::start::HeldPermit;
 use crate::client::requests::Requests;
 use crate::client::responses::{Reading, Responses};
 use crate::engine::Engine;
 use crate::error::AttemptTimeout;
 use crate::gate::GatedCall;
 use crate::nested::AttemptMark;
-use crate::nested::{Trail, Watch};
+use crate::nested::{RedirectEvidence, RedirectTracker};
 use crate::policy::{
     BodyProbe, BodyRequirement, Class, Command, ErrorBody, ErrorKind, Event, Inspected, Moment,
     Outcome, RequestLine, StopReason, StreamHolder, Verdict,
@@ -17,7 +17,7 @@ use crate::policy::{
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap};
 use http_retry_core::adapter::{
-    Ask, BrokenAnswer, End, GateKey, Kind, Redirected, RouteOf, public_authority,
+    BrokenAnswer, CallEnd, CallKind, GateKey, GateRequest, Redirected, RouteOf, public_authority,
 };
 use std::future::pending;
 use std::ops::ControlFlow;
@@ -34,24 +34,24 @@ const EVIDENCE_TIME: Duration = Duration::from_secs(2);
 type OutcomeEvent = for<'e, 'a> fn(&'e mut Outcome<'a>) -> Event<'e, 'a>;
 
 /// What was found in a body.
-enum Found {
+enum BodyEvidence {
     Nothing,
     Evidence(ErrorBody),
     /// A stream turned out to be a failure.
     Verdict(Verdict),
 }
 
-impl<C: Client> State<C> {
+impl<C: Client> CallState<C> {
     /// Judges the result of an attempt.
     pub(super) fn attempt_ended(
         &mut self,
         client: &C,
-        result: Outcomes<C>,
+        result: AttemptResult<C>,
         judged: Option<Verdict>,
     ) -> Command {
         let line = self.session.request();
         let asked = self.saved_head();
-        let mut trail = Trail {
+        let mut trail = RedirectEvidence {
             may_follow: C::may_follow(),
             path: asked.map(|head| head.path()),
             urls: None,
@@ -142,8 +142,8 @@ impl<C: Client> State<C> {
             .attempt_ended(&outcome, at, by, error_type, is_done);
     }
 
-    fn redirected(&self, mark: &AttemptMark, trail: Trail<'_>) -> Redirected {
-        let watch = Watch {
+    fn redirected(&self, mark: &AttemptMark, trail: RedirectEvidence<'_>) -> Redirected {
+        let watch = RedirectTracker {
             redirects: &self.engine.redirects,
             layer: self.engine.id(),
             mark,
@@ -152,14 +152,14 @@ impl<C: Client> State<C> {
     }
 
     /// Judges an outcome again, with what was found in its body.
-    fn judge_body(&mut self, result: Outcomes<C>, found: &Found) -> Command {
+    fn judge_body(&mut self, result: AttemptResult<C>, found: &BodyEvidence) -> Command {
         let line = self.session.request();
         let head = result.as_ref().ok().and_then(C::Responses::head);
         let outcome = self.outcome().with_head(head).about(line.as_deref());
         let outcome = match found {
-            Found::Nothing => outcome,
-            Found::Evidence(body) => outcome.with_body(body),
-            Found::Verdict(verdict) => outcome.judged(*verdict),
+            BodyEvidence::Nothing => outcome,
+            BodyEvidence::Evidence(body) => outcome.with_body(body),
+            BodyEvidence::Verdict(verdict) => outcome.judged(*verdict),
         };
         let command = self.judge(outcome, result.is_ok(), |outcome| Event::Body(outcome));
         *self.result_mut() = Some(result);
@@ -167,9 +167,9 @@ impl<C: Client> State<C> {
     }
 
     /// Reads the start of an error body, or the text of an error.
-    async fn read_evidence(&mut self, result: Outcomes<C>) -> Command {
+    async fn read_evidence(&mut self, result: AttemptResult<C>) -> Command {
         if let Some(text) = self.ended.as_mut().and_then(|ended| ended.broken.take()) {
-            return self.judge_body(result, &Found::Evidence(text));
+            return self.judge_body(result, &BodyEvidence::Evidence(text));
         }
         let policy = self.session.policy();
         let response = match result {
@@ -177,7 +177,7 @@ impl<C: Client> State<C> {
             Err(error) => {
                 let text = C::error_text(policy, &error, self.outcome().error_kind());
                 let text = ErrorBody::of_words(&text);
-                return self.judge_body(Err(error), &Found::Evidence(text));
+                return self.judge_body(Err(error), &BodyEvidence::Evidence(text));
             }
         };
         let left = self.time_left().unwrap_or(Duration::MAX);
@@ -201,18 +201,18 @@ impl<C: Client> State<C> {
         });
         let body = ErrorBody::read(&start).cut(!is_whole);
         let body = body.looked_at(&places.unwrap_or_default());
-        self.judge_body(Ok(response), &Found::Evidence(body))
+        self.judge_body(Ok(response), &BodyEvidence::Evidence(body))
     }
 
     /// Holds a streamed response back until its first output, or until it turns out to be a failure: one that has shown no
     /// output in its time, or by the end of its attempt, has timed out.
-    async fn probe(&mut self, result: Outcomes<C>, mut probe: Box<dyn BodyProbe>) -> Command {
+    async fn probe(&mut self, result: AttemptResult<C>, mut probe: Box<dyn BodyProbe>) -> Command {
         let runtime = &self.engine.runtime;
         let left = self.attempt_time_left();
         let response = match result {
             // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
             Ok(response) if left != Some(Duration::ZERO) => response,
-            result => return self.judge_body(result, &Found::Nothing),
+            result => return self.judge_body(result, &BodyEvidence::Nothing),
         };
         let streams = self.session.policy().streams();
         let bound = streams.and_then(StreamHolder::first_event_timeout);
@@ -221,14 +221,14 @@ impl<C: Client> State<C> {
         let mut see = |data: &[u8]| probe.see(data);
         let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
         let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
-        let found = verdict.map_or(Found::Nothing, Found::Verdict);
+        let found = verdict.map_or(BodyEvidence::Nothing, BodyEvidence::Verdict);
         self.judge_body(Ok(response), &found)
     }
 
     /// Reads a response to its end, as far as it may. Returns whether that has failed, too.
-    async fn read_whole(&mut self, result: Outcomes<C>, bytes: u64) -> (Command, bool) {
+    async fn read_whole(&mut self, result: AttemptResult<C>, bytes: u64) -> (Command, bool) {
         let Ok(response) = result else {
-            return (self.judge_body(result, &Found::Nothing), false);
+            return (self.judge_body(result, &BodyEvidence::Nothing), false);
         };
         let runtime = &self.engine.runtime;
         let left = self.attempt_time_left();
@@ -246,14 +246,14 @@ impl<C: Client> State<C> {
                 *self.result_mut() = Some(Ok(response));
                 (self.cut_response().await, true)
             }
-            Ok(_) => (self.judge_body(Ok(response), &Found::Nothing), false),
+            Ok(_) => (self.judge_body(Ok(response), &BodyEvidence::Nothing), false),
             Err(broken) => (self.broke(response, *broken), true),
         }
     }
 
     /// The error of a response that broke is judged as that of an attempt. The caller gets what came before it, if no
     /// other attempt follows.
-    fn broke(&mut self, response: Kept<C>, broken: BrokenAnswer) -> Command {
+    fn broke(&mut self, response: KeptResponse<C>, broken: BrokenAnswer) -> Command {
         let BrokenAnswer { outcome, words } = broken;
         self.ended.get_or_insert_default().broken = Some(ErrorBody::of_words(&words));
         let line = self.session.request();
@@ -268,7 +268,7 @@ impl<C: Client> State<C> {
     /// attempt goes on, since nothing could say that it was cut: what comes of it is judged when it comes.
     pub(super) async fn cut(&mut self, mark: &AttemptMark) -> Option<Command> {
         let asked = self.saved_head();
-        let trail = Trail {
+        let trail = RedirectEvidence {
             may_follow: C::may_follow(),
             path: asked.map(|head| head.path()),
             urls: None,
@@ -364,12 +364,12 @@ impl<C: Client> Driver<C> {
     }
 }
 
-impl<C: Client> State<C> {
+impl<C: Client> CallState<C> {
     /// Waits for the request's turn at its gates, but no longer than it may. Returns how long, or `None` if the deadline
     /// has passed meanwhile.
     pub(super) async fn pass_the_gates(
         &mut self,
-        kind: Kind,
+        kind: CallKind,
         on_wait: &mut impl FnMut(),
     ) -> Option<Duration> {
         self.narrower.clear();
@@ -390,14 +390,14 @@ impl<C: Client> State<C> {
     async fn pass(
         &mut self,
         key: GateKey,
-        kind: Kind,
+        kind: CallKind,
         waited: &mut Duration,
         on_wait: &mut impl FnMut(),
-    ) -> Option<Permit> {
+    ) -> Option<HeldPermit> {
         let left = self.session.gate_wait_left().unwrap_or_default();
         let passed = {
             let Engine { gate, runtime, .. } = &*self.engine;
-            let ask = Ask {
+            let ask = GateRequest {
                 key,
                 kind,
                 began: self.session.started(),
@@ -414,7 +414,7 @@ impl<C: Client> State<C> {
             let now = self.engine.runtime.now();
             self.recorder.waited_at_the_gate(passed.waited, now);
         }
-        let permit = || Permit::new(Arc::clone(&self.engine), passed.place);
+        let permit = || HeldPermit::new(Arc::clone(&self.engine), passed.place);
         passed.in_time.then(permit)
     }
 
@@ -435,30 +435,30 @@ impl<C: Client> State<C> {
         let quota = self.route.quota(outcome, at);
         let Some(refusal) = self.session.refusal(outcome, at) else {
             let end = match outcome.class() {
-                Class::Success => End::Succeeded,
-                _ => End::Other,
+                Class::Success => CallEnd::Succeeded,
+                _ => CallEnd::Other,
             };
             permit.ends(end, quota);
-            if end == End::Succeeded {
+            if end == CallEnd::Succeeded {
                 for (_, own) in &mut narrower {
-                    own.ends(End::Succeeded, None);
+                    own.ends(CallEnd::Succeeded, None);
                 }
             }
             return;
         };
         let Some(key) = self.narrow_gate(outcome, at) else {
-            return permit.ends(End::Refused(refusal.asked), quota);
+            return permit.ends(CallEnd::Refused(refusal.asked), quota);
         };
-        permit.ends(End::Other, None);
+        permit.ends(CallEnd::Other, None);
         let own = narrower.iter().position(|(of, _)| *of == key);
         let own = own.map(|own| narrower.swap_remove(own).1);
         // A call that went before the gate was made still has its place there.
         let enter = || {
             let place = self.engine.gate.enter(key, at.now, false).ok()??;
-            Some(Permit::new(Arc::clone(&self.engine), Some(place)))
+            Some(HeldPermit::new(Arc::clone(&self.engine), Some(place)))
         };
         if let Some(mut own) = own.or_else(enter) {
-            own.ends(End::Refused(refusal.asked), None);
+            own.ends(CallEnd::Refused(refusal.asked), None);
         }
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A request's own settings. Every call under way has these, so most of it is in a box that most calls lack.
 pub(crate) struct RequestOptions {
-    own: Option<Box<Own>>,
+    own: Option<Box<RequestSettings>>,
     /// The request is sent once by its own setting, which takes no box.
     off: bool,
     pub(crate) nested: bool,
@@ -27,12 +27,12 @@ pub(crate) struct RequestOptions {
 }
 
 #[derive(Default)]
-struct Own {
+struct RequestSettings {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
     rest: Option<RestOfDownload>,
     /// Only of a request of which nothing is kept.
-    unkept: Option<Box<Unkept>>,
+    unkept: Option<Box<UnsavedRequest>>,
 }
 
 /// Marks the request for the rest of a download in its extensions: its head comes in this time unless the policy has a time
@@ -43,12 +43,12 @@ pub(crate) struct RestOfDownload {
 }
 
 /// The rest of what must be known of a request of which nothing is kept.
-struct Unkept {
+struct UnsavedRequest {
     line: RequestLine,
     gate_key: Option<GateKey>,
 }
 
-impl Own {
+impl RequestSettings {
     /// Takes the settings of a request for the rest of a download.
     #[cold]
     fn goes_on(&mut self, policy: &RetryPolicy) {
@@ -97,7 +97,7 @@ impl RequestOptions {
         let settings = settings.filter(|_| !self.off).cloned();
         let rest = self.own.as_ref().and_then(|own| own.rest);
         self.own = (settings.is_some() || slot.is_some() || rest.is_some()).then(|| {
-            Box::new(Own {
+            Box::new(RequestSettings {
                 settings,
                 slot,
                 rest,
@@ -233,7 +233,7 @@ impl RequestOptions {
         self.unkept()?.gate_key
     }
 
-    fn unkept(&self) -> Option<&Unkept> {
+    fn unkept(&self) -> Option<&UnsavedRequest> {
         self.own.as_ref()?.unkept.as_deref()
     }
 
@@ -254,7 +254,7 @@ impl RequestOptions {
         let line = head.line().keyed(keyed);
         let gate_key = key_at_the_gate(way, line.authority(), head);
         self.unkept = self.unkept.map(|facts| facts.keyed(keyed));
-        let unkept = Unkept { line, gate_key };
+        let unkept = UnsavedRequest { line, gate_key };
         self.own.get_or_insert_default().unkept = Some(Box::new(unkept));
     }
 }

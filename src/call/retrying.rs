@@ -1,8 +1,8 @@
 //! A retry: who pays for it, the wait before it, and the service that it goes to.
 
 use super::client::Client;
-use super::driver::{Driver, MovedFrom, State};
-use crate::budget::{Ask, PaidRetry};
+use super::driver::{CallState, Driver, MovedFrom};
+use crate::budget::{PaidRetry, PaymentResult};
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::{Reading, Responses};
 use crate::policy::{Command, ErrorKind, Event, Inspected, Moment, RetryPlan, StopReason};
@@ -48,7 +48,7 @@ impl<C: Client> Driver<C> {
     }
 }
 
-impl<C: Client> State<C> {
+impl<C: Client> CallState<C> {
     /// Pays for a planned retry. A fleet is waited for no longer than its budget says, and no longer than the request has.
     ///
     /// # Errors
@@ -60,9 +60,9 @@ impl<C: Client> State<C> {
         }
         let at = self.judged_at();
         let paid = match self.route.ask(plan, &self.budget, at.now) {
-            Ask::Paid(paid) => Some(paid),
-            Ask::Refused => None,
-            Ask::Asking(asking) => {
+            PaymentResult::Paid(paid) => Some(paid),
+            PaymentResult::Refused => None,
+            PaymentResult::Asking(asking) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 self.engine.answer(asking, left).await
             }
@@ -168,7 +168,7 @@ impl<C: Client> State<C> {
         let mut way = self.route.way_to(&destination);
         way.credentials.clone_from(&head.credentials);
         let at = way.of(head.at.as_ref()?)?;
-        let there = route::Head::new(&head.method, &at);
+        let there = route::RequestHead::new(&head.method, &at);
         let route = destination.service.route(&there, None);
         head.at = Some(at);
         let now = self.engine.runtime.now();

@@ -1,6 +1,6 @@
 //! A request whose first attempt is about to go, or under way.
 
-use super::client::{Client, Outcomes, Saved};
+use super::client::{AttemptResult, Client, SavedOf};
 use super::options::{RequestOptions, gate_key, has_own_key};
 use crate::client::requests::Head;
 use crate::client::requests::Requests;
@@ -11,7 +11,9 @@ use crate::policy::{Outcome, RequestLine, Verdict};
 use crate::route::Route;
 use crate::runtime::Sleep;
 use http::{HeaderMap, StatusCode};
-use http_retry_core::adapter::{Budgets, End, NotIdle, Place, Quota, RouteOf, tells_of_a_quota};
+use http_retry_core::adapter::{
+    Budgets, CallEnd, GateQuota, NotIdle, Permit, RouteOf, tells_of_a_quota,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,32 +21,32 @@ use std::time::Duration;
 
 /// A request whose first attempt is about to go, or under way.
 pub(crate) struct Call<C: Client> {
-    pub(super) permit: Permit,
+    pub(super) permit: HeldPermit,
     pub(super) route: Arc<Route>,
     pub(super) options: RequestOptions,
     pub(crate) mark: AttemptMark,
-    pub(super) saved: Option<Saved<C>>,
+    pub(super) saved: Option<SavedOf<C>>,
     pub(super) started: Duration,
     /// Only of an attempt that has a limit, once it was polled.
     timer: Option<Sleep>,
 }
 
 /// The place where the driver takes over.
-pub(crate) enum Begin<C: Client> {
+pub(crate) enum DriverStart<C: Client> {
     /// Nothing was sent yet.
     Request(C::Request),
     /// The first attempt has ended. A classifier may have judged it.
-    Ended(Outcomes<C>, Option<Verdict>),
+    Ended(AttemptResult<C>, Option<Verdict>),
     /// The first attempt had no time left.
     Late,
 }
 
 /// The end of a first attempt.
-pub(crate) enum First<C: Client> {
+pub(crate) enum FirstEnd<C: Client> {
     /// It was a success, and is counted.
-    Succeeded(Outcomes<C>),
+    Succeeded(AttemptResult<C>),
     /// The driver goes on.
-    Drive(Begin<C>),
+    Drive(DriverStart<C>),
 }
 
 impl<C: Client> Call<C> {
@@ -61,7 +63,7 @@ impl<C: Client> Call<C> {
         }
         Self {
             mark: AttemptMark::new(options.may_retry(&route)),
-            permit: Permit::new(engine, None),
+            permit: HeldPermit::new(engine, None),
             route,
             options,
             saved: None,
@@ -124,21 +126,23 @@ impl<C: Client> Call<C> {
     pub(crate) fn poll_first(
         &mut self,
         cx: &mut Context<'_>,
-        poll: impl FnOnce(&mut Context<'_>) -> Poll<Outcomes<C>>,
-    ) -> Poll<First<C>> {
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<AttemptResult<C>>,
+    ) -> Poll<FirstEnd<C>> {
         let polled = {
             let _within = self.mark.polled(self.permit.engine.id());
             poll(cx)
         };
         let Poll::Ready(result) = polled else {
             return match self.limit() {
-                Some(limit) if self.is_late(limit, cx) => Poll::Ready(First::Drive(Begin::Late)),
+                Some(limit) if self.is_late(limit, cx) => {
+                    Poll::Ready(FirstEnd::Drive(DriverStart::Late))
+                }
                 _ => Poll::Pending,
             };
         };
         Poll::Ready(match self.succeeds(&result) {
-            Ok(()) => First::Succeeded(result),
-            Err(judged) => First::Drive(Begin::Ended(result, judged)),
+            Ok(()) => FirstEnd::Succeeded(result),
+            Err(judged) => FirstEnd::Drive(DriverStart::Ended(result, judged)),
         })
     }
 
@@ -154,7 +158,7 @@ impl<C: Client> Call<C> {
 
     /// Counts the result if it is a success that needs nothing more; else returns what a classifier has said of it.
     #[inline(always)]
-    fn succeeds(&mut self, result: &Outcomes<C>) -> Result<(), Option<Verdict>> {
+    fn succeeds(&mut self, result: &AttemptResult<C>) -> Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
         let (status, headers) = C::Responses::head(response).ok_or(None)?;
         self.route.succeeds(status, headers, || self.line())?;
@@ -197,15 +201,15 @@ impl<C: Client> Call<C> {
 }
 
 /// The right to send one attempt; dropped, it tells the gate that the attempt is over.
-pub(crate) struct Permit {
+pub(crate) struct HeldPermit {
     pub(crate) engine: Arc<Engine>,
     /// `None` if there is no gate, or none that has a place, and once the gate has heard of the attempt.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Permit>,
 }
 
-impl Permit {
+impl HeldPermit {
     #[inline]
-    pub(crate) fn new(engine: Arc<Engine>, place: Option<Place>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, place: Option<Permit>) -> Self {
         Self { engine, place }
     }
 
@@ -227,7 +231,7 @@ impl Permit {
 
     /// The attempt has ended.
     #[inline(always)]
-    pub(super) fn ends(&mut self, end: End, quota: Option<Quota>) {
+    pub(super) fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
         if let Some(place) = self.place.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
             gate.end(&place, end, quota, &**runtime);
@@ -235,9 +239,9 @@ impl Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for HeldPermit {
     fn drop(&mut self) {
-        self.ends(End::Other, None);
+        self.ends(CallEnd::Other, None);
     }
 }
 
@@ -252,7 +256,7 @@ fn give_key<C: Client>(engine: &Engine, route: &Route, request: &mut C::Request)
 
 /// Returns `true` if the gate lets the first attempt go at once.
 #[inline(always)]
-fn enter_gate(permit: &mut Permit, route: &Route, head: Head<'_>, now: Duration) -> bool {
+fn enter_gate(permit: &mut HeldPermit, route: &Route, head: Head<'_>, now: Duration) -> bool {
     let engine = &permit.engine;
     let authority = head.authority().unwrap_or(Cow::Borrowed(""));
     let key = gate_key(engine, &authority, head);
@@ -277,8 +281,8 @@ fn enter_gate(permit: &mut Permit, route: &Route, head: Head<'_>, now: Duration)
 
 /// Tells the gate of a success, and what its response says of a quota.
 #[cold]
-fn tell_quota(permit: &mut Permit, route: &Route, headers: &HeaderMap) {
+fn tell_quota(permit: &mut HeldPermit, route: &Route, headers: &HeaderMap) {
     let at = permit.engine.runtime.moment();
     let quota = route.quota(&Outcome::response(StatusCode::OK, headers), at);
-    permit.ends(End::Succeeded, quota);
+    permit.ends(CallEnd::Succeeded, quota);
 }

@@ -35,10 +35,10 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
 
 /// The error of an answer's body as an outcome.
 pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
-    let within = Walk {
+    let within = ChainFacts {
         answered: true,
         decoding: true,
-        ..Walk::default()
+        ..ChainFacts::default()
     };
     let outcome = match policy.own_error(error).or_else(|| known(error)) {
         Some(error) => within.along(policy, error),
@@ -113,12 +113,12 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
 /// The first link that says what happened decides; one that says where it happened (while connecting, on a connection,
 /// within an answer's body) colours those after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
-    Walk::default().along(policy, error)
+    ChainFacts::default().along(policy, error)
 }
 
 /// What a chain has said so far.
 #[derive(Default)]
-struct Walk {
+struct ChainFacts {
     connecting: bool,
     connected: bool,
     /// An answer's head was there before.
@@ -132,7 +132,7 @@ struct Walk {
     found: Option<Outcome<'static>>,
 }
 
-impl Walk {
+impl ChainFacts {
     fn along(mut self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
         for link in links(error) {
             self.take(link);

@@ -9,7 +9,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use tape::{BoxError, Place, State, Tape};
+use tape::{BoxError, Position, Recording, RecordingState};
 
 /// Records a body that is not `Clone`, such as a stream, while it is sent, and sends it again whole.
 ///
@@ -34,10 +34,10 @@ use tape::{BoxError, Place, State, Tape};
 /// let request = http::Request::put("http://api.example/").body(ReplayBody::new(stream));
 /// ```
 pub struct ReplayBody<B> {
-    tape: Arc<Mutex<Tape<B>>>,
+    tape: Arc<Mutex<Recording<B>>>,
     attempt: u64,
     /// How far this attempt has read.
-    played: Place,
+    played: Position,
 }
 
 const DEFAULT_LIMIT: usize = 64 * 1024;
@@ -54,14 +54,14 @@ impl<B: Body> ReplayBody<B> {
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let empty = body.is_end_stream();
-        let tape = Tape {
+        let tape = Recording {
             empty,
             body: Box::pin(body),
             record: (bytes > 0 || empty).then(Record::default),
             trailers: None,
-            read: Place::default(),
+            read: Position::default(),
             limit: bytes,
-            state: State::Open,
+            state: RecordingState::Open,
             reading: 0,
             attempts: 0,
             waiting: None,
@@ -69,7 +69,7 @@ impl<B: Body> ReplayBody<B> {
         Self {
             tape: Arc::new(Mutex::new(tape)),
             attempt: 0,
-            played: Place::default(),
+            played: Position::default(),
         }
     }
 
@@ -81,7 +81,7 @@ impl<B: Body> ReplayBody<B> {
         Some(Self {
             tape: Arc::clone(&self.tape),
             attempt: tape.attempts,
-            played: Place::default(),
+            played: Position::default(),
         })
     }
 
@@ -100,7 +100,7 @@ impl<B: Body> ReplayBody<B> {
     /// Whether all of the body can be sent again, after an attempt that was answered early, or after any other.
     pub(super) fn is_whole(&self, early: bool) -> bool {
         let tape = self.tape();
-        tape.record.is_some() && tape.state != State::Failed && (!early || tape.is_over())
+        tape.record.is_some() && tape.state != RecordingState::Failed && (!early || tape.is_over())
     }
 
     /// Replaces all bytes that were sent; only if the body has no more, and all of it is recorded.
@@ -112,8 +112,8 @@ impl<B: Body> ReplayBody<B> {
         let Some(other) = with(&record.whole()) else {
             return false;
         };
-        tape.state = State::Ended;
-        tape.read = Place {
+        tape.state = RecordingState::Ended;
+        tape.read = Position {
             bytes: other.len(),
             trailers: false,
         };
@@ -131,7 +131,7 @@ impl<B: Body> ReplayBody<B> {
 }
 
 impl<B> ReplayBody<B> {
-    fn tape(&self) -> MutexGuard<'_, Tape<B>> {
+    fn tape(&self) -> MutexGuard<'_, Recording<B>> {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,7 +172,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         let tape = self.tape();
-        if self.played == Place::default() {
+        if self.played == Position::default() {
             tape.empty
         } else {
             self.played == tape.read && tape.is_at_end()

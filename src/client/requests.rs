@@ -389,12 +389,12 @@ impl<'a> Head<'a> {
     }
 
     /// The part of it that a router sees.
-    pub(crate) fn route(&self) -> route::Head<'a> {
+    pub(crate) fn route(&self) -> route::RequestHead<'a> {
         let scheme = match self.target {
             Target::Uri(uri) => uri.scheme_str(),
             Target::Url(url) => Some(url.scheme()),
         };
-        route::Head::of_parts(Some(self.method), scheme, self.authority(), self.path())
+        route::RequestHead::of_parts(Some(self.method), scheme, self.authority(), self.path())
     }
 }
 

@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// A `reqwest::Request`, kept for later attempts.
-pub struct SavedRequest {
+pub struct SavedReqwest {
     /// The request without its headers, with its body if that can be cloned.
     request: Request,
     headers: SavedHeaders,
@@ -23,7 +23,7 @@ pub struct SavedRequest {
 }
 
 /// Shows nothing that may be secret.
-impl fmt::Debug for SavedRequest {
+impl fmt::Debug for SavedReqwest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SavedRequest")
             .field("method", self.request.method())
@@ -56,7 +56,7 @@ impl super::requests::Url for Url {
 
 #[diagnostic::do_not_recommend]
 impl Requests<Request> for CloneBody {
-    type Saved = SavedRequest;
+    type Saved = SavedReqwest;
 
     fn head(request: &Request) -> Option<Head<'_>> {
         Some(Head {
@@ -67,7 +67,7 @@ impl Requests<Request> for CloneBody {
         })
     }
 
-    fn saved_head(saved: &SavedRequest) -> Option<Head<'_>> {
+    fn saved_head(saved: &SavedReqwest) -> Option<Head<'_>> {
         Some(saved.head())
     }
 
@@ -79,14 +79,14 @@ impl Requests<Request> for CloneBody {
         None
     }
 
-    fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedRequest>) {
+    fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedReqwest>) {
         let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
         if options.is_plain && !is_stream {
             return save_what_is_sent(request);
         }
         let headers = SavedHeaders::of(request.headers());
         if let Some(clone) = clone_without_headers(&mut request) {
-            let saved = SavedRequest {
+            let saved = SavedReqwest {
                 headers,
                 request: clone,
                 stream: None,
@@ -100,7 +100,7 @@ impl Requests<Request> for CloneBody {
         let stream = ReplayBody::with_limit(body, options.recorded);
         let later = stream.later();
         *request.body_mut() = Some(Body::wrap(stream));
-        let saved = head.zip(later).map(|(request, later)| SavedRequest {
+        let saved = head.zip(later).map(|(request, later)| SavedReqwest {
             headers,
             request,
             stream: Some(later),
@@ -108,7 +108,7 @@ impl Requests<Request> for CloneBody {
         (request, saved)
     }
 
-    fn restore(saved: SavedRequest, is_last: bool) -> (Request, Option<SavedRequest>) {
+    fn restore(saved: SavedReqwest, is_last: bool) -> (Request, Option<SavedReqwest>) {
         let later = if is_last { None } else { saved.copy() };
         let mut request = saved.request;
         *request.headers_mut() = saved.headers.to_map();
@@ -118,23 +118,23 @@ impl Requests<Request> for CloneBody {
         (request, later)
     }
 
-    fn is_whole(saved: &SavedRequest, answered: bool) -> bool {
+    fn is_whole(saved: &SavedReqwest, answered: bool) -> bool {
         saved.stream.as_ref().is_none_or(|stream| {
             let is_all = || is_all(saved.head().announced_length(), stream.read());
             stream.is_whole(answered && !is_all())
         })
     }
 
-    fn next_in_turn(saved: &mut SavedRequest) {
+    fn next_in_turn(saved: &mut SavedReqwest) {
         saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
     }
 
-    fn edit(saved: &mut SavedRequest, edit: RequestEdit<'_>) -> bool {
+    fn edit(saved: &mut SavedReqwest, edit: RequestEdit<'_>) -> bool {
         saved.edit(edit)
     }
 }
 
-impl SavedRequest {
+impl SavedReqwest {
     fn head(&self) -> Head<'_> {
         Head {
             method: self.request.method(),
@@ -200,7 +200,7 @@ impl SavedRequest {
 }
 
 /// Keeps of a request only what is sent of it, without the extensions that a middleware further in could read.
-fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedRequest>) {
+fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
     let body = match request.body_mut() {
         Some(body) => match copy_of_bytes(body) {
             Some(copy) => Some(copy),
@@ -215,7 +215,7 @@ fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedRequest>) {
     if let Some(timeout) = request.timeout() {
         *copy.timeout_mut() = Some(*timeout);
     }
-    let saved = SavedRequest {
+    let saved = SavedReqwest {
         headers: SavedHeaders::of(request.headers()),
         request: copy,
         stream: None,

@@ -2,7 +2,7 @@
 
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
-use super::retry_body::Read;
+use super::retry_body::ReadEnd;
 use crate::policy::{Inspected, RetryPolicy};
 use crate::runtime::{Sleep, within};
 use bytes::{Buf, Bytes};
@@ -187,11 +187,11 @@ where
             Ok(Inspected::Enough)
         }
         Reading::Whole(policy, bytes) => match body.fill(bytes, time).await {
-            Read::ToTheEnd => Ok(Inspected::AtTheEnd),
-            Read::ToTheLimit => Ok(Inspected::Enough),
-            Read::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
-            Read::ToAnError(error) => Err(broken(policy, error)),
-            Read::ToAnEarlyEnd(error) => Err(broken(policy, &error)),
+            ReadEnd::ToTheEnd => Ok(Inspected::AtTheEnd),
+            ReadEnd::ToTheLimit => Ok(Inspected::Enough),
+            ReadEnd::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
+            ReadEnd::ToAnError(error) => Err(broken(policy, error)),
+            ReadEnd::ToAnEarlyEnd(error) => Err(broken(policy, &error)),
         },
     }
 }

@@ -3,7 +3,7 @@
 mod whole;
 
 use http_retry_core::adapter::Inspect;
-pub(crate) use whole::Read;
+pub(crate) use whole::ReadEnd;
 
 use crate::error::IncompleteBody;
 use crate::policy::Inspected;
@@ -31,7 +31,7 @@ pin_project! {
     where
         B: Body,
     {
-        read: Option<Box<Seen<B::Error>>>,
+        read: Option<Box<ReadSoFar<B::Error>>>,
         // Nothing once it was read to its end, so that it can let go of what it holds.
         #[pin]
         rest: Option<B>,
@@ -42,7 +42,7 @@ pin_project! {
 ///
 /// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client, and would keep it
 /// alive. So this takes less than twice the bytes read.
-struct Seen<E> {
+struct ReadSoFar<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
     error: Option<E>,
@@ -59,7 +59,7 @@ struct Seen<E> {
 type EarlyEnd<E> = fn(IncompleteBody) -> Option<E>;
 
 /// What came of reading one frame.
-enum Polled {
+enum FrameRead {
     Frame,
     End,
     Error,
@@ -68,7 +68,7 @@ enum Polled {
 /// The most frames that are read, however short they are.
 const MOST_FRAMES: usize = 8 * 1024;
 
-impl<E> Default for Seen<E> {
+impl<E> Default for ReadSoFar<E> {
     fn default() -> Self {
         Self {
             data: Vec::new(),
@@ -82,7 +82,7 @@ impl<E> Default for Seen<E> {
     }
 }
 
-impl<E> Seen<E> {
+impl<E> ReadSoFar<E> {
     /// Of a body of which nothing is read yet. A body that has ended may still tell a length, such as that of a response to
     /// HEAD.
     fn before<B: Body>(body: Option<&B>) -> Box<Self> {
@@ -115,19 +115,19 @@ impl<E> Seen<E> {
         &mut self,
         body: Pin<&mut B>,
         cx: &mut Context<'_>,
-    ) -> Poll<Polled> {
+    ) -> Poll<FrameRead> {
         Poll::Ready(match ready!(body.poll_frame(cx)) {
             Some(Ok(frame)) => {
                 self.push(frame);
-                Polled::Frame
+                FrameRead::Frame
             }
             Some(Err(error)) => {
                 self.error = Some(error);
-                Polled::Error
+                FrameRead::Error
             }
             None => {
                 self.error = self.early_end_error();
-                Polled::End
+                FrameRead::End
             }
         })
     }
@@ -193,7 +193,7 @@ impl<E> Seen<E> {
 }
 
 /// How far a body was read.
-enum Reached {
+enum ReadLimit {
     End,
     Limit,
 }
@@ -211,7 +211,7 @@ where
 
     /// A body that no server has sent.
     pub(crate) fn of_text(text: &str) -> Self {
-        let mut read = Seen::default();
+        let mut read = ReadSoFar::default();
         read.push(Frame::data(Bytes::copy_from_slice(text.as_bytes())));
         Self {
             read: Some(Box::new(read)),
@@ -233,7 +233,7 @@ where
         }
         let reached = poll_fn(|cx| self.poll_read(cx, bytes)).await;
         let has_failed = self.read.as_ref().is_some_and(|read| read.error.is_some());
-        matches!(reached, Reached::End) && !has_failed
+        matches!(reached, ReadLimit::End) && !has_failed
     }
 
     /// Shows an inspection the body from its start, and then each new piece, while it wants more and the time allows;
@@ -260,7 +260,7 @@ where
     ) -> Poll<Inspected> {
         loop {
             let Self { read, rest } = &mut *self;
-            let read = read.get_or_insert_with(|| Seen::before(rest.as_ref()));
+            let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
             if new.is_some_and(|new| look(new).is_break()) || read.frames > MOST_FRAMES {
@@ -273,27 +273,27 @@ where
                     Inspected::AtTheEnd
                 });
             };
-            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), Polled::Frame) {
+            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), FrameRead::Frame) {
                 *rest = None;
             }
         }
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Reached> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<ReadLimit> {
         let Self { read, rest } = &mut *self;
         while let Some(body) = rest {
-            let read = read.get_or_insert_with(|| Seen::before(Some(body)));
+            let read = read.get_or_insert_with(|| ReadSoFar::before(Some(body)));
             if read.is_over(bytes) {
-                return Poll::Ready(Reached::Limit);
+                return Poll::Ready(ReadLimit::Limit);
             }
-            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), Polled::Frame) {
+            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), FrameRead::Frame) {
                 *rest = None;
             }
         }
         Poll::Ready(if self.is_over(bytes) {
-            Reached::Limit
+            ReadLimit::Limit
         } else {
-            Reached::End
+            ReadLimit::End
         })
     }
 

@@ -156,7 +156,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
-            let watched = crate::nested::Redirects::told(crate::nested::Told::Watched);
+            let watched = crate::nested::Redirects::told(crate::nested::RedirectMode::Watched);
             self.with(|engine| engine.redirects = watched)
         }
 
@@ -168,7 +168,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            let off = crate::nested::Redirects::told(crate::nested::Told::Off);
+            let off = crate::nested::Redirects::told(crate::nested::RedirectMode::Off);
             self.with(|engine| engine.redirects = off)
         }
     };

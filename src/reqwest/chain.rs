@@ -11,7 +11,7 @@ use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
 
 /// The rest of a middleware chain.
-pub(super) struct Chain<'a> {
+pub(super) struct MiddlewareChain<'a> {
     pub(super) next: Next<'a>,
     pub(super) extensions: &'a mut Extensions,
     /// The extensions as they were before the first attempt, and are again before each.
@@ -19,7 +19,7 @@ pub(super) struct Chain<'a> {
     pub(super) across_tasks: bool,
 }
 
-impl Client for Chain<'_> {
+impl Client for MiddlewareChain<'_> {
     type Request = Request;
     type Requests = CloneBody;
     type Raw = Response;

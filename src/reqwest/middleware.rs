@@ -1,8 +1,8 @@
 //! The middleware.
 
-use super::chain::Chain;
+use super::chain::MiddlewareChain;
 use super::resume::EngineSlot;
-use crate::call::{Begin, Call, Driver, First, RequestOptions};
+use crate::call::{Call, Driver, DriverStart, FirstEnd, RequestOptions};
 use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
@@ -159,7 +159,7 @@ impl Middleware for RetryMiddleware {
         EngineSlot::fill(extensions, &self.engine);
         let engine = Arc::clone(&self.engine);
         let options = RequestOptions::of(Some(extensions));
-        let mut call = Call::<Chain<'all>>::new(engine, &mut request, options);
+        let mut call = Call::<MiddlewareChain<'all>>::new(engine, &mut request, options);
         // A later attempt needs what the extensions hold before the first.
         let before = if call.mark.repeats() {
             extensions.clone()
@@ -170,7 +170,7 @@ impl Middleware for RetryMiddleware {
             Ok(request) => request,
             Err(request) => {
                 let chain = self.chain(next, extensions, before);
-                return Self::drive(call, chain, Begin::Request(request));
+                return Self::drive(call, chain, DriverStart::Request(request));
             }
         };
         Box::pin(async move {
@@ -181,8 +181,8 @@ impl Middleware for RetryMiddleware {
                 poll_fn(|cx| call.poll_first(cx, |cx| attempt.as_mut().poll(cx))).await
             };
             match first {
-                First::Succeeded(result) => result,
-                First::Drive(begin) => {
+                FirstEnd::Succeeded(result) => result,
+                FirstEnd::Drive(begin) => {
                     let chain = self.chain(next, extensions, before);
                     Self::drive(call, chain, begin).await
                 }
@@ -193,7 +193,11 @@ impl Middleware for RetryMiddleware {
 
 impl RetryMiddleware {
     #[cold]
-    fn drive<'a>(call: Call<Chain<'a>>, chain: Chain<'a>, begin: Begin<Chain<'a>>) -> Boxed<'a> {
+    fn drive<'a>(
+        call: Call<MiddlewareChain<'a>>,
+        chain: MiddlewareChain<'a>,
+        begin: DriverStart<MiddlewareChain<'a>>,
+    ) -> Boxed<'a> {
         Box::pin(Driver::new(call, chain, CloneBody, begin).run())
     }
 
@@ -202,8 +206,8 @@ impl RetryMiddleware {
         next: Next<'a>,
         extensions: &'a mut Extensions,
         before: Extensions,
-    ) -> Chain<'a> {
-        Chain {
+    ) -> MiddlewareChain<'a> {
+        MiddlewareChain {
             next,
             extensions,
             before,

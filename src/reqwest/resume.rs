@@ -5,7 +5,9 @@ use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
 use crate::engine::Engine;
 use crate::resume::DownloadOptions;
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
+use crate::resume::{
+    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected, marked,
+};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
@@ -106,7 +108,7 @@ async fn send(
 ) -> Result<Response> {
     let options = DownloadOptions::of(request.method(), Some(&extensions));
     if options.is_some() {
-        Mark::prepare(request.headers_mut());
+        ResumeValidator::prepare(request.headers_mut());
     }
     let copy = options.zip(request.try_clone());
     let slot = EngineSlot::default();
@@ -119,7 +121,7 @@ async fn send(
     let begun = copy.and_then(|(options, request)| {
         let terms = options.terms(engine, CloneBody::head(&request)?)?;
         let asked = (&Method::GET, request.headers());
-        let mark = Mark::of(asked, (response.status(), response.headers()))?;
+        let mark = ResumeValidator::of(asked, (response.status(), response.headers()))?;
         Some((request, terms, mark))
     });
     let Some((request, terms, mark)) = begun else {
@@ -148,8 +150,8 @@ struct ClientAgain {
     extensions: Extensions,
 }
 
-impl Again<Body> for ClientAgain {
-    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<Body>> {
+impl Resend<Body> for ClientAgain {
+    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<Body>> {
         let mut request = self.request.try_clone()?;
         if !rest.ask(request.headers_mut()) {
             return None;

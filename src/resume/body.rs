@@ -1,8 +1,8 @@
 //! The body that goes on.
 
-use super::download::{Again, Download, Pause, Question, Sending};
+use super::download::{Download, Pause, Question, Resend, Sending};
 use super::exclusive::Exclusive;
-use super::mark::Mark;
+use super::mark::ResumeValidator;
 use super::progress::ResumeProgress;
 use super::terms::DownloadTerms;
 use crate::runtime::Sleep;
@@ -30,12 +30,12 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// It runs no task. Dropping it ends the download at once, also in a wait or while the request for the rest is under
 /// way, and puts the token of a resume back that has not shown yet what it is worth.
 pub struct ResumedBody<B> {
-    state: State<B>,
+    state: ResumeState<B>,
     /// None where a break is the end.
     download: Option<Box<Download<B>>>,
 }
 
-enum State<B> {
+enum ResumeState<B> {
     Reading(B),
     /// A fleet is asked whether it may go on.
     Asking(Exclusive<Box<Question>>),
@@ -48,14 +48,14 @@ enum State<B> {
 enum Step<B> {
     Frame(Frame<Bytes>),
     LookAgain,
-    GoesTo(State<B>),
+    GoesTo(ResumeState<B>),
 }
 
 impl<B> ResumedBody<B> {
     /// A body as it is.
     pub(crate) fn plain(body: B) -> Self {
         Self {
-            state: State::Reading(body),
+            state: ResumeState::Reading(body),
             download: None,
         }
     }
@@ -63,8 +63,8 @@ impl<B> ResumedBody<B> {
     /// A body whose rest is asked for where it breaks; with how far it has come.
     pub(crate) fn new(
         body: B,
-        mark: Mark,
-        again: Box<dyn Again<B>>,
+        mark: ResumeValidator,
+        again: Box<dyn Resend<B>>,
         terms: DownloadTerms,
         is_from_elsewhere: bool,
     ) -> (Self, ResumeProgress) {
@@ -72,14 +72,14 @@ impl<B> ResumedBody<B> {
         let mut download = Download::new(mark, again, terms, progress.clone());
         download.is_from_elsewhere = is_from_elsewhere;
         let body = Self {
-            state: State::Reading(body),
+            state: ResumeState::Reading(body),
             download: Some(Box::new(download)),
         };
         (body, progress)
     }
 }
 
-impl<B> State<B> {
+impl<B> ResumeState<B> {
     fn paused(pause: Pause) -> Self {
         match pause {
             Pause::Wait(wait) => Self::waiting(wait),
@@ -111,7 +111,7 @@ where
         let Self { state, download } = &mut *self;
         let Some(resumed) = download else {
             return match state {
-                State::Reading(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+                ResumeState::Reading(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
                 _ => Poll::Ready(None),
             };
         };
@@ -120,7 +120,7 @@ where
             Poll::Ready(frame) => frame.transpose(),
         };
         match frame {
-            Some(Err(_)) => *state = State::Over,
+            Some(Err(_)) => *state = ResumeState::Over,
             Some(Ok(_)) if !resumed.can_resume() => *download = None,
             Some(Ok(_)) | None => {}
         }
@@ -130,17 +130,17 @@ where
     fn is_end_stream(&self) -> bool {
         let is_whole = || self.download.as_ref().is_none_or(|d| d.is_whole());
         match &self.state {
-            State::Over => true,
-            State::Reading(body) => body.is_end_stream() && is_whole(),
-            State::Asking(_) | State::Waiting(_) | State::Sending(_) => false,
+            ResumeState::Over => true,
+            ResumeState::Reading(body) => body.is_end_stream() && is_whole(),
+            ResumeState::Asking(_) | ResumeState::Waiting(_) | ResumeState::Sending(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match (&self.state, &self.download) {
-            (State::Over, _) => SizeHint::with_exact(0),
+            (ResumeState::Over, _) => SizeHint::with_exact(0),
             (_, Some(download)) => SizeHint::with_exact(download.left()),
-            (State::Reading(body), None) => body.size_hint(),
+            (ResumeState::Reading(body), None) => body.size_hint(),
             (_, None) => SizeHint::default(),
         }
     }
@@ -154,25 +154,27 @@ where
     /// Comes as far as the next frame, or the end.
     fn poll_on(
         &mut self,
-        state: &mut State<B>,
+        state: &mut ResumeState<B>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Frame<Bytes>>, BoxError>> {
         loop {
             let step = match state {
-                State::Over => return Poll::Ready(Ok(None)),
-                State::Reading(body) => ready!(self.poll_read(body, cx)),
-                State::Asking(question) => {
+                ResumeState::Over => return Poll::Ready(Ok(None)),
+                ResumeState::Reading(body) => ready!(self.poll_read(body, cx)),
+                ResumeState::Asking(question) => {
                     let wait = ready!(self.poll_answer(question.get(), cx));
-                    wait.map(State::waiting).map(Step::GoesTo)
+                    wait.map(ResumeState::waiting).map(Step::GoesTo)
                 }
-                State::Waiting(wait) => {
+                ResumeState::Waiting(wait) => {
                     ready!(wait.get().as_mut().poll(cx));
-                    self.send().map(State::sending).map(Step::GoesTo)
+                    self.send().map(ResumeState::sending).map(Step::GoesTo)
                 }
-                State::Sending(sending) => {
+                ResumeState::Sending(sending) => {
                     let answer = ready!(sending.get().as_mut().poll(cx));
                     let body = self.answered(answer);
-                    body.map(|body| Step::GoesTo(body.map_or(State::Over, State::Reading)))
+                    body.map(|body| {
+                        Step::GoesTo(body.map_or(ResumeState::Over, ResumeState::Reading))
+                    })
                 }
             };
             match step? {
@@ -185,7 +187,7 @@ where
 
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
         if self.is_past_its_end() {
-            return Poll::Ready(Ok(Step::GoesTo(State::Over)));
+            return Poll::Ready(Ok(Step::GoesTo(ResumeState::Over)));
         }
         let frame = match Pin::new(body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
@@ -193,7 +195,7 @@ where
                 ready!(self.poll_idle(cx));
                 if !self.is_whole() {
                     let pause = self.stalled();
-                    return Poll::Ready(pause.map(State::paused).map(Step::GoesTo));
+                    return Poll::Ready(pause.map(ResumeState::paused).map(Step::GoesTo));
                 }
                 None
             }
@@ -208,11 +210,11 @@ where
     fn read(&mut self, frame: Option<Result<Frame<Bytes>, B::Error>>) -> Result<Step<B>, BoxError> {
         let pause = match frame {
             Some(Ok(frame)) => return self.read_frame(frame),
-            None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(State::Over)),
+            None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(ResumeState::Over)),
             None => self.ended(),
             Some(Err(error)) => self.failed(error.into()),
         };
-        pause.map(State::paused).map(Step::GoesTo)
+        pause.map(ResumeState::paused).map(Step::GoesTo)
     }
 
     fn read_frame(&mut self, frame: Frame<Bytes>) -> Result<Step<B>, BoxError> {

@@ -7,7 +7,7 @@ pub(super) use payment::{Pause, Question};
 use super::exclusive::Exclusive;
 use super::idle_timer::IdleTimer;
 use super::interrupted::Interrupted;
-use super::mark::{Check, Mark};
+use super::mark::{RangeCheck, ResumeValidator};
 use super::overlap::Overlap;
 use super::progress::ResumeProgress;
 use super::terms::DownloadTerms;
@@ -28,9 +28,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 /// Sends a request once more, for the rest of its answer.
-pub(crate) trait Again<B>: Send {
+pub(crate) trait Resend<B>: Send {
     /// None where the request cannot be sent, or not for the rest.
-    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>>;
+    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
 
     /// The body broke with its connection, or stalled: no later request is to share that.
     fn leave_connection(&mut self) {}
@@ -39,16 +39,16 @@ pub(crate) trait Again<B>: Send {
 /// Marks a response that came from another place than the start did. A validator counts within one resource (RFC 9110,
 /// section 8.8), so what it holds is no rest of the start.
 #[derive(Clone, Copy)]
-pub(crate) struct Elsewhere;
+pub(crate) struct OtherOrigin;
 
 /// What makes a request one for the rest of its answer.
-pub(crate) struct Rest<'a> {
-    mark: &'a Mark,
+pub(crate) struct RestRequest<'a> {
+    mark: &'a ResumeValidator,
     got: u64,
     terms: &'a DownloadTerms,
 }
 
-impl Rest<'_> {
+impl RestRequest<'_> {
     /// False where the headers have no room for it.
     pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
         self.mark.ask(self.got, headers)
@@ -65,8 +65,8 @@ impl Rest<'_> {
 
 /// A download, as far as it does not depend on who reads it.
 pub(super) struct Download<B> {
-    mark: Mark,
-    again: Exclusive<Box<dyn Again<B>>>,
+    mark: ResumeValidator,
+    again: Exclusive<Box<dyn Resend<B>>>,
     terms: DownloadTerms,
     idle: IdleTimer,
     deadline: Option<Deadline>,
@@ -77,13 +77,13 @@ pub(super) struct Download<B> {
     pub(super) is_from_elsewhere: bool,
     progress: ResumeProgress,
     got: u64,
-    last_break: Option<Break>,
+    last_break: Option<BodyBreak>,
     /// A resume that still has to show what it is worth.
     paid: Option<PaidRetry>,
 }
 
 /// The last break, and all breaks before it without a byte between them.
-struct Break {
+struct BodyBreak {
     session: RetrySession,
     at: u64,
     kind: ErrorKind,
@@ -100,8 +100,8 @@ const WORTH_IT: u64 = 64 * 1024;
 
 impl<B> Download<B> {
     pub(super) fn new(
-        mark: Mark,
-        again: Box<dyn Again<B>>,
+        mark: ResumeValidator,
+        again: Box<dyn Resend<B>>,
         terms: DownloadTerms,
         progress: ResumeProgress,
     ) -> Self {
@@ -198,7 +198,7 @@ impl<B> Download<B> {
 
     /// Asks for the rest.
     pub(super) fn send(&mut self) -> Result<Sending<B>, BoxError> {
-        let rest = Rest {
+        let rest = RestRequest {
             mark: &self.mark,
             got: self.got,
             terms: &self.terms,
@@ -222,14 +222,14 @@ impl<B> Download<B> {
             Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
         };
         self.heard();
-        if head.extensions.get::<Elsewhere>().is_some() {
+        if head.extensions.get::<OtherOrigin>().is_some() {
             let failed = self.interrupted(ResumeFailure::Changed);
             return Err(failed.answered(head.status).into());
         }
         let skip = match self.mark.check(self.got, head.status, &head.headers) {
-            Check::Go { skip } => skip,
-            Check::Done => return Ok(None),
-            Check::No(why) => {
+            RangeCheck::Go { skip } => skip,
+            RangeCheck::Done => return Ok(None),
+            RangeCheck::No(why) => {
                 let failed = self.interrupted(why);
                 return Err(failed.answered(head.status).into());
             }

@@ -20,31 +20,31 @@ pub(super) const OVERLAP: u64 = 1024;
 
 /// The bytes that a download is of, and what proves that later ones belong to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ResumeValidator {
     range: ContentRange,
-    proof: Proof,
+    proof: Validator,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Proof {
+enum Validator {
     /// A strong tag.
     Tag(HeaderValue),
     /// The date of a change that is long past.
     Date(HeaderValue),
     /// None: only a download of which nothing was handed out can begin again, with an answer like the first.
-    Nothing(Box<Head>),
+    Nothing(Box<FirstHead>),
 }
 
 /// What the caller knows of the first answer beyond its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Head {
+struct FirstHead {
     status: StatusCode,
     headers: HeaderMap,
 }
 
 /// What an answer to the request for the rest is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Check {
+pub(crate) enum RangeCheck {
     /// Read on, without so many bytes, the last of which were handed out before.
     Go {
         skip: u64,
@@ -59,7 +59,7 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 /// The headers that must be the same where nothing else is compared.
 const TOLD: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
 
-impl Mark {
+impl ResumeValidator {
     /// The mark of a request and the head of its answer; none where the body is not to be resumed.
     pub(crate) fn of(
         (method, asked): (&Method, &HeaderMap),
@@ -76,10 +76,10 @@ impl Mark {
                 last: length.saturating_sub(1),
                 total: length,
             },
-            StatusCode::PARTIAL_CONTENT if asked == Asked::Range => content_range(told)?,
+            StatusCode::PARTIAL_CONTENT if asked == RequestedRange::Range => content_range(told)?,
             _ => return None,
         };
-        let proof = Proof::of(status, told);
+        let proof = Validator::of(status, told);
         let mark = Self { range, proof };
         (mark.length() == length).then_some(mark)
     }
@@ -97,7 +97,7 @@ impl Mark {
 
     /// Whether the body can go on once bytes of it were handed out.
     pub(crate) fn is_proven(&self) -> bool {
-        !matches!(self.proof, Proof::Nothing(_))
+        !matches!(self.proof, Validator::Nothing(_))
     }
 
     /// Makes the headers of the first request ask for the bytes as they are, unless the caller chose an encoding.
@@ -115,7 +115,7 @@ impl Mark {
         }
         let mut put = |name, value| headers.try_insert(name, value).is_ok();
         let plain = put(ACCEPT_ENCODING, IDENTITY);
-        let (Proof::Tag(proof) | Proof::Date(proof)) = &self.proof else {
+        let (Validator::Tag(proof) | Validator::Date(proof)) = &self.proof else {
             return plain;
         };
         let range = format!("bytes={}-{}", self.asked_from(got), self.range.last);
@@ -124,22 +124,22 @@ impl Mark {
     }
 
     /// What an answer to that request is worth.
-    pub(crate) fn check(&self, got: u64, status: StatusCode, told: &HeaderMap) -> Check {
-        if let Proof::Nothing(first) = &self.proof {
+    pub(crate) fn check(&self, got: u64, status: StatusCode, told: &HeaderMap) -> RangeCheck {
+        if let Validator::Nothing(first) = &self.proof {
             return self.check_anew(first, got, status, told);
         }
         match status {
             StatusCode::PARTIAL_CONTENT => self.check_rest(got, told),
             StatusCode::OK => self.check_whole(got, told),
-            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(got, told) => Check::Done,
+            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(got, told) => RangeCheck::Done,
             StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE => {
-                Check::No(ResumeFailure::Changed)
+                RangeCheck::No(ResumeFailure::Changed)
             }
-            _ => Check::No(ResumeFailure::HeadFailed),
+            _ => RangeCheck::No(ResumeFailure::HeadFailed),
         }
     }
 
-    fn check_rest(&self, got: u64, told: &HeaderMap) -> Check {
+    fn check_rest(&self, got: u64, told: &HeaderMap) -> RangeCheck {
         let rest = ContentRange {
             first: self.asked_from(got),
             ..self.range
@@ -150,31 +150,37 @@ impl Mark {
             !tells_length(told) || told_length == Some(least)
         };
         match () {
-            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
-            () if !self.proof.holds(told) => Check::No(ResumeFailure::Changed),
+            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
+            () if !self.proof.holds(told) => RangeCheck::No(ResumeFailure::Changed),
             () if is_multipart(told) || content_range(told) != Some(rest) || !length_fits() => {
-                Check::No(ResumeFailure::WrongRange)
+                RangeCheck::No(ResumeFailure::WrongRange)
             }
-            () => Check::Go { skip: overlap(got) },
+            () => RangeCheck::Go { skip: overlap(got) },
         }
     }
 
     /// The whole again: of the same bytes only under the same strong tag, unless none were handed out.
-    fn check_whole(&self, got: u64, told: &HeaderMap) -> Check {
+    fn check_whole(&self, got: u64, told: &HeaderMap) -> RangeCheck {
         let anew = got == 0 && self.range.first == 0 && self.length() == self.range.total;
-        let same = matches!(self.proof, Proof::Tag(_)) || anew;
+        let same = matches!(self.proof, Validator::Tag(_)) || anew;
         match () {
-            () if !self.proof.holds(told) => Check::No(ResumeFailure::Changed),
-            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
-            () if same && length(told) == Some(self.range.total) => Check::Go {
+            () if !self.proof.holds(told) => RangeCheck::No(ResumeFailure::Changed),
+            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
+            () if same && length(told) == Some(self.range.total) => RangeCheck::Go {
                 skip: self.range.first.saturating_add(got),
             },
-            () => Check::No(ResumeFailure::RangeIgnored),
+            () => RangeCheck::No(ResumeFailure::RangeIgnored),
         }
     }
 
     /// The same request again, of which nothing was handed out: its answer must be what the caller knows of the first.
-    fn check_anew(&self, first: &Head, got: u64, status: StatusCode, told: &HeaderMap) -> Check {
+    fn check_anew(
+        &self,
+        first: &FirstHead,
+        got: u64,
+        status: StatusCode,
+        told: &HeaderMap,
+    ) -> RangeCheck {
         let same = || {
             let mut values = TOLD.iter();
             values.all(|name| told.get_all(name) == first.headers.get_all(name))
@@ -182,16 +188,16 @@ impl Mark {
         match () {
             () if status != first.status => {
                 if status.is_success() {
-                    Check::No(ResumeFailure::Changed)
+                    RangeCheck::No(ResumeFailure::Changed)
                 } else {
-                    Check::No(ResumeFailure::HeadFailed)
+                    RangeCheck::No(ResumeFailure::HeadFailed)
                 }
             }
-            () if !is_unencoded(told) => Check::No(ResumeFailure::Encoded),
+            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
             () if got > 0 || length(told) != Some(self.length()) || !same() => {
-                Check::No(ResumeFailure::Changed)
+                RangeCheck::No(ResumeFailure::Changed)
             }
-            () => Check::Go { skip: 0 },
+            () => RangeCheck::Go { skip: 0 },
         }
     }
 
@@ -205,7 +211,7 @@ impl Mark {
     }
 }
 
-impl Proof {
+impl Validator {
     fn of(status: StatusCode, told: &HeaderMap) -> Self {
         // A date counts only where there is no tag at all (RFC 9110 section 13.1.5).
         let date = || settled_date(told).filter(|_| !told.contains_key(ETAG));
@@ -222,7 +228,7 @@ impl Proof {
         }) {
             let _ = headers.try_append(name, value.clone());
         }
-        Self::Nothing(Box::new(Head { status, headers }))
+        Self::Nothing(Box::new(FirstHead { status, headers }))
     }
 
     fn holds(&self, told: &HeaderMap) -> bool {
@@ -241,18 +247,18 @@ fn overlap(got: u64) -> u64 {
 
 /// What a request itself says of ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum RequestedRange {
     Whole,
     Range,
 }
 
 /// None where the request asks for several ranges, or more than once.
-fn asked_range(asked: &HeaderMap) -> Option<Asked> {
+fn asked_range(asked: &HeaderMap) -> Option<RequestedRange> {
     if !asked.contains_key(RANGE) {
-        return Some(Asked::Whole);
+        return Some(RequestedRange::Whole);
     }
     let range = one(asked, &RANGE)?;
-    (!range.as_bytes().contains(&b',')).then_some(Asked::Range)
+    (!range.as_bytes().contains(&b',')).then_some(RequestedRange::Range)
 }
 
 #[cfg(test)]

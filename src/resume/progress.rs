@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// }
 /// ```
 #[derive(Clone, Default)]
-pub struct ResumeProgress(Arc<Counts>);
+pub struct ResumeProgress(Arc<ProgressCounts>);
 
 #[derive(Default)]
-struct Counts {
+struct ProgressCounts {
     resumes: AtomicU32,
     received: AtomicU64,
     read_twice: AtomicU64,

@@ -1,7 +1,7 @@
 //! Responses whose body can go on.
 
 use super::body::ResumedBody;
-use super::download::Elsewhere;
+use super::download::OtherOrigin;
 use super::progress::ResumeProgress;
 use crate::report::RetryReport;
 use http::{Extensions, HeaderMap, Response, StatusCode};
@@ -22,7 +22,7 @@ pub(crate) fn marked<B>(response: impl Resumable<Body = B>, start: Option<&str>)
     let is_elsewhere = moved || response.is_from_elsewhere();
     let mut response = response.into_http();
     if is_elsewhere {
-        response.extensions_mut().insert(Elsewhere);
+        response.extensions_mut().insert(OtherOrigin);
     }
     response
 }

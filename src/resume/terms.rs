@@ -1,6 +1,6 @@
 //! By what a download is resumed: decided with its request, used at each break.
 
-use crate::budget::{Ask, PaidRetry};
+use crate::budget::{PaidRetry, PaymentResult};
 use crate::call::{RequestOptions, RestOfDownload};
 use crate::client::requests::Head;
 use crate::engine::{DownloadLimits, Engine};
@@ -114,9 +114,9 @@ impl DownloadTerms {
         let service = || self.recorder.service();
         let budget = self.engine.budget_of(&self.route, service);
         match self.route.ask(plan, &budget, moment.now) {
-            Ask::Paid(paid) => Ok(Payment::Paid(paid)),
-            Ask::Refused => Err(StopReason::BudgetExhausted),
-            Ask::Asking(asking) => {
+            PaymentResult::Paid(paid) => Ok(Payment::Paid(paid)),
+            PaymentResult::Refused => Err(StopReason::BudgetExhausted),
+            PaymentResult::Asking(asking) => {
                 let engine = Arc::clone(&self.engine);
                 // The download looks at its own deadline meanwhile.
                 let answer = async move { engine.answer(asking, Duration::MAX).await };

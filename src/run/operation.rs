@@ -1,6 +1,6 @@
 //! An operation as the driver sends it: again from its beginning, without a head or a body.
 
-use crate::call::{Client, ErrorFacts, Outcomes};
+use crate::call::{AttemptResult, Client, ErrorFacts};
 use crate::client::error_chain::{outcome_of, trail_of};
 use crate::client::requests::Head;
 use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed};
@@ -109,7 +109,7 @@ where
     type Responses = Opaque;
     type Error = E;
 
-    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = Outcomes<Self>> {
+    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = AttemptResult<Self>> {
         (self.operation)(attempt)
     }
 

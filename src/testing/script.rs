@@ -38,16 +38,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct Script(Arc<Mutex<Tape>>);
+pub struct Script(Arc<Mutex<ScriptState>>);
 
 #[derive(Default)]
-struct Tape {
-    answers: VecDeque<Answer>,
+struct ScriptState {
+    answers: VecDeque<ScriptedResponse>,
     calls: Vec<(Method, Uri)>,
 }
 
 #[derive(Clone)]
-enum Answer {
+enum ScriptedResponse {
     Response(StatusCode, HeaderMap, String),
     Error(io::ErrorKind),
 }
@@ -63,14 +63,18 @@ impl Script {
     #[must_use]
     pub fn status(self, status: u16) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        self.then(Answer::Response(status, HeaderMap::new(), String::new()))
+        self.then(ScriptedResponse::Response(
+            status,
+            HeaderMap::new(),
+            String::new(),
+        ))
     }
 
     /// Adds a header to the last answer, beside one of the same name. An invalid one is left out, and so is one where no answer
     /// is there, or an error.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
-        if let Some(Answer::Response(_, headers, _)) = self.tape().answers.back_mut() {
+        if let Some(ScriptedResponse::Response(_, headers, _)) = self.tape().answers.back_mut() {
             if let (Ok(name), Ok(value)) =
                 (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
             {
@@ -83,7 +87,7 @@ impl Script {
     /// Gives the last answer a body, in the place of an earlier one. Where no answer is there, or an error, it is left out.
     #[must_use]
     pub fn body(self, text: &str) -> Self {
-        if let Some(Answer::Response(_, _, body)) = self.tape().answers.back_mut() {
+        if let Some(ScriptedResponse::Response(_, _, body)) = self.tape().answers.back_mut() {
             text.clone_into(body);
         }
         self
@@ -92,7 +96,7 @@ impl Script {
     /// Then fails with an I/O error of this kind: with tower as it is, with reqwest as an error of a middleware.
     #[must_use]
     pub fn error(self, kind: io::ErrorKind) -> Self {
-        self.then(Answer::Error(kind))
+        self.then(ScriptedResponse::Error(kind))
     }
 
     /// The received requests, in order: the method and the whole URI of each, its query and its user info too.
@@ -101,7 +105,7 @@ impl Script {
         self.tape().calls.clone()
     }
 
-    fn then(self, answer: Answer) -> Self {
+    fn then(self, answer: ScriptedResponse) -> Self {
         self.tape().answers.push_back(answer);
         self
     }
@@ -115,8 +119,8 @@ impl Script {
         };
         match answer {
             None => Ok(Response::new(String::new())),
-            Some(Answer::Error(kind)) => Err(kind.into()),
-            Some(Answer::Response(status, headers, body)) => {
+            Some(ScriptedResponse::Error(kind)) => Err(kind.into()),
+            Some(ScriptedResponse::Response(status, headers, body)) => {
                 let mut response = Response::new(body);
                 *response.status_mut() = status;
                 *response.headers_mut() = headers;
@@ -125,7 +129,7 @@ impl Script {
         }
     }
 
-    fn tape(&self) -> MutexGuard<'_, Tape> {
+    fn tape(&self) -> MutexGuard<'_, ScriptState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

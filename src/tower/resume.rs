@@ -2,14 +2,16 @@
 
 use super::errors::{Boxed, Errors};
 use super::layer::RetryLayer;
-use super::resume_future::{Continuation, Kept, Leave, ResumeFuture, ServiceAgain};
+use super::resume_future::{
+    Continuation, ResumeFuture, RetireConnection, RetryResponse, ServiceAgain,
+};
 use super::service::Retry;
 use super::{CloneBody, Wrapped};
 use crate::client::connection::ConnectionUsed;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::resume::DownloadOptions;
-use crate::resume::{Mark, Resumable};
+use crate::resume::{Resumable, ResumeValidator};
 use http::Extensions;
 use std::error::Error;
 use std::fmt;
@@ -96,13 +98,13 @@ where
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
     Wrapped: Responses<S::Response>,
-    Kept<S, Q>: Resumable + 'static,
+    RetryResponse<S, Q>: Resumable + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
     X: Errors<S::Error> + Send + 'static,
     X::Error: Send + 'static,
 {
-    type Response = <Kept<S, Q> as Resumable>::Resumed;
+    type Response = <RetryResponse<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
     type Future = ResumeFuture<<Retry<S, X, C> as Service<Q>>::Future, Continuation<S, Q, C>>;
 
@@ -117,7 +119,7 @@ where
             return ResumeFuture::new(self.0.call(request), None);
         };
         if let Some(headers) = C::headers_mut(&mut request) {
-            Mark::prepare(headers);
+            ResumeValidator::prepare(headers);
         }
         let engine = self.0.engine();
         let head = C::head(&request);
@@ -136,7 +138,7 @@ where
 }
 
 /// A way to leave the connections of a download, if the client below can tell them.
-fn leave<E: 'static>(extensions: &mut Extensions) -> Option<Leave> {
+fn leave<E: 'static>(extensions: &mut Extensions) -> Option<RetireConnection> {
     let used = ConnectionUsed::of_download::<E>(extensions)?;
     Some(Box::new(move || used.retire()))
 }

@@ -6,7 +6,9 @@ use super::service::Retry;
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
 use crate::resume::DownloadTerms;
-use crate::resume::{Again, Mark, Rest, Resumable, ResumedBody, Sending, is_redirected, marked};
+use crate::resume::{
+    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected, marked,
+};
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
 use std::borrow::Cow;
@@ -19,10 +21,10 @@ use tower_service::Service;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The response of the retry layer.
-pub(super) type Kept<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;
+pub(super) type RetryResponse<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;
 
 /// Lets no later request share the connection of the latest one.
-pub(super) type Leave = Box<dyn Fn() + Send>;
+pub(super) type RetireConnection = Box<dyn Fn() + Send>;
 
 pin_project! {
     /// The future of a call to [`ResumeService`](super::ResumeService).
@@ -50,7 +52,7 @@ where
     F: Future<Output = Result<R, E>>,
     R: Resumable<Body = B>,
     C: Requests<Q>,
-    ServiceAgain<S, Q, C>: Again<B> + 'static,
+    ServiceAgain<S, Q, C>: Resend<B> + 'static,
 {
     type Output = Result<R::Resumed, E>;
 
@@ -79,10 +81,11 @@ impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
     fn resumed<R>(mut self, answer: R) -> R::Resumed
     where
         R: Resumable,
-        ServiceAgain<S, Q, C>: Again<R::Body> + 'static,
+        ServiceAgain<S, Q, C>: Resend<R::Body> + 'static,
     {
         let asked = self.again.asked();
-        let mark = asked.and_then(|asked| Mark::of((&Method::GET, &asked), answer.head()));
+        let mark =
+            asked.and_then(|asked| ResumeValidator::of((&Method::GET, &asked), answer.head()));
         match mark {
             None => answer.plain(),
             Some(mark) => {
@@ -104,14 +107,18 @@ impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
 pub struct ServiceAgain<S, Q, C: Requests<Q>> {
     service: Retry<S, Boxed, C>,
     saved: Option<C::Saved>,
-    leave: Option<Leave>,
+    leave: Option<RetireConnection>,
     /// Where the start came from, if the client tells it, and whether a redirect led there.
     start: Option<String>,
     redirected: bool,
 }
 
 impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
-    pub(super) fn new(service: Retry<S, Boxed, C>, saved: C::Saved, leave: Option<Leave>) -> Self {
+    pub(super) fn new(
+        service: Retry<S, Boxed, C>,
+        saved: C::Saved,
+        leave: Option<RetireConnection>,
+    ) -> Self {
         Self {
             service,
             saved: Some(saved),
@@ -128,18 +135,18 @@ impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
     }
 }
 
-impl<S, Q, C, B> Again<B> for ServiceAgain<S, Q, C>
+impl<S, Q, C, B> Resend<B> for ServiceAgain<S, Q, C>
 where
     C: Requests<Q>,
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
     Wrapped: Responses<S::Response>,
-    Kept<S, Q>: Resumable<Body = B> + 'static,
+    RetryResponse<S, Q>: Resumable<Body = B> + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
 {
-    fn again(&mut self, rest: &Rest<'_>) -> Option<Sending<B>> {
+    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>> {
         let mut saved = self.saved.take()?;
         let start = self.start.as_deref().filter(|_| self.redirected);
         if let Some(start) = start {

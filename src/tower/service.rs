@@ -3,8 +3,8 @@
 use super::errors::{Boxed, Errors};
 use super::{CloneBody, Wrapped};
 use crate::call::{
-    Begin, Call, Client, Driver, ErrorFacts, First, Outcomes, OwnError, RequestOptions,
-    http_error_facts,
+    AttemptResult, Call, Client, Driver, DriverStart, ErrorFacts, FirstEnd, OwnError,
+    RequestOptions, http_error_facts,
 };
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{retire_connection, type_in_box, words};
@@ -135,7 +135,7 @@ where
     fn begin<Q, D>(
         &mut self,
         request: Q,
-        drive: Drive<ServiceClient<S, Q, X, C, A>, D>,
+        drive: BoxDriver<ServiceClient<S, Q, X, C, A>, D>,
     ) -> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
     where
         Q: 'static,
@@ -231,35 +231,35 @@ pin_project! {
         K: Client,
     {
         #[pin]
-        state: State<F, K, D>,
+        state: FutureState<F, K, D>,
     }
 }
 
 pin_project! {
     #[project = Projected]
-    enum State<F, K, D>
+    enum FutureState<F, K, D>
     where
         K: Client,
     {
         First {
             #[pin]
             attempt: F,
-            rest: Option<Rest<K, D>>,
+            rest: Option<CallInFlight<K, D>>,
         },
         Drive { driver: D },
     }
 }
 
 /// The call besides its first attempt, while that is under way.
-struct Rest<K: Client, D> {
+struct CallInFlight<K: Client, D> {
     call: Call<K>,
     client: K,
     requests: K::Requests,
-    drive: Drive<K, D>,
+    drive: BoxDriver<K, D>,
 }
 
 /// Puts the driver of a call into a box. Where its types are known, the compiler sees whether it may move between threads.
-type Drive<K, D> = fn(Driver<K>) -> D;
+type BoxDriver<K, D> = fn(Driver<K>) -> D;
 
 impl<S, Q, X, C, A, D> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
 where
@@ -278,7 +278,7 @@ where
         service: S,
         requests: C,
         mut request: Q,
-        drive: Drive<ServiceClient<S, Q, X, C, A>, D>,
+        drive: BoxDriver<ServiceClient<S, Q, X, C, A>, D>,
     ) -> Self {
         let mut client = ServiceClient::new(service);
         let extensions = C::head(&request).and_then(|head| head.extensions);
@@ -287,10 +287,10 @@ where
         let mut request = match call.enter(&requests, request) {
             Ok(request) => request,
             Err(request) => {
-                let begin = Begin::Request(request);
+                let begin = DriverStart::Request(request);
                 let driver = drive(Driver::new(call, client, requests, begin));
                 return Self {
-                    state: State::Drive { driver },
+                    state: FutureState::Drive { driver },
                 };
             }
         };
@@ -300,14 +300,14 @@ where
         let within = call.mark.polled(call.engine().id());
         let attempt = client.service.call(request);
         drop(within);
-        let rest = Some(Rest {
+        let rest = Some(CallInFlight {
             call,
             client,
             requests,
             drive,
         });
         Self {
-            state: State::First { attempt, rest },
+            state: FutureState::First { attempt, rest },
         }
     }
 }
@@ -341,18 +341,18 @@ where
         };
         let begin = match first.call.poll_first(cx, poll) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(First::Succeeded(result)) => {
+            Poll::Ready(FirstEnd::Succeeded(result)) => {
                 *rest = None;
                 return Poll::Ready(result);
             }
-            Poll::Ready(First::Drive(begin)) => begin,
+            Poll::Ready(FirstEnd::Drive(begin)) => begin,
         };
         let Some(first) = rest.take() else {
             return Poll::Pending;
         };
         let driver = Driver::new(first.call, first.client, first.requests, begin);
         let driver = (first.drive)(driver);
-        state.set(State::Drive { driver });
+        state.set(FutureState::Drive { driver });
         self.poll(cx)
     }
 }
@@ -416,7 +416,11 @@ where
         true
     }
 
-    fn send(&mut self, mut request: Q, attempt: Attempt) -> impl Future<Output = Outcomes<Self>> {
+    fn send(
+        &mut self,
+        mut request: Q,
+        attempt: Attempt,
+    ) -> impl Future<Output = AttemptResult<Self>> {
         self.note_connection(&mut request, attempt);
         let response = self.service.call(request);
         async move { response.await.map(A::keep).map_err(X::from_inner) }

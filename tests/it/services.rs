@@ -9,7 +9,7 @@ use http_retry::report::DeadLetter;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::rules::{Action, Condition, Failover, OnExhausted, Rule};
 use http_retry::run::Runner;
-use http_retry::services::{RequestOverrides, Route, RouteSummary, Service, Services};
+use http_retry::services::{RequestOverrides, RouteSummary, Service, ServiceRoute, Services};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
@@ -51,8 +51,8 @@ async fn the_most_specific_service_and_the_first_route_decide() {
         .service(
             Service::new("orders", retries(2))
                 .host("orders.example.com")
-                .route(Route::new("search", retries(3)).path("/search/*"))
-                .route(Route::new("reads", retries(4)).method(Method::GET)),
+                .route(ServiceRoute::new("search", retries(3)).path("/search/*"))
+                .route(ServiceRoute::new("reads", retries(4)).method(Method::GET)),
         )
         .service(Service::new("named", retries(5)))
         .build()
@@ -136,7 +136,7 @@ async fn each_service_has_a_budget_of_its_own() {
 async fn the_routes_of_a_service_share_its_budget() {
     let policy = RetryPolicy::builder().max_retries(15);
     let policy = policy.backoff(Backoff::none()).build().unwrap();
-    let search = Route::new("search", policy.clone()).path("/search");
+    let search = ServiceRoute::new("search", policy.clone()).path("/search");
     let services = Services::builder(retries(0))
         .service(Service::new("orders", policy).host("a.test").route(search))
         .build()
@@ -278,7 +278,7 @@ fn a_document_and_code_make_the_same_places() {
         .service(
             Service::new("orders", orders.clone())
                 .host("orders.example.com")
-                .route(Route::new("search", orders).path("/search/*")),
+                .route(ServiceRoute::new("search", orders).path("/search/*")),
         )
         .service(Service::new("backup", RetryPolicy::llm()).base_url("https://backup.example.com"))
         .build()

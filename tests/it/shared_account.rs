@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
-use http_retry::budget::{Asked, SharedAccount};
+use http_retry::budget::{AccountReply, SharedAccount};
 use http_retry::runtime::Runtime;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
@@ -109,18 +109,18 @@ impl SharedAccount for Account {
         20 * TOKEN
     }
 
-    fn ask(&self, price: u64, now: Duration) -> Asked {
+    fn ask(&self, price: u64, now: Duration) -> AccountReply {
         if self.state().is_alone {
             return if self.withdraw(price, now) {
-                Asked::Paid
+                AccountReply::Paid
             } else {
-                Asked::Refused
+                AccountReply::Refused
             };
         }
         let place = self.state().asked.len();
         self.state().asked.push((price, None));
         let account = self.clone();
-        Asked::Pending(Box::pin(Payment { account, place }))
+        AccountReply::Pending(Box::pin(Payment { account, place }))
     }
 
     fn wait(&self) -> Duration {

@@ -18,19 +18,19 @@ use std::time::Duration;
 pub(super) type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
 type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
 /// Teaches a policy what an error type means.
-type Teach = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
+type TeachErrorType = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
 
 /// What code has given names to.
 #[derive(Clone, Default)]
-pub(super) struct Names {
+pub(super) struct RegisteredNames {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
     pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
     pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
     #[cfg(feature = "fleet")]
     pub(super) fleets: BTreeMap<Arc<str>, http_retry_fleet::Fleet>,
-    pub(super) error_types: BTreeMap<Arc<str>, Teach>,
+    pub(super) error_types: BTreeMap<Arc<str>, TeachErrorType>,
     /// What holds at every place.
-    pub(super) errors: Vec<Teach>,
+    pub(super) errors: Vec<TeachErrorType>,
     pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Names {
 #[derive(Clone, Default)]
 #[must_use]
 pub struct RetryConfigBuilder {
-    names: Names,
+    names: RegisteredNames,
 }
 
 impl RetryConfigBuilder {
@@ -171,7 +171,7 @@ impl RetryConfigBuilder {
     }
 }
 
-fn teach<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Teach
+fn teach<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> TeachErrorType
 where
     E: Error + 'static,
     V: IntoVerdict,

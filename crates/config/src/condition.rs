@@ -1,6 +1,6 @@
 //! WHEN: the conditions of a document.
 
-use super::reader::{Kept, block};
+use super::reader::{Checked, block};
 use super::shown::header_name;
 use super::value::Value;
 use super::values::{
@@ -309,7 +309,7 @@ impl TryFrom<ComparedForm> for Compared {
 #[serde(bound = "N: Deserialize<'de>")]
 enum Places<N> {
     #[serde(rename = "$map")]
-    Values(BTreeMap<String, Kept<Compared>>),
+    Values(BTreeMap<String, Checked<Compared>>),
     #[serde(rename = "$other")]
     There(Several<N>),
 }
@@ -376,13 +376,13 @@ impl TryFrom<Places<JsonPlace>> for JsonTests {
 
 /// Conditions on elements of an XML body, which must all hold.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Kept<Texts>>")]
+#[serde(try_from = "BTreeMap<String, Checked<Texts>>")]
 pub(super) struct XmlTests(Vec<rules::Condition>);
 
-impl TryFrom<BTreeMap<String, Kept<Texts>>> for XmlTests {
+impl TryFrom<BTreeMap<String, Checked<Texts>>> for XmlTests {
     type Error = String;
 
-    fn try_from(read: BTreeMap<String, Kept<Texts>>) -> Result<Self, String> {
+    fn try_from(read: BTreeMap<String, Checked<Texts>>) -> Result<Self, String> {
         let xml = |tag: &str, Texts(texts)| {
             rules::Condition::xml(tag, texts).map_err(|error| error.to_string())
         };
@@ -392,7 +392,7 @@ impl TryFrom<BTreeMap<String, Kept<Texts>>> for XmlTests {
 
 /// The entries of a map that must not be empty.
 fn named<T>(
-    map: BTreeMap<String, Kept<T>>,
+    map: BTreeMap<String, Checked<T>>,
     what: &str,
     of: impl Fn(&str, T) -> Result<rules::Condition, String>,
 ) -> Result<Vec<rules::Condition>, String> {
@@ -403,7 +403,7 @@ fn named<T>(
     }
     let given = map
         .into_iter()
-        .filter_map(|(name, Kept(value))| Some((name, value?)));
+        .filter_map(|(name, Checked(value))| Some((name, value?)));
     given.map(|(name, value)| of(&name, value)).collect()
 }
 

@@ -3,8 +3,8 @@
 use super::document::DialectKeys;
 use super::layers::{LONGEST_CHAIN, Resolver};
 use super::problems::Path;
-use super::reader::Given;
-use super::retry::Speaks;
+use super::reader::Spanned;
+use super::retry::DialectChoice;
 use super::rule::RowKeys;
 use super::values::{HeaderKey, List};
 use http_retry_core::policy::Classify;
@@ -21,7 +21,7 @@ impl Resolver<'_> {
             }
             let own = self.own_dialect(name, keys, &mut vec![name.as_str().into()]);
             let from = keys.from.as_ref();
-            if let Some(given) = from.filter(|given| given.value == Speaks::ByHost) {
+            if let Some(given) = from.filter(|given| given.value == DialectChoice::ByHost) {
                 self.wrong(given, "by_host is no dialect: name one");
             }
             let path = Path::default().key("dialects").key(name);
@@ -32,7 +32,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_row(&self, row: &Given<RowKeys>) {
+    fn check_row(&self, row: &Spanned<RowKeys>) {
         let path = row.path();
         for (key, is_given, write) in [
             ("when", row.value.when.is_some(), "when: {status: 403}"),
@@ -51,13 +51,17 @@ impl Resolver<'_> {
     }
 
     /// Returns the dialects of these names, one after another.
-    pub(super) fn dialect_of(&self, given: &Given<Speaks>, names: &[Arc<str>]) -> Option<Dialect> {
+    pub(super) fn dialect_of(
+        &self,
+        given: &Spanned<DialectChoice>,
+        names: &[Arc<str>],
+    ) -> Option<Dialect> {
         self.joined(given, names, &mut Vec::new())
     }
 
     fn joined(
         &self,
-        given: &Given<Speaks>,
+        given: &Spanned<DialectChoice>,
         names: &[Arc<str>],
         trail: &mut Vec<Arc<str>>,
     ) -> Option<Dialect> {
@@ -70,7 +74,7 @@ impl Resolver<'_> {
     /// One of the document's own, or else a built-in one.
     fn dialect(
         &self,
-        given: &Given<Speaks>,
+        given: &Spanned<DialectChoice>,
         name: &Arc<str>,
         trail: &mut Vec<Arc<str>>,
     ) -> Option<Dialect> {
@@ -105,8 +109,8 @@ impl Resolver<'_> {
         let own = header.fold(own, Dialect::key_header);
         let own = keys.quoted_keys.into_iter().fold(own, Dialect::quoted_keys);
         let from = keys.from.as_ref().and_then(|given| match &given.value {
-            Speaks::These(names) => self.joined(given, names, trail),
-            Speaks::Nobody | Speaks::ByHost => None,
+            DialectChoice::These(names) => self.joined(given, names, trail),
+            DialectChoice::Nobody | DialectChoice::ByHost => None,
         });
         from.into_iter().fold(own, Dialect::and)
     }

@@ -1,8 +1,8 @@
 //! The document: its keys and what each holds, before names are looked up and layers laid upon each other.
 
-use super::problems::{Path, Problems};
-use super::reader::{Given, Kept, Reader, block};
-use super::retry::{Gating, Retry, RetryBlock, Speaks};
+use super::problems::{Diagnostics, Path};
+use super::reader::{Checked, Reader, Spanned, block};
+use super::retry::{DialectChoice, Gating, Retry, RetryBlock};
 use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Entries by their names.
-type Named<T> = BTreeMap<String, Kept<Given<T>>>;
+type ByName<T> = BTreeMap<String, Checked<Spanned<T>>>;
 
 /// A block with the keys that the document, a service and a route have in common, between keys of its own.
 macro_rules! place_block {
@@ -29,18 +29,18 @@ macro_rules! place_block {
             $name {
                 $($before)*
                 retry: RetryBlock,
-                rules: List<Given<Rule>>,
+                rules: List<Spanned<Rule>>,
                 otherwise: Otherwise,
-                dialect: Given<Speaks>,
-                header_rules: Given<bool>,
-                inspect_success: Given<bool>,
+                dialect: Spanned<DialectChoice>,
+                header_rules: Spanned<bool>,
+                inspect_success: Spanned<bool>,
                 $($after)*
             }
         }
 
         impl $name {
             /// Takes out what is said for the place itself.
-            fn take_place(&mut self, gate: Option<Given<Gating>>) -> Place {
+            fn take_place(&mut self, gate: Option<Spanned<Gating>>) -> LevelSpec {
                 let mut own = self.retry.take().map(|RetryBlock(retry)| retry).unwrap_or_default();
                 own.gate = gate.map(|gate| {
                     let text = gate.value.in_words();
@@ -49,7 +49,7 @@ macro_rules! place_block {
                 own.dialect = self.dialect.take();
                 own.header_rules = self.header_rules.take();
                 own.inspect_success = self.inspect_success.take();
-                Place {
+                LevelSpec {
                     retry: (!own.given().is_empty()).then_some(own),
                     rules: self.rules.take().map_or_else(Vec::new, |List(rules)| rules),
                     otherwise: self.otherwise.take(),
@@ -64,25 +64,25 @@ place_block! {
         schema as "$schema": IgnoredAny,
         version: Version,
         fleet: FleetKeys,
-        budgets: Named<BudgetKeys>,
-        policies: Named<RetryBlock>,
+        budgets: ByName<BudgetKeys>,
+        policies: ByName<RetryBlock>,
     } {
-        dialects: Named<DialectKeys>,
-        gate: Given<Gating>,
-        services: Named<ServiceKeys>,
+        dialects: ByName<DialectKeys>,
+        gate: Spanned<Gating>,
+        services: ByName<ServiceKeys>,
     }
 }
 
 place_block! {
     /// What is called, and how.
     ServiceKeys {} {
-        budget: Given<Name>,
-        gate: Given<Gating>,
+        budget: Spanned<Name>,
+        gate: Spanned<Gating>,
         fleet: Word<Membership>,
         matching as "match": ServiceMatch,
         base_url: BaseUrl,
         request_overrides: Word<RequestOverrides>,
-        routes: List<Given<RouteKeys>>,
+        routes: List<Spanned<RouteKeys>>,
     }
 }
 
@@ -199,10 +199,10 @@ impl BudgetKeys {
 block! {
     /// A dialect of one's own.
     DialectKeys {
-        from: Given<Speaks>,
+        from: Spanned<DialectChoice>,
         key_header: HeaderKey,
         quoted_keys: bool,
-        rows: List<Given<RowKeys>>,
+        rows: List<Spanned<RowKeys>>,
     }
 }
 
@@ -319,22 +319,22 @@ pub(super) struct Spec {
     pub(super) fleet: Option<FleetKeys>,
     pub(super) budgets: BTreeMap<String, BudgetKeys>,
     pub(super) policies: BTreeMap<String, Retry>,
-    pub(super) dialects: BTreeMap<String, Given<DialectKeys>>,
-    pub(super) place: Place,
+    pub(super) dialects: BTreeMap<String, Spanned<DialectKeys>>,
+    pub(super) place: LevelSpec,
     pub(super) services: BTreeMap<String, ServiceSpec>,
 }
 
 /// What the document, a service and a route have in common.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct LevelSpec {
     pub(super) retry: Option<Box<Retry>>,
-    pub(super) rules: Vec<Given<Rule>>,
+    pub(super) rules: Vec<Spanned<Rule>>,
     pub(super) otherwise: Option<Otherwise>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServiceSpec {
-    pub(super) place: Place,
+    pub(super) place: LevelSpec,
     pub(super) membership: Membership,
     pub(super) matching: MatchKeys,
     pub(super) base_url: Option<String>,
@@ -345,11 +345,11 @@ pub(super) struct ServiceSpec {
 #[derive(Debug, Clone)]
 pub(super) struct RouteSpec {
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
+    pub(super) place: LevelSpec,
     pub(super) matching: MatchKeys,
 }
 
-impl Place {
+impl LevelSpec {
     /// Returns `true` if this block changes nothing.
     pub(super) fn says_nothing(&self) -> bool {
         self.retry.is_none() && self.rules.is_empty() && self.otherwise.is_none()
@@ -358,7 +358,7 @@ impl Place {
 
 impl Spec {
     /// Reads a document, and tells everything that is wrong with a part of it by itself.
-    pub(super) fn read(document: &Value, problems: &Problems) -> Self {
+    pub(super) fn read(document: &Value, problems: &Diagnostics) -> Self {
         if let Err(cause) = document.check_size() {
             problems.add(&Path::default(), document, cause);
             return Self::default();
@@ -395,7 +395,7 @@ impl Spec {
 /// A block whose parts are checked together.
 struct Parts<'a> {
     path: Path,
-    problems: &'a Problems,
+    problems: &'a Diagnostics,
 }
 
 impl Parts<'_> {
@@ -441,10 +441,10 @@ impl Parts<'_> {
     }
 
     /// The entries whose names are such.
-    fn named<T>(&self, key: &str, entries: Option<Named<T>>) -> BTreeMap<String, Given<T>> {
+    fn named<T>(&self, key: &str, entries: Option<ByName<T>>) -> BTreeMap<String, Spanned<T>> {
         let path = self.path.key(key);
         let mut named = BTreeMap::new();
-        for (name, Kept(value)) in entries.into_iter().flatten() {
+        for (name, Checked(value)) in entries.into_iter().flatten() {
             if let Some(cause) = shown::not_a_name(&name) {
                 self.problems.add(&path.key(&name), &"", cause);
             } else if let Some(value) = value {
@@ -455,7 +455,7 @@ impl Parts<'_> {
     }
 
     /// The numbers of a budget, which must fit each other.
-    fn budget(&self, given: Given<BudgetKeys>) -> BudgetKeys {
+    fn budget(&self, given: Spanned<BudgetKeys>) -> BudgetKeys {
         let path = given.path();
         // What was not read would look like what is not given.
         let are_read = !self.problems.are_within(path.as_str());
@@ -473,7 +473,7 @@ impl Parts<'_> {
         given.value
     }
 
-    fn services(&self, services: Option<Named<ServiceKeys>>) -> BTreeMap<String, ServiceSpec> {
+    fn services(&self, services: Option<ByName<ServiceKeys>>) -> BTreeMap<String, ServiceSpec> {
         let services = self.named("services", services);
         let mut matches = Matches::default();
         let services = services.into_iter().map(|(name, given)| {
@@ -485,7 +485,7 @@ impl Parts<'_> {
         services.collect()
     }
 
-    fn service(&self, given: Given<ServiceKeys>) -> ServiceSpec {
+    fn service(&self, given: Spanned<ServiceKeys>) -> ServiceSpec {
         let path = given.path();
         let mut service = given.value;
         let gate = service.gate.take();
@@ -512,7 +512,7 @@ impl Parts<'_> {
         }
     }
 
-    fn routes(&self, given: Vec<Given<RouteKeys>>) -> Vec<RouteSpec> {
+    fn routes(&self, given: Vec<Spanned<RouteKeys>>) -> Vec<RouteSpec> {
         let mut routes: Vec<RouteSpec> = Vec::new();
         let mut names = std::collections::BTreeSet::new();
         let mut matches = Matches::default();
@@ -550,7 +550,7 @@ impl Parts<'_> {
 struct Matches(std::collections::HashMap<InOrder, Path>);
 
 impl Matches {
-    fn add(&mut self, matching: &MatchKeys, name: &str, place: Path, problems: &Problems) {
+    fn add(&mut self, matching: &MatchKeys, name: &str, place: Path, problems: &Diagnostics) {
         use std::collections::hash_map::Entry;
         if matching.is_open() {
             return;

@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::builder::Names;
+use super::builder::RegisteredNames;
 use super::document::FleetKeys;
-use super::problems::{Path, Problems, Unknown};
+use super::problems::{Diagnostics, Path, Unknown};
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
@@ -14,7 +14,11 @@ pub(super) use http_retry_fleet::Fleet;
 use http_retry_fleet::FleetBuilder;
 
 /// Returns the fleet that a document names.
-pub(super) fn join(keys: &FleetKeys, names: &Names, problems: &Problems) -> Option<Fleet> {
+pub(super) fn join(
+    keys: &FleetKeys,
+    names: &RegisteredNames,
+    problems: &Diagnostics,
+) -> Option<Fleet> {
     let place = Path::default().key("fleet");
     match (&keys.redis, &keys.redis_env, &keys.uses) {
         (None, None, Some(Name(name))) => named(name, names, &place, problems),
@@ -51,7 +55,12 @@ pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder
     services.fleet(fleet)
 }
 
-fn named(name: &str, names: &Names, place: &Path, problems: &Problems) -> Option<Fleet> {
+fn named(
+    name: &str,
+    names: &RegisteredNames,
+    place: &Path,
+    problems: &Diagnostics,
+) -> Option<Fleet> {
     let found = names.fleets.get(name);
     if found.is_none() {
         let unknown = Unknown {
@@ -69,7 +78,7 @@ fn made(
     keys: &FleetKeys,
     (key, url): (&str, &str),
     place: &Path,
-    problems: &Problems,
+    problems: &Diagnostics,
 ) -> Option<Fleet> {
     let prefix = keys.prefix.iter().cloned();
     let fleet = prefix.fold(Fleet::builder(), FleetBuilder::prefix);

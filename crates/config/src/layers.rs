@@ -1,10 +1,10 @@
 //! Layers upon layers: what a block uses lies below it, and every name must mean something.
 
-use super::builder::Names;
+use super::builder::RegisteredNames;
 use super::document::{ServiceSpec, Spec};
-use super::problems::{Path, Problems, Unknown};
-use super::reader::Given;
-use super::retry::{End, Growth, Limit, PRESETS, Retry};
+use super::problems::{Diagnostics, Path, Unknown};
+use super::reader::Spanned;
+use super::retry::{ExhaustedAction, Growth, Limit, PRESETS, Retry};
 use super::values::Name;
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub(super) const LONGEST_CHAIN: usize = 16;
 /// Looks names up in one document.
 pub(super) struct Resolver<'a> {
     pub(super) spec: &'a Spec,
-    pub(super) names: &'a Names,
-    pub(super) problems: &'a Problems,
+    pub(super) names: &'a RegisteredNames,
+    pub(super) problems: &'a Diagnostics,
 }
 
 impl Resolver<'_> {
@@ -117,15 +117,15 @@ impl Resolver<'_> {
             return;
         };
         match &given.value {
-            End::Failover(to, _) => {
+            ExhaustedAction::Failover(to, _) => {
                 let _ = self.destination(to.service(), &given.from);
             }
-            End::DeadLetter(name) => self.check_dead_letter(given, name),
-            End::Last | End::Fail | End::Respond => {}
+            ExhaustedAction::DeadLetter(name) => self.check_dead_letter(given, name),
+            ExhaustedAction::Last | ExhaustedAction::Fail | ExhaustedAction::Respond => {}
         }
     }
 
-    pub(super) fn check_dead_letter(&self, given: &Given<End>, name: &str) {
+    pub(super) fn check_dead_letter(&self, given: &Spanned<ExhaustedAction>, name: &str) {
         let known = &self.names.dead_letters;
         if !known.contains_key(name) {
             let known = known.keys().map(|name| &**name);
@@ -181,14 +181,14 @@ impl Resolver<'_> {
         Some(service)
     }
 
-    pub(super) fn wrong<T>(&self, given: &Given<T>, cause: impl Into<String>) {
+    pub(super) fn wrong<T>(&self, given: &Spanned<T>, cause: impl Into<String>) {
         self.problems.at(&given.from, &given.text, cause);
     }
 
     /// Tells a name that must be among the known ones, and is not.
     pub(super) fn unknown<'k, T>(
         &self,
-        given: &Given<T>,
+        given: &Spanned<T>,
         name: &str,
         what: &str,
         known: impl IntoIterator<Item = &'k str>,

@@ -64,8 +64,8 @@ pub use builder::RetryConfigBuilder;
 pub use problems::ConfigErrors;
 
 use arc_swap::ArcSwap;
-use builder::Names;
-use http_retry_core::route::{Head, Route, Router, SharedServices};
+use builder::RegisteredNames;
+use http_retry_core::route::{RequestHead, Route, Router, SharedServices};
 use http_retry_core::services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -127,7 +127,7 @@ pub struct RetryConfig {
 
 struct Shared {
     live: ArcSwap<Live>,
-    names: Names,
+    names: RegisteredNames,
     /// Allows one change at a time.
     writing: Mutex<()>,
 }
@@ -221,7 +221,7 @@ impl RetryConfig {
         self.shared.live.load().services.routes()
     }
 
-    fn with_names(document: &Document, names: Names) -> Result<Self, ConfigErrors> {
+    fn with_names(document: &Document, names: RegisteredNames) -> Result<Self, ConfigErrors> {
         let live = Live::load(Arc::clone(&document.0), &names, None);
         let live = ArcSwap::from_pointee(live?);
         let writing = Mutex::new(());
@@ -256,7 +256,7 @@ impl<'de> Deserialize<'de> for RetryConfig {
 
 /// By the document in force at the time of each request.
 impl Router for RetryConfig {
-    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         self.shared.live.load().services.route(head, service)
     }
 

@@ -1,17 +1,17 @@
 //! A document in force: its services, and the budgets that outlive it.
 
-use super::builder::Names;
+use super::builder::RegisteredNames;
 use super::document::{BudgetKeys, FleetKeys, MatchKeys, Membership, ServiceSpec, Spec};
 use super::fleet::{self, Fleet};
 use super::layers::Resolver;
-use super::place::Placed;
-use super::problems::{ConfigErrors, Path, Problems};
+use super::place::ResolvedLevel;
+use super::problems::{ConfigErrors, Diagnostics, Path};
 use super::value::Value;
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::report::DeadLetter;
-use http_retry_core::services::{Route, Service, Services, ServicesBuilder};
+use http_retry_core::services::{Service, ServiceRoute, Services, ServicesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ impl Live {
     /// Puts a document into force, with the budgets of the last one if their numbers are the same.
     pub(super) fn load(
         document: Arc<Value>,
-        names: &Names,
+        names: &RegisteredNames,
         before: Option<&Self>,
     ) -> Result<Self, ConfigErrors> {
-        let problems = Problems::default();
+        let problems = Diagnostics::default();
         let spec = Spec::read(&document, &problems);
         let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
@@ -81,9 +81,9 @@ impl Live {
 /// Returns the fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
 fn fleet_of(
     spec: &Spec,
-    names: &Names,
+    names: &RegisteredNames,
     before: Option<&Live>,
-    problems: &Problems,
+    problems: &Diagnostics,
 ) -> Option<Fleet> {
     match before {
         Some(before) if before.names_fleet == spec.fleet => before.fleet.clone(),
@@ -176,7 +176,7 @@ impl All<'_> {
         }
     }
 
-    fn service(&mut self, name: &str, spec: &ServiceSpec, document: &Placed) -> Service {
+    fn service(&mut self, name: &str, spec: &ServiceSpec, document: &ResolvedLevel) -> Service {
         let layers = [&self.resolver.spec.place, &spec.place];
         let own = self.resolver.place(name, Some(document), &layers);
         self.note_failovers(&format!("services.{name}"), &own);
@@ -198,15 +198,19 @@ impl All<'_> {
             let layers = [layers[0], layers[1], &route.place];
             let placed = self.resolver.place(&label, Some(&own), &layers);
             self.note_failovers(&format!("services.{label}"), &placed);
-            let built = Route::new(Arc::clone(&route.name), placed.policy.clone());
-            let built = route.matching.paths().fold(built, Route::path);
-            let built = route.matching.methods().cloned().fold(built, Route::method);
+            let built = ServiceRoute::new(Arc::clone(&route.name), placed.policy.clone());
+            let built = route.matching.paths().fold(built, ServiceRoute::path);
+            let built = route
+                .matching
+                .methods()
+                .cloned()
+                .fold(built, ServiceRoute::method);
             let budget = self.budget(&placed);
-            service.route(budget.into_iter().fold(built, Route::budget))
+            service.route(budget.into_iter().fold(built, ServiceRoute::budget))
         })
     }
 
-    fn budget(&self, place: &Placed) -> Option<RetryBudget> {
+    fn budget(&self, place: &ResolvedLevel) -> Option<RetryBudget> {
         let Name(name) = &place.retry.budget.as_ref()?.value;
         let own = self.budgets.get(&**name).map(|(_, budget)| budget);
         own.or_else(|| self.resolver.names.budgets.get(name))
@@ -214,7 +218,7 @@ impl All<'_> {
     }
 
     /// Notes where a place fails over to, and checks that there is such a service.
-    fn note_failovers(&mut self, label: &str, place: &Placed) {
+    fn note_failovers(&mut self, label: &str, place: &ResolvedLevel) {
         for (service, from) in place.failovers.iter() {
             if self.resolver.destination(service, from).is_some() {
                 let key = (label.to_owned(), Arc::clone(service));

@@ -1,14 +1,14 @@
 //! In the place of `fleet` without the feature: a document that names one is refused.
 
-use super::builder::Names;
+use super::builder::RegisteredNames;
 use super::document::FleetKeys;
-use super::problems::{Path, Problems};
+use super::problems::{Diagnostics, Path};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::services::ServicesBuilder;
 
 pub(super) type Fleet = std::convert::Infallible;
 
-pub(super) fn join(_: &FleetKeys, _: &Names, problems: &Problems) -> Option<Fleet> {
+pub(super) fn join(_: &FleetKeys, _: &RegisteredNames, problems: &Diagnostics) -> Option<Fleet> {
     let cause =
         "needs the feature redis of the crate http-retry, which this program was built without";
     problems.add(&Path::default().key("fleet"), &"", cause);

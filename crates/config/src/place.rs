@@ -1,11 +1,11 @@
 //! The places of a document that requests can come to: the document itself, a service or a route.
 
-use super::document::Place;
+use super::document::LevelSpec;
 use super::layers::Resolver;
-use super::policy::{Says, no_deadline};
-use super::reader::Given;
-use super::retry::{End, Growth, Retry, RetryBlock, deadline, value};
-use super::rule::{Otherwise, Rule, Said};
+use super::policy::{LevelExtras, no_deadline};
+use super::reader::Spanned;
+use super::retry::{ExhaustedAction, Growth, Retry, RetryBlock, deadline, value};
+use super::rule::{Otherwise, Rule, RuleEffect};
 use super::values::Set;
 use http_retry_core::RetryPolicy;
 use http_retry_core::rules::{self, Action, Condition};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A place with its layers laid upon each other.
 #[derive(Clone)]
-pub(super) struct Placed {
+pub(super) struct ResolvedLevel {
     pub(super) policy: RetryPolicy,
     pub(super) retry: Arc<Retry>,
     /// The services that it fails over to, and where it says so first.
@@ -27,20 +27,30 @@ pub(super) type Failovers = Rc<BTreeMap<Arc<str>, Arc<str>>>;
 /// The rules of one place in the making.
 struct Rules<'a> {
     retry: &'a Retry,
-    says: Says,
+    says: LevelExtras,
     failovers: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 impl Resolver<'_> {
     /// Returns the place at the end of these layers, the most general first. What it does not change is the place around it.
-    pub(super) fn place(&self, name: &str, around: Option<&Placed>, layers: &[&Place]) -> Placed {
+    pub(super) fn place(
+        &self,
+        name: &str,
+        around: Option<&ResolvedLevel>,
+        layers: &[&LevelSpec],
+    ) -> ResolvedLevel {
         match (around, layers.last()) {
             (Some(around), Some(own)) if own.says_nothing() => around.clone(),
             _ => self.place_of_its_own(name, around, layers),
         }
     }
 
-    fn place_of_its_own(&self, name: &str, around: Option<&Placed>, layers: &[&Place]) -> Placed {
+    fn place_of_its_own(
+        &self,
+        name: &str,
+        around: Option<&ResolvedLevel>,
+        layers: &[&LevelSpec],
+    ) -> ResolvedLevel {
         let outer = match around {
             Some(around) => Arc::clone(&around.retry),
             None => Arc::new(Retry::defaults()),
@@ -51,10 +61,10 @@ impl Resolver<'_> {
         };
         let mut rules = Rules {
             retry: &retry,
-            says: Says {
+            says: LevelExtras {
                 budget: value(&retry.budget).map(|name| name.0),
                 origins: retry.given(),
-                ..Says::default()
+                ..LevelExtras::default()
             },
             failovers: BTreeMap::new(),
         };
@@ -73,7 +83,7 @@ impl Resolver<'_> {
                 Otherwise::Retry(block) => self.retry_by(Some(block), &mut rules),
             });
         rules.failover_at_last(&retry);
-        Placed {
+        ResolvedLevel {
             policy: self.policy(name.to_owned(), &retry, rules.says),
             failovers: Rc::new(rules.failovers),
             retry: Arc::clone(&retry),
@@ -81,7 +91,7 @@ impl Resolver<'_> {
     }
 
     /// Tells the first rule that comes after one that takes every outcome.
-    fn check_reached(&self, rules: &[Given<Rule>]) {
+    fn check_reached(&self, rules: &[Spanned<Rule>]) {
         let decide = rules.iter().filter(|rule| rule.value.class.is_none());
         let mut after = decide.skip_while(|rule| rule.value.when.is_some());
         if let (Some(first), Some(next)) = (after.next(), after.next()) {
@@ -92,7 +102,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn rule(&self, given: &Given<Rule>, rules: &mut Rules<'_>) {
+    fn rule(&self, given: &Spanned<Rule>, rules: &mut Rules<'_>) {
         let (rule, path) = (&given.value, given.path());
         let (key, said) = match rule.said() {
             Ok(said) => said,
@@ -112,7 +122,7 @@ impl Resolver<'_> {
         let name = rule.name.as_ref().map_or(&given.from, |name| &name.0);
         let from: Arc<str> = path.key(key).as_str().into();
         let action = match said {
-            Said::Judges(row) => {
+            RuleEffect::Judges(row) => {
                 if let Err(error) = row.check() {
                     let cause = error.allowed().to_owned();
                     self.problems.add(&path.key("when"), &"", cause);
@@ -122,8 +132,8 @@ impl Resolver<'_> {
                 rules.says.judged = judged.rule(Arc::clone(name), *row);
                 return;
             }
-            Said::Retry(block) => self.retry_by(block, rules),
-            Said::Action(action) => action,
+            RuleEffect::Retry(block) => self.retry_by(block, rules),
+            RuleEffect::Action(action) => action,
         };
         match &action {
             Action::Wait(_) if !self.wait_is_right(rule, &from, rules.retry) => return,
@@ -189,15 +199,15 @@ impl Resolver<'_> {
             None => outer,
         };
         rules.failover_at_last(&retry);
-        let says = Says {
+        let says = LevelExtras {
             budget: rules.says.budget.clone(),
-            ..Says::default()
+            ..LevelExtras::default()
         };
         Action::Retry(self.policy("rule".to_owned(), &retry, says))
     }
 
     /// An outcome is judged before a rule is asked.
-    fn check_is_of_the_place<T>(&self, given: &Option<Given<T>>, key: &str) {
+    fn check_is_of_the_place<T>(&self, given: &Option<Spanned<T>>, key: &str) {
         if let Some(given) = given {
             let cause =
                 format!("{key} has no effect in a rule: write it in the retry of the service");
@@ -209,7 +219,9 @@ impl Resolver<'_> {
 impl Rules<'_> {
     fn failover_at_last(&mut self, retry: &Retry) {
         let end = retry.on_exhausted.as_ref().and_then(|end| end.end.as_ref());
-        if let Some((End::Failover(to, _), from)) = end.map(|end| (&end.value, &end.from)) {
+        if let Some((ExhaustedAction::Failover(to, _), from)) =
+            end.map(|end| (&end.value, &end.from))
+        {
             let service = to.service().into();
             self.failovers
                 .entry(service)

@@ -2,8 +2,10 @@
 
 use super::builder::Ceiling;
 use super::layers::Resolver;
-use super::reader::{Given, is_written};
-use super::retry::{Cap, End, Field, Growth, Limit, Retry, Speaks, deadline, value};
+use super::reader::{Spanned, is_written};
+use super::retry::{
+    CapMode, DialectChoice, ExhaustedAction, Field, Growth, Limit, Retry, deadline, value,
+};
 use super::value::Value;
 use super::words::Word;
 use http_retry_core::policy::{Classify, Decimal};
@@ -13,7 +15,7 @@ use http_retry_dialects::dialect::{Dialect, Dialects};
 use std::sync::Arc;
 
 /// What a place says beyond its settings.
-pub(super) struct Says {
+pub(super) struct LevelExtras {
     pub(super) rules: Vec<rules::Rule>,
     /// Rows of rules that say what answers mean.
     pub(super) judged: Dialect,
@@ -24,7 +26,7 @@ pub(super) struct Says {
     pub(super) origins: Vec<Field>,
 }
 
-impl Default for Says {
+impl Default for LevelExtras {
     fn default() -> Self {
         Self {
             rules: Vec::new(),
@@ -38,7 +40,7 @@ impl Default for Says {
 
 impl Resolver<'_> {
     /// Returns the policy of some layers and what a place says beyond them.
-    pub(super) fn policy(&self, name: String, retry: &Retry, says: Says) -> RetryPolicy {
+    pub(super) fn policy(&self, name: String, retry: &Retry, says: LevelExtras) -> RetryPolicy {
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
         let builder = self.with_lists(builder, retry);
         let builder = if says.judged.is_empty() {
@@ -130,12 +132,12 @@ impl Resolver<'_> {
             return builder;
         };
         match &given.value {
-            Speaks::Nobody => builder,
-            Speaks::ByHost => {
+            DialectChoice::Nobody => builder,
+            DialectChoice::ByHost => {
                 let inspect = value(&retry.inspect_success).unwrap_or_default();
                 builder.dialects(Dialects::by_host().inspect_success(inspect))
             }
-            Speaks::These(names) => {
+            DialectChoice::These(names) => {
                 let Some(dialect) = self.dialect_of(given, names) else {
                     return builder;
                 };
@@ -163,7 +165,7 @@ impl Resolver<'_> {
     }
 
     /// Checks that retries without a limit end.
-    fn check_ends(&self, limit: &Given<Limit<0>>, retry: &Retry) {
+    fn check_ends(&self, limit: &Spanned<Limit<0>>, retry: &Retry) {
         if deadline(retry).is_none() {
             let also = no_deadline(retry);
             let cause = format!("unlimited needs a deadline: write deadline: 2m{also}");
@@ -178,22 +180,28 @@ impl Resolver<'_> {
             return OnExhausted::Last;
         };
         match &given.value {
-            End::Last => OnExhausted::Last,
-            End::Fail => OnExhausted::Fail,
-            End::Failover(to, None) => OnExhausted::failover(to.clone()),
-            End::Failover(to, Some(set)) => OnExhausted::failover_with(to.clone(), Arc::clone(set)),
-            End::DeadLetter(name) => {
+            ExhaustedAction::Last => OnExhausted::Last,
+            ExhaustedAction::Fail => OnExhausted::Fail,
+            ExhaustedAction::Failover(to, None) => OnExhausted::failover(to.clone()),
+            ExhaustedAction::Failover(to, Some(set)) => {
+                OnExhausted::failover_with(to.clone(), Arc::clone(set))
+            }
+            ExhaustedAction::DeadLetter(name) => {
                 self.check_dead_letter(given, name);
                 OnExhausted::dead_letter(Arc::clone(name))
             }
-            End::Respond => {
+            ExhaustedAction::Respond => {
                 let canned = self.canned_response(retry, given);
                 canned.map_or(OnExhausted::Last, OnExhausted::Respond)
             }
         }
     }
 
-    fn canned_response(&self, retry: &Retry, given: &Given<End>) -> Option<CannedResponse> {
+    fn canned_response(
+        &self,
+        retry: &Retry,
+        given: &Spanned<ExhaustedAction>,
+    ) -> Option<CannedResponse> {
         let last = retry.on_exhausted.as_ref();
         let response = last
             .and_then(|last| last.respond.clone())
@@ -239,9 +247,9 @@ impl Resolver<'_> {
         let max_delay = value(&retry.max_delay).map(|most| most.0);
         let backoff = max_delay.into_iter().fold(backoff, Backoff::max_delay);
         match value(&retry.cap) {
-            Some(Word(Cap::Before)) => backoff.cap_before_jitter(),
-            Some(Word(Cap::After)) => backoff.cap_after_jitter(),
-            Some(Word(Cap::Both)) | None => backoff,
+            Some(Word(CapMode::Before)) => backoff.cap_before_jitter(),
+            Some(Word(CapMode::After)) => backoff.cap_after_jitter(),
+            Some(Word(CapMode::Both)) | None => backoff,
         }
     }
 
@@ -323,14 +331,14 @@ fn of_preset(retry: &Retry) -> Option<Arc<dyn Classify>> {
 }
 
 fn for_models(builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
-    use super::retry::{FirstEvent, Part};
+    use super::retry::{FirstEvent, KeptPart};
     use http_retry_dialects::llm::{HoldStreams, Truncation};
     let builder = match value(&retry.truncate).and_then(|cut| cut.0) {
         Some((keep, share)) => {
             let truncation = match keep {
-                Part::Head => Truncation::keep_head(),
-                Part::Tail => Truncation::keep_tail(),
-                Part::Ends => Truncation::keep_ends(),
+                KeptPart::Head => Truncation::keep_head(),
+                KeptPart::Tail => Truncation::keep_tail(),
+                KeptPart::Ends => Truncation::keep_ends(),
             };
             builder.rewrite(share.into_iter().fold(truncation, Truncation::share))
         }

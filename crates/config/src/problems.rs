@@ -107,10 +107,10 @@ impl From<&Arc<str>> for Path {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Found>);
+pub(super) struct Diagnostics(RefCell<ProblemList>);
 
 #[derive(Debug, Default)]
-struct Found {
+struct ProblemList {
     told: Vec<ConfigError>,
     /// By place and cause, since the same problem may be met at every service.
     seen: HashSet<u64>,
@@ -124,7 +124,7 @@ pub(super) struct Unknown<'a, K> {
     pub(super) known: K,
 }
 
-impl Problems {
+impl Diagnostics {
     pub(super) fn add(&self, path: &Path, given: &dyn Display, cause: impl Into<String>) {
         self.at(path.as_str(), given, cause);
     }
@@ -170,7 +170,7 @@ impl Problems {
 
     /// All of them, if there are any.
     pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
-        let Found { told, seen } = self.0.into_inner();
+        let ProblemList { told, seen } = self.0.into_inner();
         if told.is_empty() {
             return Ok(());
         }

@@ -7,10 +7,10 @@
 //! Three names have a meaning of their own here:
 //!
 //! - A variant of an enum that is called `$map`, `$text`, `$list`, `$nothing` or `$other` takes the values of that kind.
-//! - A struct that is called `$given` gets the value, the text and the place of what it stands for ([`Given`]).
+//! - A struct that is called `$given` gets the value, the text and the place of what it stands for ([`Spanned`]).
 //! - A newtype that is called `$hidden` holds what may be a secret ([`Hidden`]): no error shows it.
 
-use super::problems::{Path, Problems, Unknown};
+use super::problems::{Diagnostics, Path, Unknown};
 use super::shown;
 use super::value::Value;
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(super) struct Reader<'a> {
     value: &'a Value,
     path: Path,
-    problems: &'a Problems,
+    problems: &'a Diagnostics,
     /// The keys of `retry`, which people write beside it.
     retry_keys: &'static [&'static str],
     is_hidden: bool,
@@ -35,12 +35,12 @@ pub(super) struct Reader<'a> {
 
 /// The cause of a problem; `None` once it has been told.
 #[derive(Debug)]
-pub(super) struct Wrong(Option<String>);
+pub(super) struct Cause(Option<String>);
 
 /// A value, how it was written, and where.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(rename = "$given")]
-pub(super) struct Given<T> {
+pub(super) struct Spanned<T> {
     pub(super) value: T,
     pub(super) text: Arc<str>,
     pub(super) from: Arc<str>,
@@ -53,11 +53,11 @@ pub(super) struct Hidden<T>(pub(super) T);
 
 /// A value, or `None` if it is wrong, which has been told.
 #[derive(Debug, Clone)]
-pub(super) struct Kept<T>(pub(super) Option<T>);
+pub(super) struct Checked<T>(pub(super) Option<T>);
 
 /// A value at whose place its own error is told, if it has one.
 #[derive(serde::Deserialize)]
-struct Told<T>(T);
+struct OwnErrorAt<T>(T);
 
 const GIVEN: &str = "$given";
 const HIDDEN: &str = "$hidden";
@@ -66,7 +66,7 @@ const HIDDEN: &str = "$hidden";
 pub(super) fn kept<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     reader: D,
 ) -> Result<Option<T>, D::Error> {
-    let Kept(value) = Kept::deserialize(reader)?;
+    let Checked(value) = Checked::deserialize(reader)?;
     Ok(value)
 }
 
@@ -88,7 +88,7 @@ macro_rules! block {
 
 pub(super) use block;
 
-impl<T> Given<T> {
+impl<T> Spanned<T> {
     /// Returns the value in other words.
     pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
@@ -96,8 +96,8 @@ impl<T> Given<T> {
     }
 
     /// Returns another value of the same place.
-    pub(super) fn with<U>(&self, value: U, text: impl Into<Arc<str>>) -> Given<U> {
-        Given {
+    pub(super) fn with<U>(&self, value: U, text: impl Into<Arc<str>>) -> Spanned<U> {
+        Spanned {
             value,
             text: text.into(),
             from: Arc::clone(&self.from),
@@ -114,10 +114,10 @@ pub(super) fn is_written(from: &str) -> bool {
     from != "default" && !from.starts_with("preset ")
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Kept<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        let told = Told::deserialize(reader).ok();
-        Ok(Self(told.map(|Told(value)| value)))
+        let told = OwnErrorAt::deserialize(reader).ok();
+        Ok(Self(told.map(|OwnErrorAt(value)| value)))
     }
 }
 
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
     /// Reads a whole document.
     pub(super) fn read<T: Deserialize<'a>>(
         value: &'a Value,
-        problems: &'a Problems,
+        problems: &'a Diagnostics,
         retry_keys: &'static [&'static str],
     ) -> Option<T> {
         let reader = Self {
@@ -135,7 +135,9 @@ impl<'a> Reader<'a> {
             retry_keys,
             is_hidden: false,
         };
-        Told::deserialize(reader).ok().map(|Told(read)| read)
+        OwnErrorAt::deserialize(reader)
+            .ok()
+            .map(|OwnErrorAt(read)| read)
     }
 
     fn at(&self, value: &'a Value, path: Path) -> Self {
@@ -155,12 +157,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The value is of another kind than the one that is wanted.
-    fn not(&self, wanted: &str) -> Wrong {
-        Wrong(Some(format!("{} is not {wanted}", self.shown())))
+    fn not(&self, wanted: &str) -> Cause {
+        Cause(Some(format!("{} is not {wanted}", self.shown())))
     }
 
     /// Tells a cause at this place, unless something inside is wrong, which says more.
-    fn tell(&self, Wrong(cause): Wrong) -> Wrong {
+    fn tell(&self, Cause(cause): Cause) -> Cause {
         let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
         let is_news = !has_parts || !self.problems.are_within(self.path.as_str());
         if let Some(cause) = cause.filter(|_| is_news) {
@@ -169,7 +171,7 @@ impl<'a> Reader<'a> {
             let given = if cause.contains(&shown) { &*shown } else { "" };
             self.problems.add(&self.path, &given, cause);
         }
-        Wrong(None)
+        Cause(None)
     }
 
     /// Takes the known keys out of a map, in their order, and tells the others.
@@ -219,9 +221,9 @@ impl<'a> Reader<'a> {
 }
 
 impl<'de> Deserializer<'de> for Reader<'de> {
-    type Error = Wrong;
+    type Error = Cause;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
@@ -233,25 +235,25 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::Bool(value) => visitor.visit_bool(*value),
             _ => Err(self.not("true or false")),
         }
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::Text(text) => visitor.visit_borrowed_str(text),
             _ => Err(self.not("a text")),
         }
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::List(list) => visitor.visit_seq(Items {
                 left: list.iter().enumerate(),
@@ -261,7 +263,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         let Value::Map(map) = self.value else {
             return Err(self.not("a map"));
         };
@@ -274,7 +276,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         name: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, Cause> {
         if name == GIVEN {
             return visitor.visit_seq(GivenParts(self, 0));
         }
@@ -291,7 +293,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, Cause> {
         let inside = Self {
             is_hidden: self.is_hidden || name == HIDDEN,
             ..self
@@ -306,7 +308,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, Cause> {
         let kind = match self.value {
             Value::Map(_) => "$map",
             Value::List(_) => "$list",
@@ -321,7 +323,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -340,12 +342,12 @@ struct Items<'a> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Wrong;
+    type Error = Cause;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Wrong> {
+    ) -> Result<Option<S::Value>, Cause> {
         let Some((index, value)) = self.left.next() else {
             return Ok(None);
         };
@@ -371,12 +373,12 @@ impl<'a> Entries<'a> {
 }
 
 impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = Wrong;
+    type Error = Cause;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Wrong> {
+    ) -> Result<Option<S::Value>, Cause> {
         let Some((key, value)) = self.left.next() else {
             return Ok(None);
         };
@@ -391,10 +393,10 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             .map(Some)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wrong> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Cause> {
         match self.next.take() {
             Some(value) => seed.deserialize(value),
-            None => Err(Wrong(None)),
+            None => Err(Cause(None)),
         }
     }
 }
@@ -403,12 +405,12 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 struct GivenParts<'a>(Reader<'a>, u8);
 
 impl<'de> SeqAccess<'de> for GivenParts<'de> {
-    type Error = Wrong;
+    type Error = Cause;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Wrong> {
+    ) -> Result<Option<S::Value>, Cause> {
         let Self(reader, part) = self;
         *part = part.saturating_add(1);
         let text = match *part {
@@ -425,13 +427,13 @@ impl<'de> SeqAccess<'de> for GivenParts<'de> {
 struct Form<'a>(&'static str, Reader<'a>);
 
 impl<'de> EnumAccess<'de> for Form<'de> {
-    type Error = Wrong;
+    type Error = Cause;
     type Variant = Reader<'de>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
-    ) -> Result<(S::Value, Reader<'de>), Wrong> {
+    ) -> Result<(S::Value, Reader<'de>), Cause> {
         let Self(form, reader) = self;
         let variant = seed.deserialize(BorrowedStrDeserializer::new(form))?;
         Ok((variant, reader))
@@ -439,17 +441,17 @@ impl<'de> EnumAccess<'de> for Form<'de> {
 }
 
 impl<'de> VariantAccess<'de> for Reader<'de> {
-    type Error = Wrong;
+    type Error = Cause;
 
-    fn unit_variant(self) -> Result<(), Wrong> {
+    fn unit_variant(self) -> Result<(), Cause> {
         Ok(())
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Wrong> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Cause> {
         seed.deserialize(self)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Cause> {
         self.deserialize_any(visitor)
     }
 
@@ -457,12 +459,12 @@ impl<'de> VariantAccess<'de> for Reader<'de> {
         self,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, Cause> {
         self.deserialize_any(visitor)
     }
 }
 
-impl de::Error for Wrong {
+impl de::Error for Cause {
     fn custom<T: fmt::Display>(cause: T) -> Self {
         Self(Some(cause.to_string()))
     }
@@ -477,10 +479,10 @@ impl de::Error for Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_deref().unwrap_or_default())
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for Cause {}

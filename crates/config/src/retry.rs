@@ -4,13 +4,13 @@ mod blocks;
 mod limits;
 mod presets;
 
-pub(super) use blocks::{End, Growth};
-pub(super) use limits::{FirstEvent, Part};
-pub(super) use limits::{Gating, Speaks};
+pub(super) use blocks::{ExhaustedAction, Growth};
+pub(super) use limits::{DialectChoice, Gating};
+pub(super) use limits::{FirstEvent, KeptPart};
 pub(super) use presets::PRESETS;
 
 use super::condition::Conditions;
-use super::reader::Given;
+use super::reader::Spanned;
 use super::value::Value;
 use super::values::{Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, leaf};
 use super::words::{Word, words};
@@ -35,7 +35,7 @@ pub(super) trait Layer: Clone {
 /// A field as it was written: its name, its text and its place.
 pub(super) type Field = (Cow<'static, str>, Arc<str>, Arc<str>);
 
-impl<T: Clone> Layer for Given<T> {
+impl<T: Clone> Layer for Spanned<T> {
     fn lay_on(&mut self, _: &Self) {}
 
     fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>) {
@@ -113,38 +113,38 @@ macro_rules! settings {
 settings! {
     /// How to retry. What is not given is as in the layer below.
     Retry {
-        uses as "use": Given<Name>,
-        max_retries: Given<Limit<0>>,
-        max_attempts: Given<Limit<1>>,
-        max_refused: Given<Count<0, { u32::MAX }>>,
+        uses as "use": Spanned<Name>,
+        max_retries: Spanned<Limit<0>>,
+        max_attempts: Spanned<Limit<1>>,
+        max_refused: Spanned<Count<0, { u32::MAX }>>,
         backoff: Backoff,
-        base: Given<Duration>,
-        factor: Given<Number<1, 1_000>>,
-        first_step: Given<Count<0, 1>>,
-        max_delay: Given<DurationOrNone>,
+        base: Spanned<Duration>,
+        factor: Spanned<Number<1, 1_000>>,
+        first_step: Spanned<Count<0, 1>>,
+        max_delay: Spanned<DurationOrNone>,
         jitter: Jitter,
-        cap: Given<Word<Cap>>,
-        retry_on: Given<Conditions>,
-        stop_on: Given<Conditions>,
+        cap: Spanned<Word<CapMode>>,
+        retry_on: Spanned<Conditions>,
+        stop_on: Spanned<Conditions>,
         retry_after: RetryAfter,
-        methods: Given<Word<Methods>>,
-        deadline: Given<DurationOrNone>,
-        attempt_timeout: Given<DurationOrNone>,
-        whole_answers: Given<Bytes>,
-        counter: Given<Word<Counter>>,
-        budget: Given<Name>,
-        classify_error: Given<Few<Name>>,
-        truncate: Given<Truncate>,
-        hold_streams: Given<Hold>,
+        methods: Spanned<Word<Methods>>,
+        deadline: Spanned<DurationOrNone>,
+        attempt_timeout: Spanned<DurationOrNone>,
+        whole_answers: Spanned<Bytes>,
+        counter: Spanned<Word<Counter>>,
+        budget: Spanned<Name>,
+        classify_error: Spanned<Few<Name>>,
+        truncate: Spanned<Truncate>,
+        hold_streams: Spanned<Hold>,
         on_exhausted: OnExhausted,
-        credentials: Given<Few<HeaderKey>>,
+        credentials: Spanned<Few<HeaderKey>>,
     } of the place {
-        gate: Given<Gating>,
-        dialect: Given<Speaks>,
-        header_rules: Given<bool>,
-        inspect_success: Given<bool>,
+        gate: Spanned<Gating>,
+        dialect: Spanned<DialectChoice>,
+        header_rules: Spanned<bool>,
+        inspect_success: Spanned<bool>,
         /// Whether the preset reads bodies.
-        classifier: Given<bool>,
+        classifier: Spanned<bool>,
     }
 }
 
@@ -159,7 +159,7 @@ enum RetryForm {
     #[serde(rename = "$map")]
     Map(Box<Retry>),
     #[serde(rename = "$text")]
-    Name(Given<Name>),
+    Name(Spanned<Name>),
     #[serde(rename = "$nothing")]
     Nothing(Nothing),
 }
@@ -203,7 +203,7 @@ impl From<RetryForm> for RetryBlock {
     }
 }
 
-pub(super) fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+pub(super) fn value<T: Clone>(given: &Option<Spanned<T>>) -> Option<T> {
     given.as_ref().map(|given| given.value.clone())
 }
 
@@ -295,14 +295,14 @@ impl<const LEAST: u32> TryFrom<Value> for Limit<LEAST> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cap {
+pub(super) enum CapMode {
     Both,
     Before,
     After,
 }
 
-words! { Cap:
-    "both" => Cap::Both, "before" => Cap::Before, "after" => Cap::After
+words! { CapMode:
+    "both" => CapMode::Both, "before" => CapMode::Before, "after" => CapMode::After
 }
 
 words! { Methods:

@@ -8,7 +8,7 @@ use super::words::{Word, Words, words};
 use http_retry_core::policy::{Reason, Scope, Unit};
 use http_retry_core::rules::{self, Action, Failover};
 use http_retry_core::{Class, Reach};
-use http_retry_dialects::dialect::{At, Meaning, Row};
+use http_retry_dialects::dialect::{Interpretation, Location, Row};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ macro_rules! meaning_block {
 
         impl $name {
             /// Returns what an answer means, if that is said.
-            pub(super) fn meaning(&self) -> Option<Meaning> {
-                let meaning = Meaning::of(self.class?.0);
+            pub(super) fn meaning(&self) -> Option<Interpretation> {
+                let meaning = Interpretation::of(self.class?.0);
                 let meaning = match self.reach {
                     Some(Word(Reach::Refused)) => meaning.refused(),
                     Some(_) => meaning.answered(),
@@ -170,7 +170,7 @@ block! {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "DelayKeys")]
 pub(super) struct DelayFrom {
-    at: At,
+    at: Location,
     unit: Unit,
 }
 
@@ -181,9 +181,9 @@ impl TryFrom<DelayKeys> for DelayFrom {
         let prose = keys.prose == Some(true);
         let at = match (&keys.header, &keys.json, &keys.part) {
             (Some(HeaderKey(name)), None, Some(Name(part))) if !prose => {
-                Some(At::head_part(name.as_str(), part))
+                Some(Location::head_part(name.as_str(), part))
             }
-            (None, None, _) if prose => Some(At::prose()),
+            (None, None, _) if prose => Some(Location::prose()),
             (header, json, _) if !prose => place(header.as_ref(), json.as_ref()),
             _ => None,
         };
@@ -194,10 +194,10 @@ impl TryFrom<DelayKeys> for DelayFrom {
 }
 
 /// Returns the one of a header and a place of a JSON body that is given.
-fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<At> {
+fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Location> {
     match (header, json) {
-        (Some(HeaderKey(name)), None) => Some(At::head(name.as_str())),
-        (None, Some(JsonPlace(pointer))) => Some(At::json(pointer)),
+        (Some(HeaderKey(name)), None) => Some(Location::head(name.as_str())),
+        (None, Some(JsonPlace(pointer))) => Some(Location::json(pointer)),
         _ => None,
     }
 }
@@ -207,7 +207,7 @@ fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<At> {
 #[serde(try_from = "ScopeForm")]
 pub(super) enum ScopeFrom {
     This(Scope),
-    Named(At),
+    Named(Location),
 }
 
 #[derive(Deserialize)]
@@ -263,7 +263,7 @@ impl Words for Reason {
 }
 
 /// What a rule says, before names are looked up.
-pub(super) enum Said<'a> {
+pub(super) enum RuleEffect<'a> {
     Action(Action),
     Retry(Option<&'a RetryBlock>),
     /// It says what an answer means, and no more.
@@ -271,11 +271,13 @@ pub(super) enum Said<'a> {
 }
 
 /// A key that has no effect, and why.
-type Needless = (&'static str, &'static str);
+type UnusedKey = (&'static str, &'static str);
 
 impl Rule {
     /// Returns what the rule says, and the key that says it; or what is wrong, at a key or of the whole.
-    pub(super) fn said(&self) -> Result<(&'static str, Said<'_>), (Option<&'static str>, String)> {
+    pub(super) fn said(
+        &self,
+    ) -> Result<(&'static str, RuleEffect<'_>), (Option<&'static str>, String)> {
         for (key, alias, both) in [
             (
                 "wait",
@@ -295,7 +297,7 @@ impl Rule {
         }
         let wait = |key, wait: &Option<Wait>| {
             let wait = wait.as_ref()?;
-            Some((key, Said::Action(Action::Wait(wait.build()))))
+            Some((key, RuleEffect::Action(Action::Wait(wait.build()))))
         };
         let failover = |key, to: &Option<Name>| {
             let to = Failover::to(Arc::clone(&to.as_ref()?.0));
@@ -304,19 +306,19 @@ impl Rule {
             } else {
                 to
             };
-            Some((key, Said::Action(Action::Failover(to))))
+            Some((key, RuleEffect::Action(Action::Failover(to))))
         };
         let judges = || {
             let when = self.when.clone().map(|When(when)| when).unwrap_or_default();
             let row = Row::on(when).is(self.meaning()?);
-            Some(("as", Said::Judges(Box::new(row))))
+            Some(("as", RuleEffect::Judges(Box::new(row))))
         };
         let said = [
             self.verb.map(|Word(verb)| ("do", verb.said())),
             judges(),
             self.retry
                 .as_ref()
-                .map(|block| ("retry", Said::Retry(Some(block)))),
+                .map(|block| ("retry", RuleEffect::Retry(Some(block)))),
             wait("wait", &self.wait),
             wait("requeue", &self.requeue),
             failover("failover", &self.failover),
@@ -333,13 +335,13 @@ impl Rule {
     }
 
     /// Returns the keys that have no effect beside what the rule says.
-    pub(super) fn needless(&self, said: &Said<'_>) -> Vec<Needless> {
+    pub(super) fn needless(&self, said: &RuleEffect<'_>) -> Vec<UnusedKey> {
         let (fails_over, sends) = match said {
-            Said::Action(Action::Failover(_)) => (true, true),
-            Said::Action(Action::Wait(_)) | Said::Retry(_) => (false, true),
-            Said::Action(_) | Said::Judges(_) => (false, false),
+            RuleEffect::Action(Action::Failover(_)) => (true, true),
+            RuleEffect::Action(Action::Wait(_)) | RuleEffect::Retry(_) => (false, true),
+            RuleEffect::Action(_) | RuleEffect::Judges(_) => (false, false),
         };
-        let judges = matches!(said, Said::Judges(_));
+        let judges = matches!(said, RuleEffect::Judges(_));
         let all = [
             (
                 "same_keys",
@@ -381,12 +383,12 @@ impl RowKeys {
 const SAYS_MORE: &str = "it says more of as";
 
 impl Verb {
-    fn said<'a>(self) -> Said<'a> {
+    fn said<'a>(self) -> RuleEffect<'a> {
         match self {
-            Self::Accept => Said::Action(Action::Accept),
-            Self::Fail => Said::Action(Action::Fail),
-            Self::Stop => Said::Action(Action::Stop),
-            Self::Retry => Said::Retry(None),
+            Self::Accept => RuleEffect::Action(Action::Accept),
+            Self::Fail => RuleEffect::Action(Action::Fail),
+            Self::Stop => RuleEffect::Action(Action::Stop),
+            Self::Retry => RuleEffect::Retry(None),
         }
     }
 }

@@ -6,7 +6,7 @@ mod range;
 pub(super) use duration::{Duration, DurationOrNone, duration_text, positive};
 pub(super) use range::{Attempts, BareStatus, Statuses};
 
-use super::reader::{Hidden, Kept, block};
+use super::reader::{Checked, Hidden, block};
 use super::shown::{self, header_name};
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -38,18 +38,18 @@ pub(super) use leaf;
 
 /// A list that is not empty. Wrong items are left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Vec<Kept<T>>", bound = "T: Deserialize<'de>")]
+#[serde(try_from = "Vec<Checked<T>>", bound = "T: Deserialize<'de>")]
 pub(super) struct List<T>(pub(super) Vec<T>);
 
-impl<T> TryFrom<Vec<Kept<T>>> for List<T> {
+impl<T> TryFrom<Vec<Checked<T>>> for List<T> {
     type Error = &'static str;
 
-    fn try_from(items: Vec<Kept<T>>) -> Result<Self, &'static str> {
+    fn try_from(items: Vec<Checked<T>>) -> Result<Self, &'static str> {
         if items.is_empty() {
             return Err("is an empty list: give at least one item, or leave the key out");
         }
         Ok(Self(
-            items.into_iter().filter_map(|Kept(item)| item).collect(),
+            items.into_iter().filter_map(|Checked(item)| item).collect(),
         ))
     }
 }
@@ -290,23 +290,23 @@ impl TryFrom<Several<SearchText>> for Texts {
 
 /// Headers by their names; a list gives a name several values.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Kept<Several<HeaderText>>>")]
+#[serde(try_from = "BTreeMap<String, Checked<Several<HeaderText>>>")]
 pub(super) struct Headers(pub(super) Arc<HeaderMap>);
 
-impl TryFrom<BTreeMap<String, Kept<Several<HeaderText>>>> for Headers {
+impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
     type Error = String;
 
-    fn try_from(read: BTreeMap<String, Kept<Several<HeaderText>>>) -> Result<Self, String> {
+    fn try_from(read: BTreeMap<String, Checked<Several<HeaderText>>>) -> Result<Self, String> {
         /// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
         const MOST: usize = 100;
         let several = read
             .values()
-            .map(|Kept(values)| values.as_ref().map_or(1, |Several(values)| values.len()));
+            .map(|Checked(values)| values.as_ref().map_or(1, |Several(values)| values.len()));
         if several.fold(0, usize::saturating_add) > MOST {
             return Err(format!("holds more than {MOST} headers"));
         }
         let mut headers = HeaderMap::new();
-        for (name, Kept(values)) in read {
+        for (name, Checked(values)) in read {
             let name = header_name(&name)?;
             for HeaderText(value) in values.into_iter().flat_map(|Several(values)| values) {
                 headers.append(&name, value);

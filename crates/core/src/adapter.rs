@@ -6,11 +6,11 @@
 
 pub use crate::budget::NEVER_REFILLS;
 pub use crate::budget::services::Budgets;
-pub use crate::gate::controller::Permit;
-pub use crate::gate::controller::quota::Quota;
+pub use crate::gate::controller::CallNumber;
+pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::key::{GateKey, RouteOf};
-pub use crate::gate::map::Place;
-pub use crate::gate::state::{Ask, End, Kind, NotIdle, Passed};
+pub use crate::gate::map::Permit;
+pub use crate::gate::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
 pub use crate::policy::body_probe::Inspect;
 pub use crate::policy::canned_response::CannedResponse;
 pub use crate::policy::classifier::OwnError;

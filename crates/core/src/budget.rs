@@ -22,7 +22,7 @@ mod sync;
 pub use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
 pub use services::ServiceBudgets;
-pub use shared_account::{Asked, Payment, SharedAccount};
+pub use shared_account::{AccountReply, Payment, SharedAccount};
 
 use crate::policy::{Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
 use bucket::Bucket;
@@ -77,10 +77,10 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// # Ok::<(), http_retry::StopReason>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryBudget(Option<Arc<Inner>>);
+pub struct RetryBudget(Option<Arc<BudgetInner>>);
 
 #[derive(Debug)]
-struct Inner {
+struct BudgetInner {
     terms: BudgetTerms,
     account: Account,
 }
@@ -140,12 +140,12 @@ impl RetryBudget {
     #[must_use]
     pub fn with_account(terms: BudgetTerms, account: impl SharedAccount) -> Self {
         let account = Account::Shared(Box::new(account));
-        Self(Some(Arc::new(Inner { terms, account })))
+        Self(Some(Arc::new(BudgetInner { terms, account })))
     }
 
     fn local(terms: BudgetTerms) -> Self {
         let account = Account::Local(LocalAccount::new(&terms));
-        Self(Some(Arc::new(Inner { terms, account })))
+        Self(Some(Arc::new(BudgetInner { terms, account })))
     }
 
     /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).
@@ -192,15 +192,19 @@ impl RetryBudget {
     }
 
     /// Asks for a planned retry. Without a [`SharedAccount`] it answers at once, as [`withdraw`](Self::withdraw) does.
-    pub fn ask(&self, plan: RetryPlan, now: Duration) -> Ask {
+    pub fn ask(&self, plan: RetryPlan, now: Duration) -> PaymentResult {
         let price = self.price(&plan);
         let Some(account) = self.shared_account().filter(|_| price > 0) else {
-            return self.withdraw(plan, now).map_or(Ask::Refused, Ask::Paid);
+            return self
+                .withdraw(plan, now)
+                .map_or(PaymentResult::Refused, PaymentResult::Paid);
         };
         match account.ask(price, now) {
-            Asked::Paid => Ask::Paid(PaidRetry::new(self.clone(), price, plan)),
-            Asked::Refused => Ask::Refused,
-            Asked::Pending(payment) => Ask::Asking(Asking::new(self.clone(), payment, plan)),
+            AccountReply::Paid => PaymentResult::Paid(PaidRetry::new(self.clone(), price, plan)),
+            AccountReply::Refused => PaymentResult::Refused,
+            AccountReply::Pending(payment) => {
+                PaymentResult::Asking(PendingRetry::new(self.clone(), payment, plan))
+            }
         }
     }
 
@@ -276,7 +280,7 @@ impl Default for RetryBudget {
     }
 }
 
-impl Inner {
+impl BudgetInner {
     fn withdraw(&self, price: u64, now: Duration) -> bool {
         match &self.account {
             Account::Local(account) => {
@@ -431,31 +435,31 @@ impl RetrySession {
 /// The answer of a budget to a planned retry.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
-pub enum Ask {
+pub enum PaymentResult {
     /// The retry is paid for.
     Paid(PaidRetry),
     /// There are too few tokens.
     Refused,
     /// Somebody else decides, as in a fleet.
-    Asking(Asking),
+    Asking(PendingRetry),
 }
 
 /// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
 ///
-/// Wait for it no longer than [`Asking::wait`]; then [`Asking::alone`] decides.
+/// Wait for it no longer than [`PendingRetry::wait`]; then [`PendingRetry::alone`] decides.
 ///
 /// # Cancel safety
 ///
 /// Dropped, it asks no longer, and costs nothing.
 #[must_use]
-pub struct Asking {
+pub struct PendingRetry {
     budget: RetryBudget,
     payment: Payment,
     /// `None` once it is answered.
     plan: Option<RetryPlan>,
 }
 
-impl Asking {
+impl PendingRetry {
     fn new(budget: RetryBudget, payment: Payment, plan: RetryPlan) -> Self {
         Self {
             budget,
@@ -484,7 +488,7 @@ impl Asking {
     }
 }
 
-impl Future for Asking {
+impl Future for PendingRetry {
     type Output = Option<PaidRetry>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -497,7 +501,7 @@ impl Future for Asking {
     }
 }
 
-impl fmt::Debug for Asking {
+impl fmt::Debug for PendingRetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asking")
             .field("budget", &self.budget)

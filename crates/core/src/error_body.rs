@@ -10,7 +10,7 @@ mod xml;
 pub use pointer::Pointer;
 
 use crate::server_hints::{RetryTime, date_in_prose, delay_in_prose};
-use json::{Found, is_json, parsed};
+use json::{Findings, is_json, parsed};
 use json_text::{closed, is_one_document, json_in, without_cut_number};
 use std::any::Any;
 use std::fmt;
@@ -40,7 +40,7 @@ pub struct ErrorBody {
     /// More of the body may follow.
     is_cut: bool,
     /// Where somebody has said before that they will look, and what stands there.
-    found: Found,
+    found: Findings,
     /// All of it, in lower case.
     pub(crate) lower: String,
     /// The tokens under the keys that APIs use for them; none has a blank.

@@ -33,18 +33,18 @@ pub mod vote;
 pub use key::{KeyGate, NewKey};
 pub use peer::Peer;
 
-pub(crate) use controller::Quota;
+pub(crate) use controller::GateQuota;
 pub(crate) use key::GateKey;
 
 use crate::runtime::{Runtime, Sleep};
-use controller::{Permit, quotient};
+use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
 use key::MakePeer;
-use key::{By, Hashers, Narrow};
+use key::{Hashers, KeyedBy, NarrowerGates};
 use map::Counters;
-use map::{GateMap, Place, Slot};
-use state::{Ask, End, KeyState, NotIdle, Passed};
-use state::{Kind, WaiterId};
+use map::{GateMap, Permit, Slot};
+use state::{CallEnd, GateRequest, KeyState, NotIdle, Passed};
+use state::{CallKind, WaiterId};
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -81,13 +81,13 @@ pub struct Gate(Arc<Shared>);
 struct Shared {
     map: GateMap,
     options: Options,
-    narrow: Narrow,
+    narrow: NarrowerGates,
 }
 
 #[derive(Clone, Default)]
 struct Options {
     max_services: usize,
-    by: By,
+    by: KeyedBy,
     hashers: Hashers,
     /// Whether a quota counts from the first answer on, if not as the policy has it.
     quotas_at_once: Option<bool>,
@@ -131,7 +131,7 @@ impl Gate {
     /// gate per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.but(|options| options.by = By::Credential)
+        self.but(|options| options.by = KeyedBy::Credential)
     }
 
     /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text, so it
@@ -146,14 +146,14 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.but(|options| options.by = By::Text(Arc::new(key)))
+        self.but(|options| options.by = KeyedBy::Text(Arc::new(key)))
     }
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
             map: GateMap::new(options.max_services, options.make_peer.is_some()),
             options,
-            narrow: Narrow::default(),
+            narrow: NarrowerGates::default(),
         }))
     }
 
@@ -246,17 +246,17 @@ impl Gate {
         key: GateKey,
         now: Duration,
         quotas_at_once: bool,
-    ) -> Result<Option<Place>, NotIdle<'_>> {
+    ) -> Result<Option<Permit>, NotIdle<'_>> {
         let Some(slot) = self.0.map.find(key) else {
             return Ok(None);
         };
         let entered = slot.counters.enter(micros(now));
         let (number, was_refused) = entered.ok_or(NotIdle(slot))?;
         let at_once = self.0.options.quotas_at_once.unwrap_or(quotas_at_once);
-        Ok(Some(Place {
+        Ok(Some(Permit {
             at: slot.at,
             key,
-            permit: Permit(number),
+            permit: CallNumber(number),
             is_first: true,
             hears_quotas: at_once | was_refused,
         }))
@@ -267,16 +267,21 @@ impl Gate {
     /// # Cancel safety
     ///
     /// Dropped, it leaves its place in the line to the next.
-    pub async fn pass(&self, ask: Ask, runtime: &dyn Runtime, on_wait: impl FnOnce()) -> Passed {
+    pub async fn pass(
+        &self,
+        ask: GateRequest,
+        runtime: &dyn Runtime,
+        on_wait: impl FnOnce(),
+    ) -> Passed {
         let started = runtime.now();
-        let is_first = ask.kind == Kind::Newcomer;
+        let is_first = ask.kind == CallKind::Newcomer;
         let slot = match self.enter(ask.key, started, ask.quotas_at_once) {
             Err(NotIdle(slot)) => slot,
             Ok(place) => {
                 return Passed {
                     waited: Duration::ZERO,
                     in_time: true,
-                    place: place.map(|place| Place { is_first, ..place }),
+                    place: place.map(|place| Permit { is_first, ..place }),
                 };
             }
         };
@@ -299,7 +304,7 @@ impl Gate {
         })
         .await;
         // Something was decided here, so nothing is spared by not hearing of quotas.
-        let place = |permit| Place {
+        let place = |permit| Permit {
             at: slot.at,
             key: ask.key,
             permit,
@@ -315,30 +320,36 @@ impl Gate {
 
     /// A call has come back: one addition, where nothing is to be decided.
     #[inline]
-    pub fn end(&self, place: &Place, end: End, quota: Option<Quota>, runtime: &dyn Runtime) {
+    pub fn end(
+        &self,
+        place: &Permit,
+        end: CallEnd,
+        quota: Option<GateQuota>,
+        runtime: &dyn Runtime,
+    ) {
         let Some(slot) = self.0.map.of(place) else {
             return;
         };
-        let refused = matches!(end, End::Refused(_));
+        let refused = matches!(end, CallEnd::Refused(_));
         let quota = quota.filter(|_| refused || place.hears_quotas);
         let is_news = refused || quota.is_some();
         if is_news {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, place.key, moment, |state, counters| {
-                counters.end(end == End::Succeeded);
+                counters.end(end == CallEnd::Succeeded);
                 state.hear(counters, (place.permit, place.is_first), end, quota);
             });
-        } else if slot.counters.end(end == End::Succeeded) {
+        } else if slot.counters.end(end == CallEnd::Succeeded) {
             self.hear(slot, place, end, runtime);
         }
     }
 
     /// The same of a call that has succeeded, and whose answer says nothing of a quota.
     #[inline(always)]
-    pub fn succeeds(&self, place: &Place, runtime: &dyn Runtime) {
+    pub fn succeeds(&self, place: &Permit, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.of(place) {
             if slot.counters.end(true) {
-                self.hear(slot, place, End::Succeeded, runtime);
+                self.hear(slot, place, CallEnd::Succeeded, runtime);
             }
         }
     }
@@ -346,7 +357,7 @@ impl Gate {
     /// Who holds the lock hears of a call that is counted.
     #[cold]
     #[inline(never)]
-    fn hear(&self, slot: &Slot, place: &Place, end: End, runtime: &dyn Runtime) {
+    fn hear(&self, slot: &Slot, place: &Permit, end: CallEnd, runtime: &dyn Runtime) {
         let (map, moment) = (&self.0.map, runtime.moment());
         map.decide(slot, place.key, moment, |state, counters| {
             state.hear(counters, (place.permit, place.is_first), end, None);
@@ -359,7 +370,7 @@ struct Waiter<'a> {
     gate: &'a Gate,
     slot: &'a Slot,
     runtime: &'a dyn Runtime,
-    ask: &'a Ask,
+    ask: &'a GateRequest,
     id: Option<WaiterId>,
     /// The wait in progress and its end.
     sleep: Option<(Duration, Sleep)>,
@@ -370,7 +381,7 @@ struct Waiter<'a> {
 impl Waiter<'_> {
     /// Nothing where the deadline comes first; no permit where the place went to another key before this call stood in
     /// line, and there is no gate for it.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<Permit>>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<CallNumber>>> {
         let deadline = self.ask.deadline.unwrap_or(Duration::MAX);
         loop {
             let now = self.now();
@@ -394,7 +405,7 @@ impl Waiter<'_> {
         }
     }
 
-    fn look(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<Permit, u64>> {
+    fn look(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, u64>> {
         let mut moment = self.runtime.moment();
         moment.now = now;
         let (map, ask) = (&self.gate.0.map, self.ask);

@@ -8,12 +8,12 @@ mod shared_services;
 
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::Rebase;
-pub(crate) use services::{Service, Services};
+pub(crate) use services::{ServiceEntry, ServiceTable};
 pub use shared_services::SharedServices;
 
 use crate::budget::services::Budgets;
-use crate::budget::{Ask, RetryBudget};
-use crate::gate::Quota;
+use crate::budget::{PaymentResult, RetryBudget};
+use crate::gate::GateQuota;
 use crate::policy::{
     Class, Moment, Outcome, Overrides, RequestLine, RetryOverride, RetryPlan, RetryPolicy, Verdict,
     is_standard_success,
@@ -70,7 +70,7 @@ pub struct Destination {
 ///
 /// ```
 /// use http_retry::RetryPolicy;
-/// use http_retry::route::{Head, Route, Router};
+/// use http_retry::route::{RequestHead, Route, Router};
 /// use http_retry::tower::RetryLayer;
 /// use std::sync::Arc;
 ///
@@ -81,7 +81,7 @@ pub struct Destination {
 /// }
 ///
 /// impl Router for Exports {
-///     fn route(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+///     fn route(&self, head: &RequestHead<'_>, _: Option<&str>) -> Arc<Route> {
 ///         let is_export = head.path().starts_with("/export/");
 ///         Arc::clone(if is_export { &self.exports } else { &self.rest })
 ///     }
@@ -98,7 +98,7 @@ pub trait Router: Send + Sync + 'static {
     ///
     /// It is asked once for each request, before anything is sent, so it must be quick. Return the same `Arc` for requests
     /// that belong together: a route made anew has a new budget. Another route may be found a moment later.
-    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route>;
+    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route>;
 
     /// Returns whatever shares the routes' budgets and gates with other processes. Default: nothing.
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
@@ -108,21 +108,21 @@ pub trait Router: Send + Sync + 'static {
 
 /// The part of a request that a route is chosen by.
 #[derive(Debug, Clone, Default)]
-pub struct Head<'a> {
+pub struct RequestHead<'a> {
     method: Option<&'a Method>,
     scheme: Option<&'a str>,
     authority: Option<Cow<'a, str>>,
     path: &'a str,
 }
 
-impl<'a> Head<'a> {
+impl<'a> RequestHead<'a> {
     /// The head of a request of this method, to this URI.
     ///
     /// ```
-    /// use http_retry::route::Head;
+    /// use http_retry::route::RequestHead;
     ///
     /// let uri = "HTTP://me:secret@API.example:80/v1?q=1".parse().unwrap();
-    /// let head = Head::new(&http::Method::GET, &uri);
+    /// let head = RequestHead::new(&http::Method::GET, &uri);
     /// assert_eq!(head.authority(), Some("api.example"));
     /// assert_eq!(head.path(), "/v1");
     /// ```
@@ -297,7 +297,7 @@ impl Route {
 
     /// Asks for a planned retry: the budget that the plan names, if this route has one of that name, else `otherwise`.
     #[must_use]
-    pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> Ask {
+    pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> PaymentResult {
         let named = plan.budget().and_then(|name| self.budgets.get(name));
         named.unwrap_or(otherwise).ask(plan, now)
     }
@@ -313,8 +313,8 @@ impl Route {
 
     /// What a response says of a quota, as far as calls on this route wait for it. A pause that no call would sit out helps
     /// nobody: the next one learns by itself that it is refused.
-    pub fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<Quota> {
-        let quota = outcome.quota(at.wall).map(Quota::from);
+    pub fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateQuota> {
+        let quota = outcome.quota(at.wall).map(GateQuota::from);
         quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 

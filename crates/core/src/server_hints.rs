@@ -72,8 +72,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerHints {
-    asked: Option<Asked>,
-    spent: Option<Asked>,
+    asked: Option<RequestedDelay>,
+    spent: Option<RequestedDelay>,
     quota: Option<Quota>,
     /// The headers that were skipped because they cannot be read.
     pub(crate) unreadable: HeaderSet,
@@ -86,7 +86,7 @@ impl ServerHints {
     /// The work is bounded, whatever a server sends: 64 lines of a header, 1,024 bytes of a line.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
-        let mut head = Head::new(headers, wall);
+        let mut head = ResponseHead::new(headers, wall);
         let asked = head.delays.asked;
         if !head.has_quota() {
             return Self {
@@ -162,7 +162,7 @@ struct Delays {
     there: HeaderSet,
     readable: HeaderSet,
     /// What the first of them asks for that can be read and does not lie in the past; of its lines the latest.
-    asked: Option<Asked>,
+    asked: Option<RequestedDelay>,
 }
 
 /// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
@@ -197,7 +197,7 @@ impl Delays {
         };
         self.readable.add(header);
         let asked = when.until(|| clock.now());
-        let asked = asked.map(|delay| Asked { delay, header });
+        let asked = asked.map(|delay| RequestedDelay { delay, header });
         self.asked = match (self.asked, asked) {
             (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
             (Some(first), Some(asked)) if first.header > header => Some(asked),
@@ -248,7 +248,7 @@ struct Header(u8);
 
 /// A delay, and the header that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked {
+struct RequestedDelay {
     delay: Duration,
     header: Header,
 }
@@ -386,7 +386,7 @@ const QUOTA_PREFIXES: [&str; 6] = [
 ];
 
 /// A response's head, and what has been noted while it was read.
-struct Head<'a> {
+struct ResponseHead<'a> {
     clock: Clock<'a>,
     unreadable: HeaderSet,
     /// What the headers that name a delay say.
@@ -395,7 +395,7 @@ struct Head<'a> {
     has_quota: bool,
 }
 
-impl<'a> Head<'a> {
+impl<'a> ResponseHead<'a> {
     /// Looks at each name once, so that most heads are done with after it.
     fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
         let clock = Clock::new(headers, wall);

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use http_retry::rules::{Failover, OnExhausted};
-//! use http_retry::services::{Route, Service, Services};
+//! use http_retry::services::{Service, ServiceRoute, Services};
 //! use http_retry::{RetryBudget, RetryPolicy};
 //!
 //! let orders = RetryPolicy::builder()
@@ -15,7 +15,7 @@
 //!         Service::new("orders", orders)
 //!             .host("orders.example.com")
 //!             .budget(RetryBudget::builder().capacity(50).build()?)
-//!             .route(Route::new("search", RetryPolicy::user_facing()).path("/search/*")),
+//!             .route(ServiceRoute::new("search", RetryPolicy::user_facing()).path("/search/*")),
 //!     )
 //!     .service(Service::new("backup", RetryPolicy::never()).base_url("https://backup.example.com"))
 //!     .build()?;
@@ -44,7 +44,7 @@ mod failover_cost;
 mod service;
 mod summary;
 
-pub use service::{RequestOverrides, Route, Service};
+pub use service::{RequestOverrides, Service, ServiceRoute};
 pub use summary::RouteSummary;
 
 use crate::budget::{RetryBudget, ServiceBudgets};
@@ -52,7 +52,7 @@ use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
 pub use crate::route::SharedServices;
-use crate::route::{self, Head, Router};
+use crate::route::{self, RequestHead, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -62,10 +62,10 @@ use std::sync::Arc;
 /// `RetryLayer`, `RetryMiddleware` and `Runner` take them with `for_services`. They do not change while
 /// the program runs; a document does.
 #[derive(Clone)]
-pub struct Services(Arc<Inner>);
+pub struct Services(Arc<ServicesInner>);
 
-struct Inner {
-    services: route::Services,
+struct ServicesInner {
+    services: route::ServiceTable,
     budgets: KeptBudgets,
     fleet: Option<Arc<dyn SharedServices>>,
 }
@@ -224,7 +224,7 @@ impl ServicesBuilder {
 }
 
 impl Router for Services {
-    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<route::Route> {
+    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<route::Route> {
         self.0.services.route(head, service)
     }
 

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use http_retry::RetryPolicy;
-//! use http_retry::dialect::{At, Dialect, Meaning, Row};
+//! use http_retry::dialect::{Dialect, Interpretation, Location, Row};
 //! use http_retry::policy::Unit;
 //!
 //! let github = RetryPolicy::background().to_builder().dialect(Dialect::github()).build()?;
@@ -17,7 +17,7 @@
 //!     Row::when()
 //!         .status([403])
 //!         .json("/error/code", "SLOW")
-//!         .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms)),
+//!         .is(Interpretation::throttled().delay(Location::json("/wait_ms"), Unit::Ms)),
 //! );
 //! let shop = RetryPolicy::background().to_builder().dialect(own).build()?;
 //! # Ok::<(), http_retry::ConfigError>(())
@@ -40,12 +40,14 @@ mod meaning;
 mod row;
 mod tables;
 
-pub use at::At;
+pub use at::Location;
 pub use by_host::Dialects;
-pub use meaning::Meaning;
+pub use meaning::Interpretation;
 pub use row::{Row, RowBuilder};
 
-pub(crate) use tables::llm::{Counts, context_counts, judge, judge_event, limit_and_requested};
+pub(crate) use tables::llm::{
+    TokenCounts, context_counts, judge, judge_event, limit_and_requested,
+};
 
 use http::HeaderName;
 use http_retry_core::ConfigError;
@@ -61,10 +63,10 @@ use std::sync::Arc;
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
-/// use http_retry::dialect::{Dialect, Meaning, Row};
+/// use http_retry::dialect::{Dialect, Interpretation, Row};
 /// use http_retry::{Class, Outcome, RetryPolicy};
 ///
-/// let calm_down = Row::when().status([420]).is(Meaning::throttled());
+/// let calm_down = Row::when().status([420]).is(Interpretation::throttled());
 /// let shop = Dialect::named("shop").row(calm_down);
 /// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
 ///

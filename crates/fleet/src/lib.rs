@@ -76,10 +76,10 @@ use std::sync::{Arc, OnceLock};
 /// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
 /// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
 #[derive(Clone)]
-pub struct Fleet(Arc<Inner>);
+pub struct Fleet(Arc<FleetInner>);
 
 /// What all clones of a fleet share.
-struct Inner {
+struct FleetInner {
     shared: Arc<Shared>,
     /// The budgets of the services that have none by hand.
     budgets: ServiceBudgets,
@@ -179,7 +179,7 @@ impl Fleet {
                 |terms| join(&of_budgets, service, terms),
             )
         });
-        Self(Arc::new(Inner {
+        Self(Arc::new(FleetInner {
             shared,
             budgets,
             gate: OnceLock::new(),

@@ -61,17 +61,17 @@ assert_eq!(calls.calls().len(), 1, "no token is left for any of the processes");
 ///
 /// [`ManualRuntime`]: http_retry_core::testing::ManualRuntime
 #[derive(Clone)]
-pub struct MemoryStore(Arc<Inner>);
+pub struct MemoryStore(Arc<StoreInner>);
 
-struct Inner {
+struct StoreInner {
     runtime: Arc<dyn Runtime>,
-    state: Mutex<State>,
+    state: Mutex<StoreState>,
     /// One for each fleet.
-    connections: Mutex<Vec<Weak<Connection>>>,
+    connections: Mutex<Vec<Weak<MemoryConnection>>>,
 }
 
 #[derive(Default)]
-struct State {
+struct StoreState {
     data: Data,
     saved: Data,
     latency: Duration,
@@ -99,11 +99,11 @@ impl MemoryStore {
     /// An empty store on the clock of this runtime, that answers at once. Its fleets begin on the same runtime.
     #[must_use]
     pub fn on(runtime: impl Runtime) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(StoreInner {
             runtime: Arc::new(runtime),
-            state: Mutex::new(State {
+            state: Mutex::new(StoreState {
                 tells: true,
-                ..State::default()
+                ..StoreState::default()
             }),
             connections: Mutex::default(),
         }))
@@ -177,13 +177,13 @@ impl MemoryStore {
         }
     }
 
-    fn connections(&self) -> Vec<Arc<Connection>> {
+    fn connections(&self) -> Vec<Arc<MemoryConnection>> {
         let mut connections = lock(&self.0.connections);
         connections.retain(|connection| connection.strong_count() > 0);
         connections.iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoreState> {
         lock(&self.0.state)
     }
 }
@@ -227,7 +227,7 @@ impl FleetBuilder {
     }
 
     fn on_memory(self, store: &MemoryStore) -> Fleet {
-        let connection = Arc::new(Connection {
+        let connection = Arc::new(MemoryConnection {
             store: store.clone(),
             subscribers: Subscribers::default(),
         });
@@ -239,7 +239,7 @@ impl FleetBuilder {
 }
 
 /// The connection of one process to a store.
-struct Connection {
+struct MemoryConnection {
     store: MemoryStore,
     subscribers: Subscribers,
 }
@@ -250,7 +250,7 @@ const CONNECTION: u64 = 1;
 /// The longest that a reply may take.
 const RESPONSE: Duration = Duration::from_secs(1);
 
-impl Connection {
+impl MemoryConnection {
     /// Ends the connection.
     fn lose(&self) {
         self.subscribers.lose(CONNECTION);
@@ -286,7 +286,7 @@ impl Connection {
     }
 }
 
-impl Store for Arc<Connection> {
+impl Store for Arc<MemoryConnection> {
     fn settle_budget<'a>(
         &'a self,
         keys: &'a BudgetKeys,
@@ -361,13 +361,13 @@ impl MemoryStore {
 /// The state of a store, each part kept for as long as a server would keep it.
 #[derive(Clone, Default)]
 struct Data {
-    buckets: Kept<StoredBucket>,
-    records: Kept<StoredRecord>,
-    gates: Kept<StoredGate>,
+    buckets: Expiring<StoredBucket>,
+    records: Expiring<StoredRecord>,
+    gates: Expiring<StoredGate>,
 }
 
 /// Each value with the time at which it is forgotten.
-type Kept<T> = HashMap<String, (T, Duration)>;
+type Expiring<T> = HashMap<String, (T, Duration)>;
 
 /// The times for which the scripts keep what no step touches.
 const SHARED: Duration = Duration::from_secs(3_600);
@@ -401,12 +401,12 @@ impl Data {
     }
 }
 
-fn known<T: Copy>(kept: &Kept<T>, key: &str, now: Duration) -> Option<T> {
+fn known<T: Copy>(kept: &Expiring<T>, key: &str, now: Duration) -> Option<T> {
     let (value, until) = kept.get(key)?;
     (now < *until).then_some(*value)
 }
 
-fn keep<T>(kept: &mut Kept<T>, key: &str, value: Option<T>, until: Duration) {
+fn keep<T>(kept: &mut Expiring<T>, key: &str, value: Option<T>, until: Duration) {
     let Some(value) = value else { return };
     match kept.get_mut(key) {
         Some(known) => *known = (value, until),

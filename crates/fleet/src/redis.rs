@@ -11,7 +11,7 @@ use super::names::{BudgetKeys, GateKeys};
 use super::store::{Reply, Store, Subscriber};
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, Cmd, ErrorKind, RedisConnectionInfo, RedisError, cmd};
-use connection::Connection;
+use connection::RedisConnection;
 use failure::Failure;
 use http_retry_core::ConfigError;
 use http_retry_core::report::LeaveReason;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// A server that keeps the state of a fleet.
 pub(super) struct RedisStore {
-    connection: Connection,
+    connection: RedisConnection,
     budget: Script,
     gate: Script,
 }
@@ -47,7 +47,7 @@ impl RedisStore {
 
     fn with(client: Client, settings: RedisConnectionInfo) -> Self {
         Self {
-            connection: Connection::new(client, settings),
+            connection: RedisConnection::new(client, settings),
             budget: Script::new(include_str!("budget.lua")),
             gate: Script::new(include_str!("gate.lua")),
         }

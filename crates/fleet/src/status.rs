@@ -103,10 +103,10 @@ impl FleetStatus {
 
 /// The services of a process, by their names.
 #[derive(Default)]
-pub(super) struct Presence(Mutex<HashMap<Arc<str>, Service>>);
+pub(super) struct Presence(Mutex<HashMap<Arc<str>, ServiceStatus>>);
 
 #[derive(Default)]
-struct Service {
+struct ServiceStatus {
     /// Its budgets and gates in the fleet, and those of them that have left.
     peers: usize,
     away: usize,

@@ -14,7 +14,7 @@ use budget::model::{StoredBucket, StoredRecord, settle};
 use budget::{BudgetReply, BudgetReport};
 use gate::model::{StoredGate, step};
 use gate::{GateReply, GateReport};
-use http_retry_core::budget::Ask;
+use http_retry_core::budget::PaymentResult;
 use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use http_retry_core::report::{LeaveReason, RetryEvent, RetryEventKind};
 use names::{BudgetKeys, GateKeys};
@@ -103,9 +103,9 @@ fn plan() -> RetryPlan {
 async fn ask(budget: &RetryBudget) -> (bool, Duration) {
     let asked = TokioClock.now();
     let paid = match budget.ask(plan(), asked) {
-        Ask::Paid(paid) => Some(paid),
-        Ask::Refused => None,
-        Ask::Asking(asking) => asking.await,
+        PaymentResult::Paid(paid) => Some(paid),
+        PaymentResult::Refused => None,
+        PaymentResult::Asking(asking) => asking.await,
     };
     let took = TokioClock.now() - asked;
     (

@@ -1,16 +1,16 @@
 //! What errors of reqwest show, and how they are boxed.
 
 use super::{BoxError, known, links};
-use crate::nested::Trail;
+use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 
 /// What an error shows of redirects.
-pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Trail<'a> {
+pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectEvidence<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
-        Some(error) => Trail {
+        Some(error) => RedirectEvidence {
             may_follow: true,
             // That of an answer may be where a redirect led.
             path: error
@@ -19,7 +19,7 @@ pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Trail<'a
                 .map(::reqwest::Url::path),
             urls: None,
         },
-        None => Trail::default(),
+        None => RedirectEvidence::default(),
     }
 }
 

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-pub(super) struct Tape<B> {
+pub(super) struct Recording<B> {
     pub(super) body: Pin<Box<B>>,
     /// Whether the body was empty from the start.
     pub(super) empty: bool,
@@ -19,9 +19,9 @@ pub(super) struct Tape<B> {
     pub(super) record: Option<Record>,
     pub(super) trailers: Option<HeaderMap>,
     /// How far the body was read, recorded or not.
-    pub(super) read: Place,
+    pub(super) read: Position,
     pub(super) limit: usize,
-    pub(super) state: State,
+    pub(super) state: RecordingState,
     /// The attempt that reads; earlier ones are over.
     pub(super) reading: u64,
     pub(super) attempts: u64,
@@ -30,18 +30,18 @@ pub(super) struct Tape<B> {
 
 /// How much of a body was read: a number of bytes, and perhaps its trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) bytes: usize,
     pub(super) trailers: bool,
 }
 
-pub(super) enum Piece {
+pub(super) enum Chunk {
     Data(Bytes),
     Trailers(HeaderMap),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum RecordingState {
     Open,
     Ended,
     Failed,
@@ -54,12 +54,12 @@ pub(super) enum Unreadable {
     Lost,
 }
 
-impl<B: Body> Tape<B> {
+impl<B: Body> Recording<B> {
     pub(super) fn is_at_end(&self) -> bool {
         match self.state {
-            State::Open => self.body.is_end_stream(),
-            State::Ended => true,
-            State::Failed => false,
+            RecordingState::Open => self.body.is_end_stream(),
+            RecordingState::Ended => true,
+            RecordingState::Failed => false,
         }
     }
 
@@ -68,10 +68,10 @@ impl<B: Body> Tape<B> {
     }
 
     /// The next piece that a later attempt sends of what earlier ones have read.
-    pub(super) fn recorded(&mut self, from: Place) -> Result<Piece, Unreadable> {
+    pub(super) fn recorded(&mut self, from: Position) -> Result<Chunk, Unreadable> {
         let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
-        let data = record.after(from.bytes).map(Piece::Data);
-        let next = data.or_else(|| self.trailers.clone().map(Piece::Trailers));
+        let data = record.after(from.bytes).map(Chunk::Data);
+        let next = data.or_else(|| self.trailers.clone().map(Chunk::Trailers));
         next.ok_or(Unreadable::Lost)
     }
 
@@ -90,15 +90,15 @@ impl<B: Body> Tape<B> {
     }
 
     /// Counts a piece, and records it if a later attempt may need it; ignores an empty one.
-    pub(super) fn count(&mut self, piece: &Piece, kept: bool) {
+    pub(super) fn count(&mut self, piece: &Chunk, kept: bool) {
         if piece.is_empty() {
             return;
         }
         self.read.pass(piece);
         let kept = kept && self.read.bytes <= self.limit;
         match (&mut self.record, piece) {
-            (Some(record), Piece::Data(data)) if kept => record.push(data),
-            (Some(_), Piece::Trailers(trailers)) if kept => self.trailers = Some(trailers.clone()),
+            (Some(record), Chunk::Data(data)) if kept => record.push(data),
+            (Some(_), Chunk::Trailers(trailers)) if kept => self.trailers = Some(trailers.clone()),
             _ => self.record = None,
         }
     }
@@ -107,14 +107,14 @@ impl<B: Body> Tape<B> {
         &mut self,
         cx: &mut Context<'_>,
         kept: bool,
-    ) -> Poll<Option<Result<Piece, BoxError>>>
+    ) -> Poll<Option<Result<Chunk, BoxError>>>
     where
         B::Error: Into<BoxError>,
     {
         match self.state {
-            State::Open => {}
-            State::Ended => return Poll::Ready(None),
-            State::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
+            RecordingState::Open => {}
+            RecordingState::Ended => return Poll::Ready(None),
+            RecordingState::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
         }
         let Poll::Ready(frame) = self.body.as_mut().poll_frame(cx) else {
             self.waiting = Some(cx.waker().clone());
@@ -122,18 +122,18 @@ impl<B: Body> Tape<B> {
         };
         Poll::Ready(match frame {
             None => {
-                self.state = State::Ended;
+                self.state = RecordingState::Ended;
                 None
             }
             Some(Err(error)) => {
-                self.state = State::Failed;
+                self.state = RecordingState::Failed;
                 Some(Err(error.into()))
             }
             Some(Ok(frame)) => {
-                let piece = Piece::from(frame);
-                if let Piece::Trailers(_) = piece {
+                let piece = Chunk::from(frame);
+                if let Chunk::Trailers(_) = piece {
                     // Nothing may follow, and a client does not ask whether anything does.
-                    self.state = State::Ended;
+                    self.state = RecordingState::Ended;
                 }
                 self.count(&piece, kept);
                 Some(Ok(piece))
@@ -142,22 +142,22 @@ impl<B: Body> Tape<B> {
     }
 }
 
-impl Place {
-    pub(super) fn pass(&mut self, piece: &Piece) {
+impl Position {
+    pub(super) fn pass(&mut self, piece: &Chunk) {
         match piece {
-            Piece::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
-            Piece::Trailers(_) => self.trailers = true,
+            Chunk::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
+            Chunk::Trailers(_) => self.trailers = true,
         }
     }
 }
 
-impl Piece {
+impl Chunk {
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Data(data) if data.is_empty())
     }
 }
 
-impl<D: Buf> From<Frame<D>> for Piece {
+impl<D: Buf> From<Frame<D>> for Chunk {
     fn from(frame: Frame<D>) -> Self {
         match frame.into_data() {
             Ok(mut data) => Self::Data(data.copy_to_bytes(data.remaining())),
@@ -166,11 +166,11 @@ impl<D: Buf> From<Frame<D>> for Piece {
     }
 }
 
-impl From<Piece> for Frame<Bytes> {
-    fn from(piece: Piece) -> Self {
+impl From<Chunk> for Frame<Bytes> {
+    fn from(piece: Chunk) -> Self {
         match piece {
-            Piece::Data(data) => Self::data(data),
-            Piece::Trailers(trailers) => Self::trailers(trailers),
+            Chunk::Data(data) => Self::data(data),
+            Chunk::Trailers(trailers) => Self::trailers(trailers),
         }
     }
 }

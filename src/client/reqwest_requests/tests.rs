@@ -67,14 +67,14 @@ fn told(request: Request) -> (String, (usize, Option<Note>)) {
 }
 
 /// The request as it is sent, and two copies.
-fn attempts((request, saved): (Request, Option<SavedRequest>)) -> [Request; 3] {
+fn attempts((request, saved): (Request, Option<SavedReqwest>)) -> [Request; 3] {
     let (second, saved) = CloneBody::restore(saved.unwrap(), false);
     let (third, last) = CloneBody::restore(saved.unwrap(), true);
     assert!(last.is_none());
     [request, second, third]
 }
 
-fn save(request: Request, is_plain: bool) -> (Request, Option<SavedRequest>) {
+fn save(request: Request, is_plain: bool) -> (Request, Option<SavedReqwest>) {
     let recorded = 1024;
     CloneBody.save(request, SaveOptions { recorded, is_plain })
 }

@@ -220,7 +220,7 @@ async fn half_a_body_that_was_filled_ends_with_an_error() {
     ] {
         let mut body = Told::<BoxError>::new(9, frames);
         let filled = body.fill(100, pending()).await;
-        assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+        assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
         assert_eq!(
             (body.size_hint().exact(), body.is_end_stream()),
             (Some(9), false)
@@ -239,7 +239,7 @@ async fn half_a_body_beyond_the_limit_ends_with_an_error() {
         let mut body = Told::<BoxError>::new(9, frames());
         assert!(matches!(
             body.fill(limit, pending()).await,
-            Read::ToTheLimit
+            ReadEnd::ToTheLimit
         ));
         let (text, trailers, error) = read(&mut body).await;
         assert_eq!((&*text, trailers), ("abcdef", true));
@@ -268,7 +268,7 @@ async fn a_body_that_breaks_has_no_second_error() {
 async fn a_type_without_such_an_error_still_tells_what_is_missing() {
     let mut body = Told::<Infallible>::new(9, vec![piece("abc")]);
     let filled = body.fill(100, pending()).await;
-    assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+    assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
     let (text, _, error) = read(&mut body).await;
     assert_eq!((&*text, error), ("abc", None));
     assert_eq!(
@@ -281,7 +281,7 @@ async fn a_type_without_such_an_error_still_tells_what_is_missing() {
     inner.fill(100, pending()).await;
     let mut outer = RetryBody::untouched(inner);
     let filled = outer.fill(100, pending()).await;
-    assert!(matches!(filled, Read::ToAnEarlyEnd(_)));
+    assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn a_body_that_came_whole_is_no_early_end() {
     }
     for body in [&mut unknown, &mut stays, &mut Told::new(6, frames())] {
         let filled = body.fill(100, pending()).await;
-        assert!(matches!(filled, Read::ToTheEnd));
+        assert!(matches!(filled, ReadEnd::ToTheEnd));
         assert_eq!(body.size_hint().exact(), Some(6));
         let (text, _, error) = read(body).await;
         assert_eq!((&*text, error.is_none()), ("abcdef", true));

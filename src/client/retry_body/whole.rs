@@ -1,6 +1,6 @@
 //! A body that is read to its end before the caller gets it.
 
-use super::{MOST_FRAMES, Polled, RetryBody, Seen};
+use super::{FrameRead, MOST_FRAMES, ReadSoFar, RetryBody};
 use crate::client::error_chain::held_in;
 use crate::error::IncompleteBody;
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 /// How far a body was read.
-pub(crate) enum Read<'a, E> {
+pub(crate) enum ReadEnd<'a, E> {
     ToTheEnd,
     /// It is longer.
     ToTheLimit,
@@ -22,7 +22,7 @@ pub(crate) enum Read<'a, E> {
 }
 
 /// Why the reading has ended.
-enum Ended {
+enum WholeEnd {
     /// Or it has failed.
     AtTheEnd,
     TooEarly(IncompleteBody),
@@ -37,7 +37,7 @@ where
     /// Lets the body end with an error if it ends before the length that it tells now, and if its type can hold that error.
     pub(crate) fn expect_length(&mut self) {
         let Self { read, rest } = self;
-        let read = read.get_or_insert_with(|| Seen::before(rest.as_ref()));
+        let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
         read.early_end = Some(held_in);
     }
 
@@ -46,7 +46,7 @@ where
         &mut self,
         bytes: u64,
         time: impl Future<Output = ()>,
-    ) -> Read<'_, B::Error> {
+    ) -> ReadEnd<'_, B::Error> {
         if self.rest.as_ref().is_some_and(Body::is_end_stream) {
             self.rest = None;
         } else {
@@ -55,46 +55,46 @@ where
         let mut time = pin!(time);
         let ended = poll_fn(|cx| match self.poll_fill(cx, bytes) {
             Poll::Ready(ended) => Poll::Ready(ended),
-            Poll::Pending => time.as_mut().poll(cx).map(|()| Ended::TimeIsUp),
+            Poll::Pending => time.as_mut().poll(cx).map(|()| WholeEnd::TimeIsUp),
         });
         match ended.await {
-            Ended::AtTheEnd => match self.read.as_ref().and_then(|read| read.error.as_ref()) {
-                Some(error) => Read::ToAnError(error),
-                None => Read::ToTheEnd,
+            WholeEnd::AtTheEnd => match self.read.as_ref().and_then(|read| read.error.as_ref()) {
+                Some(error) => ReadEnd::ToAnError(error),
+                None => ReadEnd::ToTheEnd,
             },
-            Ended::TooEarly(error) => Read::ToAnEarlyEnd(error),
-            Ended::AtTheLimit => Read::ToTheLimit,
-            Ended::TimeIsUp => Read::WhileTimeAllowed,
+            WholeEnd::TooEarly(error) => ReadEnd::ToAnEarlyEnd(error),
+            WholeEnd::AtTheLimit => ReadEnd::ToTheLimit,
+            WholeEnd::TimeIsUp => ReadEnd::WhileTimeAllowed,
         }
     }
 
-    fn poll_fill(&mut self, cx: &mut Context<'_>, bytes: u64) -> Poll<Ended> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, bytes: u64) -> Poll<WholeEnd> {
         while let Some(rest) = &mut self.rest {
             let (told, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
             let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
             // Frames without a byte bring no end nearer.
             let idle = read.frames.saturating_sub(read.data.len()) > MOST_FRAMES;
             if so_far.saturating_add(told) > bytes || idle {
-                return Poll::Ready(Ended::AtTheLimit);
+                return Poll::Ready(WholeEnd::AtTheLimit);
             }
             if read.data.is_empty() {
                 read.data
                     .reserve_exact(usize::try_from(told).unwrap_or_default());
             }
             match ready!(read.poll_more(Pin::new(rest), cx)) {
-                Polled::Frame => {}
-                Polled::Error => self.rest = None,
-                Polled::End => {
+                FrameRead::Frame => {}
+                FrameRead::Error => self.rest = None,
+                FrameRead::End => {
                     // hyper ends a body so whose stream is reset, or whose connection goes away, with NO_ERROR.
                     let early = read.incomplete();
                     self.rest = None;
                     if let Some(early) = early {
-                        return Poll::Ready(Ended::TooEarly(early));
+                        return Poll::Ready(WholeEnd::TooEarly(early));
                     }
                 }
             }
         }
-        Poll::Ready(Ended::AtTheEnd)
+        Poll::Ready(WholeEnd::AtTheEnd)
     }
 }
 

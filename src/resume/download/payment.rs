@@ -1,6 +1,6 @@
 //! What follows from a break: a resume that a budget pays for at once, or that a fleet is asked for, or the end.
 
-use super::{Break, Download};
+use super::{BodyBreak, Download};
 use crate::budget::PaidRetry;
 use crate::client::error_chain::walk;
 use crate::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
@@ -92,11 +92,11 @@ impl<B> Download<B> {
     /// Breaks without a byte between them are counted together.
     fn pay(&mut self, outcome: Outcome<'static>, kind: ErrorKind) -> Result<Payment, StopReason> {
         let last = match self.last_break.take() {
-            Some(last) if last.at == self.got => Break { kind, ..last },
+            Some(last) if last.at == self.got => BodyBreak { kind, ..last },
             _ => {
                 let deadline = self.deadline.as_ref();
                 let left = deadline.map(|end| end.at.saturating_sub(self.now()));
-                Break {
+                BodyBreak {
                     session: self.terms.session(left.unwrap_or(Duration::MAX)),
                     at: self.got,
                     kind,

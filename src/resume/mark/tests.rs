@@ -39,33 +39,33 @@ fn rows<const N: usize>(table: &str) -> Vec<[String; N]> {
     rows.map(|row| cells(row).try_into().unwrap()).collect()
 }
 
-fn mark(asked: &str, status: &str, told: &str) -> Option<Mark> {
+fn mark(asked: &str, status: &str, told: &str) -> Option<ResumeValidator> {
     let status: StatusCode = status.parse().unwrap();
-    Mark::of((&Method::GET, &headers(asked)), (status, &headers(told)))
+    ResumeValidator::of((&Method::GET, &headers(asked)), (status, &headers(told)))
 }
 
 /// The mark of a file of so many bytes with a strong tag.
-fn tagged(total: u64) -> Mark {
+fn tagged(total: u64) -> ResumeValidator {
     mark("", "200", &format!("content-length: {total}; etag: \"a\"")).unwrap()
 }
 
-fn dated(total: u64) -> Mark {
+fn dated(total: u64) -> ResumeValidator {
     let told = format!("content-length: {total}; last-modified: OLD; date: NOW");
     mark("", "200", &told).unwrap()
 }
 
-fn part() -> Mark {
+fn part() -> ResumeValidator {
     let told = "content-length: 3000; content-range: bytes 500-3499/9000; etag: \"a\"";
     mark("range: bytes=500-3499", "206", told).unwrap()
 }
 
 /// Checks answers to the request for the rest after so many bytes: status, head, verdict.
-fn check(mark: &Mark, got: u64, table: &str) {
+fn check(mark: &ResumeValidator, got: u64, table: &str) {
     for [status, told, wanted] in rows(table) {
         let verdict = match mark.check(got, status.parse().unwrap(), &headers(&told)) {
-            Check::Go { skip } => format!("go {skip}"),
-            Check::Done => "done".to_owned(),
-            Check::No(why) => why.to_string(),
+            RangeCheck::Go { skip } => format!("go {skip}"),
+            RangeCheck::Done => "done".to_owned(),
+            RangeCheck::No(why) => why.to_string(),
         };
         assert_eq!(verdict, wanted, "{got} {status} {told}");
     }

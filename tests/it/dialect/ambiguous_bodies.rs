@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode};
-use http_retry::dialect::{Dialect, Meaning, Row};
+use http_retry::dialect::{Dialect, Interpretation, Row};
 use http_retry::policy::{ErrorBody, RequestLine};
 use http_retry::rules::{Condition, Value};
 use http_retry::testing::{ManualRuntime, Script};
@@ -30,7 +30,7 @@ const ANSWERED: (Class, Reach) = (Class::Throttled, Reach::Answered);
 
 fn busy() -> Row {
     let when = Row::when().status([500]).json("/code", "BUSY");
-    when.is(Meaning::throttled())
+    when.is(Interpretation::throttled())
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn bytes_that_are_no_text_make_no_failure_refused() {
 fn a_number_that_is_read_as_another_makes_no_failure_refused() {
     let left = |value: Value| {
         let when = Row::when().status([500]).json("/left", value);
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     for (body, judgement) in [
         (r#"{"left": 0}"#, REFUSED),
@@ -95,7 +95,7 @@ fn a_number_that_is_read_as_another_makes_no_failure_refused() {
 fn json_in_a_text_makes_no_failure_refused_unless_it_is_whole() {
     let inner = || {
         let when = Row::when().status([500]).json("/message/code", "BUSY");
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     for (message, judgement) in [
         (r#"{\"code\": \"BUSY\"}"#, REFUSED),
@@ -112,7 +112,7 @@ fn json_in_a_text_makes_no_failure_refused_unless_it_is_whole() {
 fn contradictory_or_broken_xml_makes_no_failure_refused() {
     let slow = || {
         let when = Row::when().status([500]).xml("Code", ["SlowDown"]);
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     let whole = "<?xml version=\"1.0\"?>\n<Error><Code>SlowDown</Code><Message>m</Message></Error>";
     assert_eq!(judged([slow()], 500, whole), REFUSED);
@@ -134,7 +134,7 @@ fn contradictory_or_broken_xml_makes_no_failure_refused() {
 fn a_text_in_broken_json_makes_no_failure_refused() {
     let text = || {
         let when = Row::when().status([500]).text("no room");
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     for (body, judgement) in [
         ("no room", REFUSED),
@@ -152,7 +152,7 @@ fn what_a_broken_body_does_not_say_makes_no_failure_refused() {
     let open = || {
         let done = Condition::json("/code", "DONE").unwrap();
         let when = Row::when().status([500]).and(!done);
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     for (body, judgement) in [
         (r#"{"code": "BUSY"}"#, REFUSED),
@@ -172,9 +172,9 @@ fn what_a_broken_body_does_not_say_makes_no_failure_refused() {
 fn a_row_that_a_broken_body_hides_leaves_the_next_one_unsure() {
     let done = || {
         let when = Row::when().status([500]).json("/code", "DONE");
-        when.is(Meaning::permanent())
+        when.is(Interpretation::permanent())
     };
-    let shed = || Row::when().status([500]).is(Meaning::throttled());
+    let shed = || Row::when().status([500]).is(Interpretation::throttled());
     for (body, judgement) in [
         (r#"{"code": "BUSY"}"#, REFUSED),
         ("<html>no room", REFUSED),
@@ -191,7 +191,7 @@ fn a_row_that_a_broken_body_hides_leaves_the_next_one_unsure() {
 fn a_broken_body_takes_nothing_from_what_the_status_says() {
     let busy = || {
         let when = Row::when().status([429]).json("/code", "BUSY");
-        when.is(Meaning::throttled())
+        when.is(Interpretation::throttled())
     };
     assert_eq!(judged([busy()], 429, r#"{"code": "BUSY""#), REFUSED);
 }

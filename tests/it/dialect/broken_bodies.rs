@@ -1,7 +1,7 @@
 //! Successes whose body is not read, breaks off or makes no sense.
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_retry::dialect::{Dialect, Meaning, Row};
+use http_retry::dialect::{Dialect, Interpretation, Row};
 use http_retry::policy::{ErrorBody, RequestLine};
 use http_retry::rules::Condition;
 use http_retry::{Class, Outcome, RetryPolicy};
@@ -45,7 +45,7 @@ fn xml_that_breaks_off_leaves_a_success() {
 fn what_is_not_read_of_a_success_does_not_lack_anything() {
     let other = !Condition::json("/state", "done").unwrap();
     let row = Row::when().status([200]).and(other);
-    let own = || Dialect::named("own").row(row.clone().is(Meaning::throttled()));
+    let own = || Dialect::named("own").row(row.clone().is(Interpretation::throttled()));
     let class = |kind, body| class(own(), "/", kind, body);
     assert_eq!(
         class("application/json", r#"{"state": "busy"}"#),

@@ -3,7 +3,7 @@
 use super::answers::NOW;
 use super::properties::{Answer, BODIES, NAMES, STATUSES, VALUES, answers, asked, head};
 use http::{Method, StatusCode};
-use http_retry::dialect::{At, Dialect, Meaning, Row};
+use http_retry::dialect::{Dialect, Interpretation, Location, Row};
 use http_retry::policy::{ErrorBody, Moment, Unit};
 use http_retry::rules::Value;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
@@ -69,12 +69,12 @@ impl Own {
         row.is(self.meaning())
     }
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> Interpretation {
         let of_class = [
-            Meaning::success,
-            Meaning::throttled,
-            Meaning::transient,
-            Meaning::permanent,
+            Interpretation::success,
+            Interpretation::throttled,
+            Interpretation::transient,
+            Interpretation::permanent,
         ];
         let meaning = of_class[self.class]();
         let meaning = match self.reach {
@@ -90,8 +90,8 @@ impl Own {
             return meaning;
         };
         let at = match NAMES.get(place) {
-            Some(name) => At::head(name),
-            None => At::json(POINTERS[place - NAMES.len()]),
+            Some(name) => Location::head(name),
+            None => Location::json(POINTERS[place - NAMES.len()]),
         };
         meaning.delay(at, UNITS[unit])
     }

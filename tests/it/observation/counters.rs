@@ -3,7 +3,7 @@
 use super::*;
 use ::metrics::{Label, with_local_recorder};
 use http_retry::config::RetryConfig;
-use http_retry::dialect::{Dialect, Meaning, Row};
+use http_retry::dialect::{Dialect, Interpretation, Row};
 use http_retry::report::MetricsObserver;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use serde_json::json;
@@ -148,7 +148,7 @@ fn the_dialect_that_judged_an_attempt_is_a_label() {
     assert_eq!(dialects(with(Dialect::azure()), once), ["azure", "none"]);
     // The rows of the table that one's own is made from keep their name.
     let own = Dialect::named("shop").and(Dialect::azure());
-    let own = own.row(Row::when().status([450]).is(Meaning::transient()));
+    let own = own.row(Row::when().status([450]).is(Interpretation::transient()));
     assert_eq!(dialects(with(own), said()), ["azure", "none", "shop"]);
     let rule = json!({"name": "mine[1]", "when": 450, "as": "transient"});
     let document = json!({"version": 1, "gate": "off", "dialect": "azure", "rules": [rule]});

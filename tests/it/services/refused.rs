@@ -1,6 +1,6 @@
 //! Services that cannot do what they say.
 
-use super::{Route, Service, Services, retries};
+use super::{Service, ServiceRoute, Services, retries};
 use http::Method;
 use http_retry::RetryPolicy;
 use http_retry::rules::{Failover, OnExhausted};
@@ -58,10 +58,10 @@ fn mistakes_of_services() -> Vec<(Vec<Service>, &'static str)> {
 }
 
 fn mistakes_of_routes() -> Vec<(Vec<Service>, &'static str)> {
-    let twice = || Route::new("r", retries(1)).path("/a");
+    let twice = || ServiceRoute::new("r", retries(1)).path("/a");
     vec![
         (
-            vec![one("a").route(Route::new("r", retries(1)))],
+            vec![one("a").route(ServiceRoute::new("r", retries(1)))],
             "matches nothing in particular",
         ),
         (
@@ -72,12 +72,18 @@ fn mistakes_of_routes() -> Vec<(Vec<Service>, &'static str)> {
             vec![
                 one("a")
                     .route(twice())
-                    .route(Route::new("s", retries(1)).path("/a")),
+                    .route(ServiceRoute::new("s", retries(1)).path("/a")),
             ],
             "no request would match it: r has the same match",
         ),
         (
-            vec![one("a").route(Route::new("r", retries(1)).method(Method::GET).path("b"))],
+            vec![
+                one("a").route(
+                    ServiceRoute::new("r", retries(1))
+                        .method(Method::GET)
+                        .path("b"),
+                ),
+            ],
             "services.a.routes.r.path",
         ),
     ]

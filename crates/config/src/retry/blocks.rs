@@ -3,7 +3,7 @@
 //! What the word says is a field too, which no map can hold; an explanation calls it by the name of the whole field.
 
 use super::{Layer, layer};
-use crate::reader::{Given, Hidden, block};
+use crate::reader::{Hidden, Spanned, block};
 use crate::value::Value;
 use crate::values::{Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, leaf};
 use crate::words::{Word, word, words};
@@ -29,7 +29,7 @@ pub(super) enum WordOr<W, M> {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "BackoffForm")]
 pub(crate) struct Backoff {
-    pub(crate) growth: Option<Given<Growth>>,
+    pub(crate) growth: Option<Spanned<Growth>>,
     pub(crate) args: Option<Args>,
 }
 
@@ -50,16 +50,16 @@ enum BackoffForm {
     #[serde(rename = "$map")]
     Custom(Box<CustomKeys>),
     #[serde(rename = "$list")]
-    Schedule(Given<List<Duration>>),
+    Schedule(Spanned<List<Duration>>),
     #[serde(rename = "$other")]
-    Word(Given<Word<Growth>>),
+    Word(Spanned<Word<Growth>>),
 }
 
 block! {
     /// A schedule that the program gives a name to with `RetryConfig::builder().backoff(NAME, ..)`.
     CustomKeys {
-        custom: Given<Name>,
-        args: Given<ArgsValue>,
+        custom: Spanned<Name>,
+        args: Spanned<ArgsValue>,
     }
 }
 
@@ -127,7 +127,7 @@ leaf! {
 
 /// The arguments of a custom backoff, a block too.
 #[derive(Debug, Clone)]
-pub(crate) struct Args(pub(crate) Given<ArgsValue>);
+pub(crate) struct Args(pub(crate) Spanned<ArgsValue>);
 
 impl Layer for Args {
     fn lay_on(&mut self, below: &Self) {
@@ -149,20 +149,20 @@ impl Layer for Args {
 #[serde(from = "JitterForm")]
 pub(crate) struct Jitter {
     /// Whether each delay depends on the one before.
-    pub(crate) decorrelated: Option<Given<bool>>,
-    pub(crate) min: Option<Given<Decimal>>,
-    pub(crate) max: Option<Given<Decimal>>,
+    pub(crate) decorrelated: Option<Spanned<bool>>,
+    pub(crate) min: Option<Spanned<Decimal>>,
+    pub(crate) max: Option<Spanned<Decimal>>,
 }
 
 layer! { Jitter { decorrelated as "", min, max, } }
 
-type JitterForm = WordOr<Given<JitterWord>, Given<JitterKeys>>;
+type JitterForm = WordOr<Spanned<JitterWord>, Spanned<JitterKeys>>;
 
 block! {
     /// An interval of the ceiling.
     JitterKeys {
-        min: Given<Number<0, 1_000>>,
-        max: Given<Number<0, 1_000>>,
+        min: Spanned<Number<0, 1_000>>,
+        max: Spanned<Number<0, 1_000>>,
     }
 }
 
@@ -198,7 +198,7 @@ impl From<JitterForm> for Jitter {
         let word = match read {
             WordOr::Word(word) => word,
             WordOr::Map(keys) => {
-                let part = |given: &Given<Number<0, 1_000>>| {
+                let part = |given: &Spanned<Number<0, 1_000>>| {
                     given.with(given.value.0, given.value.0.to_string())
                 };
                 return Self {
@@ -226,20 +226,20 @@ impl From<JitterForm> for Jitter {
 #[serde(from = "RetryAfterForm")]
 pub(crate) struct RetryAfter {
     /// Whether the server is not heard.
-    pub(crate) ignored: Option<Given<bool>>,
-    pub(crate) max: Option<Given<DurationOrNone>>,
-    pub(crate) over: Option<Given<Word<ServerDelays>>>,
+    pub(crate) ignored: Option<Spanned<bool>>,
+    pub(crate) max: Option<Spanned<DurationOrNone>>,
+    pub(crate) over: Option<Spanned<Word<ServerDelays>>>,
 }
 
 layer! { RetryAfter { ignored as "", max, over, } }
 
-type RetryAfterForm = WordOr<Given<Word<Ignored>>, Given<RetryAfterKeys>>;
+type RetryAfterForm = WordOr<Spanned<Word<Ignored>>, Spanned<RetryAfterKeys>>;
 
 block! {
     /// What a server may ask for.
     RetryAfterKeys {
-        max: Given<DurationOrNone>,
-        over: Given<Word<ServerDelays>>,
+        max: Spanned<DurationOrNone>,
+        over: Spanned<Word<ServerDelays>>,
     }
 }
 
@@ -276,7 +276,7 @@ impl From<RetryAfterForm> for RetryAfter {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "ExhaustedForm")]
 pub(crate) struct OnExhausted {
-    pub(crate) end: Option<Given<End>>,
+    pub(crate) end: Option<Spanned<ExhaustedAction>>,
     pub(crate) respond: Option<Response>,
     /// The keys that have no effect without failover, and their places.
     pub(crate) needless: Vec<(&'static str, Arc<str>)>,
@@ -285,7 +285,7 @@ pub(crate) struct OnExhausted {
 layer! { OnExhausted { end as "", respond, } }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ExhaustedAction {
     Last,
     Fail,
     Respond,
@@ -293,21 +293,21 @@ pub(crate) enum End {
     DeadLetter(Arc<str>),
 }
 
-words! { End:
-    "last" => End::Last, "fail" => End::Fail;
+words! { ExhaustedAction:
+    "last" => ExhaustedAction::Last, "fail" => ExhaustedAction::Fail;
     "respond" => "{respond: {status: 503}}", "failover" => "{failover: SERVICE}",
     "dead_letter" => "{dead_letter: NAME}"
 }
 
-type ExhaustedForm = WordOr<Given<Word<End>>, Given<ExhaustedKeys>>;
+type ExhaustedForm = WordOr<Spanned<Word<ExhaustedAction>>, Spanned<ExhaustedKeys>>;
 
 block! {
     /// Exactly one of respond, failover and dead_letter.
     ExhaustedKeys {
         respond: Response,
         failover: Name,
-        same_keys: Given<bool>,
-        set: Given<Set>,
+        same_keys: Spanned<bool>,
+        set: Spanned<Set>,
         dead_letter: Name,
     }
 }
@@ -316,9 +316,9 @@ block! {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "Hidden<ResponseKeys>")]
 pub(crate) struct Response {
-    pub(crate) status: Option<Given<Count<200, 599>>>,
-    pub(crate) headers: Option<Given<Headers>>,
-    pub(crate) body: Option<Given<Body>>,
+    pub(crate) status: Option<Spanned<Count<200, 599>>>,
+    pub(crate) headers: Option<Spanned<Headers>>,
+    pub(crate) body: Option<Spanned<Body>>,
 }
 
 layer! { Response { status, headers, body, } }
@@ -326,9 +326,9 @@ layer! { Response { status, headers, body, } }
 block! {
     /// The parts of a response.
     ResponseKeys {
-        status: Given<Count<200, 599>>,
-        headers: Given<Headers>,
-        body: Given<Body>,
+        status: Spanned<Count<200, 599>>,
+        headers: Spanned<Headers>,
+        body: Spanned<Body>,
     }
 }
 
@@ -387,12 +387,12 @@ impl TryFrom<ExhaustedForm> for OnExhausted {
 
 impl ExhaustedKeys {
     /// Returns the one end that is given, and the words for it.
-    fn end(&self) -> Option<(End, String)> {
+    fn end(&self) -> Option<(ExhaustedAction, String)> {
         match (&self.respond, &self.failover, &self.dead_letter) {
-            (Some(_), None, None) => Some((End::Respond, "respond".to_owned())),
+            (Some(_), None, None) => Some((ExhaustedAction::Respond, "respond".to_owned())),
             (None, None, Some(Name(name))) => {
                 let text = format!("dead_letter {name}");
-                Some((End::DeadLetter(Arc::clone(name)), text))
+                Some((ExhaustedAction::DeadLetter(Arc::clone(name)), text))
             }
             (None, Some(Name(service)), None) => {
                 let to = Failover::to(Arc::clone(service));
@@ -400,9 +400,12 @@ impl ExhaustedKeys {
                 let same_keys = self.same_keys.as_ref();
                 Some(if same_keys.is_some_and(|same| same.value) {
                     let text = format!("failover {service}, same keys");
-                    (End::Failover(to.same_keys(), set), text)
+                    (ExhaustedAction::Failover(to.same_keys(), set), text)
                 } else {
-                    (End::Failover(to, set), format!("failover {service}"))
+                    (
+                        ExhaustedAction::Failover(to, set),
+                        format!("failover {service}"),
+                    )
                 })
             }
             _ => None,

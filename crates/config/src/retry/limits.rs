@@ -70,7 +70,7 @@ impl Gating {
 /// Which dialects speak at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Several<Name>")]
-pub(crate) enum Speaks {
+pub(crate) enum DialectChoice {
     Nobody,
     /// The built-in dialects, each for its hosts.
     ByHost,
@@ -78,7 +78,7 @@ pub(crate) enum Speaks {
     These(Vec<Arc<str>>),
 }
 
-impl From<Several<Name>> for Speaks {
+impl From<Several<Name>> for DialectChoice {
     fn from(Several(names): Several<Name>) -> Self {
         match names.as_slice() {
             [Name(name)] if &**name == "none" => Self::Nobody,
@@ -91,34 +91,34 @@ impl From<Several<Name>> for Speaks {
 /// How a request that is too long for the model is cut; `None` for not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<CutWord>, CutKeys>")]
-pub(crate) struct Truncate(pub(crate) Option<(Part, Option<Decimal>)>);
+pub(crate) struct Truncate(pub(crate) Option<(KeptPart, Option<Decimal>)>);
 
 block! {
     /// A cut.
     CutKeys {
-        keep: Word<Part>,
+        keep: Word<KeptPart>,
         share: Share,
     }
 }
 
 /// The part of a text that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum KeptPart {
     Head,
     Tail,
     Ends,
 }
 
-words! { Part:
-    "head" => Part::Head, "tail" => Part::Tail, "ends" => Part::Ends
+words! { KeptPart:
+    "head" => KeptPart::Head, "tail" => KeptPart::Tail, "ends" => KeptPart::Ends
 }
 
 #[derive(Debug, Clone, Copy)]
-struct CutWord(Option<Part>);
+struct CutWord(Option<KeptPart>);
 
 words! { CutWord:
-    "off" => CutWord(None), "head" => CutWord(Some(Part::Head)), "tail" => CutWord(Some(Part::Tail)),
-    "ends" => CutWord(Some(Part::Ends));
+    "off" => CutWord(None), "head" => CutWord(Some(KeptPart::Head)), "tail" => CutWord(Some(KeptPart::Tail)),
+    "ends" => CutWord(Some(KeptPart::Ends));
     "" => "{keep: tail, share: 0.5}"
 }
 
@@ -127,7 +127,7 @@ impl From<WordOr<Word<CutWord>, CutKeys>> for Truncate {
         Self(match read {
             WordOr::Word(Word(CutWord(keep))) => keep.map(|keep| (keep, None)),
             WordOr::Map(keys) => {
-                let keep = keys.keep.map_or(Part::Head, |Word(keep)| keep);
+                let keep = keys.keep.map_or(KeptPart::Head, |Word(keep)| keep);
                 Some((keep, keys.share.map(|Share(share)| share)))
             }
         })

@@ -3,7 +3,7 @@
 use super::blocks::{Backoff, Growth, RetryAfter};
 use super::limits::Gating;
 use super::{Limit, Retry};
-use crate::reader::Given;
+use crate::reader::Spanned;
 use crate::values::{Count, Duration, DurationOrNone, duration_text};
 use crate::words::{Word, word_for};
 use http_retry_core::RetryPolicy;
@@ -80,8 +80,8 @@ impl Retry {
     }
 }
 
-fn gives<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Given<T>> {
-    Some(Given {
+fn gives<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Spanned<T>> {
+    Some(Spanned {
         value,
         text: text.into(),
         from: Arc::clone(from),

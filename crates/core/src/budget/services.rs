@@ -42,15 +42,15 @@ use std::time::Duration;
 /// service locks the table for a moment.
 #[derive(Debug, Clone)]
 pub struct ServiceBudgets {
-    each: Each,
+    each: BudgetSource,
     named: HashMap<Arc<str>, RetryBudget>,
     max_services: usize,
-    used: Arc<RwLock<Used>>,
+    used: Arc<RwLock<UsedBudgets>>,
 }
 
 /// The way to make the budget of a service that has none yet.
 #[derive(Clone)]
-enum Each {
+enum BudgetSource {
     /// A budget of this process. The builder was checked when it was given.
     Built(RetryBudgetBuilder),
     Made(Arc<dyn Fn(&str) -> RetryBudget + Send + Sync>),
@@ -58,7 +58,7 @@ enum Each {
 
 /// The budgets by name.
 #[derive(Debug, Default)]
-struct Used {
+struct UsedBudgets {
     budgets: HashMap<Arc<str>, LastUsed>,
     /// Each name once, by a use that may have been followed by later ones: the first is put right when it is looked at.
     order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
@@ -83,7 +83,7 @@ impl ServiceBudgets {
     pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
         each.terms()?;
         Ok(Self {
-            each: Each::Built(each),
+            each: BudgetSource::Built(each),
             ..Self::default()
         })
     }
@@ -109,7 +109,7 @@ impl ServiceBudgets {
     #[must_use]
     pub fn made_by(make: impl Fn(&str) -> RetryBudget + Send + Sync + 'static) -> Self {
         Self {
-            each: Each::Made(Arc::new(make)),
+            each: BudgetSource::Made(Arc::new(make)),
             ..Self::default()
         }
     }
@@ -118,8 +118,8 @@ impl ServiceBudgets {
     #[must_use]
     pub fn never_refill(&self) -> bool {
         match &self.each {
-            Each::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
-            Each::Made(_) => false,
+            BudgetSource::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
+            BudgetSource::Made(_) => false,
         }
     }
 
@@ -156,7 +156,8 @@ impl ServiceBudgets {
 
     /// Returns `true` if other processes may have any of the budgets.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.each, Each::Made(_)) || self.named.values().any(RetryBudget::is_shared)
+        matches!(self.each, BudgetSource::Made(_))
+            || self.named.values().any(RetryBudget::is_shared)
     }
 
     /// Acts on the budget of a service or host, which is made now if this is its first use.
@@ -185,8 +186,8 @@ impl ServiceBudgets {
             used.forget_one();
         }
         let budget = match &self.each {
-            Each::Built(each) => each.clone().build().unwrap_or_default(),
-            Each::Made(make) => make(service),
+            BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
+            BudgetSource::Made(make) => make(service),
         };
         used.insert(service, budget.clone());
         budget
@@ -196,7 +197,7 @@ impl ServiceBudgets {
 impl Default for ServiceBudgets {
     fn default() -> Self {
         Self {
-            each: Each::Built(RetryBudget::builder()),
+            each: BudgetSource::Built(RetryBudget::builder()),
             named: HashMap::new(),
             max_services: MAX_SERVICES,
             used: Arc::default(),
@@ -204,7 +205,7 @@ impl Default for ServiceBudgets {
     }
 }
 
-impl Used {
+impl UsedBudgets {
     #[inline]
     fn again(&self, service: &str) -> Option<&RetryBudget> {
         let LastUsed { budget, last_use } = self.budgets.get(service)?;
@@ -241,7 +242,7 @@ impl Used {
     }
 }
 
-impl fmt::Debug for Each {
+impl fmt::Debug for BudgetSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Built(each) => each.fmt(f),

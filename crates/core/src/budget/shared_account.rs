@@ -66,11 +66,11 @@ pub trait SharedAccount: Send + Sync + 'static {
     }
 
     /// Asks for the price of a retry that can wait for an answer. Default: [`withdraw`](Self::withdraw).
-    fn ask(&self, price: u64, now: Duration) -> Asked {
+    fn ask(&self, price: u64, now: Duration) -> AccountReply {
         if self.withdraw(price, now) {
-            Asked::Paid
+            AccountReply::Paid
         } else {
-            Asked::Refused
+            AccountReply::Refused
         }
     }
 
@@ -83,7 +83,7 @@ pub trait SharedAccount: Send + Sync + 'static {
 
 /// The answer of [`SharedAccount::ask`].
 #[non_exhaustive]
-pub enum Asked {
+pub enum AccountReply {
     /// The price is paid.
     Paid,
     /// There are too few tokens.
@@ -100,7 +100,7 @@ pub enum Asked {
 /// [`SharedAccount::refund`].
 pub type Payment = Pin<Box<dyn Future<Output = bool> + Send>>;
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for AccountReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Paid => "Paid",

@@ -9,13 +9,13 @@ pub(super) use unambiguous::is_unambiguous;
 
 use super::{ErrorBody, Pointer};
 use find::{Hits, MOST_POINTERS, find};
-use visitor::Value;
+use visitor::ValueVisitor;
 
 /// The places where somebody has said that they will look, and what stands there.
 #[derive(Clone, Default)]
-pub(super) struct Found(Vec<Pointer>, Hits);
+pub(super) struct Findings(Vec<Pointer>, Hits);
 
-impl Found {
+impl Findings {
     /// Looks at these places in one walk. What is beyond one walk is found when somebody asks.
     pub(super) fn look(&mut self, json: &str, pointers: &[Pointer]) {
         let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
@@ -54,7 +54,7 @@ impl Found {
 /// Reads the tokens of a text, and whether it ended too early.
 pub(super) fn parsed(text: &str) -> (ErrorBody, bool) {
     let mut body = ErrorBody::default();
-    let result = Value::whole(&mut body).read(text);
+    let result = ValueVisitor::whole(&mut body).read(text);
     (body, result.is_err_and(|error| error.is_eof()))
 }
 

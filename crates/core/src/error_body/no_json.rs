@@ -3,9 +3,9 @@
 use super::{ErrorBody, Pointer};
 
 #[derive(Clone, Default)]
-pub(super) struct Found;
+pub(super) struct Findings;
 
-impl Found {
+impl Findings {
     pub(super) fn look(&mut self, _: &str, _: &[Pointer]) {}
 
     pub(super) fn at(&self, _: &str, _: &Pointer) -> Vec<Option<String>> {

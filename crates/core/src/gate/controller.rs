@@ -44,9 +44,9 @@ pub(crate) fn quotient(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests;
 
-pub(crate) use quota::Quota;
+pub(crate) use quota::GateQuota;
 
-use super::vote::{DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, Run};
+use super::vote::{DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, RefusalRun};
 use quota::QuotaState;
 use release::Release;
 
@@ -58,11 +58,11 @@ const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
 
 /// The right to send one call: its number among the calls of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Permit(pub(crate) u64);
+pub struct CallNumber(pub(crate) u64);
 
 /// Who may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextTurn {
     /// The first in the line.
     First,
     /// The first newcomer, as a probe.
@@ -73,7 +73,7 @@ pub(crate) enum Next {
 
 /// What an idle gate has counted while nobody looked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Idle {
+pub(crate) struct IdleCounts {
     pub(crate) in_flight: u64,
     /// The successes that count, and since when.
     pub(crate) ok: u64,
@@ -96,11 +96,11 @@ pub(crate) struct Controller {
     /// How often the cooldown was doubled.
     doublings: u32,
     /// The refusals in a row, the first refused call, and how many refusals close the gate.
-    run: Run,
+    run: RefusalRun,
     first_refused: u64,
     patience: u64,
     /// The probe in flight, how many may follow, and when.
-    probe: Option<Permit>,
+    probe: Option<CallNumber>,
     probes: u64,
     probe_at: u64,
     /// Successes since the last opening, and since when they count.
@@ -127,7 +127,7 @@ impl Controller {
             closed_after: 0,
             until: 0,
             doublings: 0,
-            run: Run::default(),
+            run: RefusalRun::default(),
             first_refused: 0,
             patience: FIRST_PATIENCE,
             probe: None,
@@ -144,7 +144,7 @@ impl Controller {
     }
 
     /// Who may go now. `has_newcomers` is whether a call waits that was never sent.
-    pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> Next {
+    pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> NextTurn {
         let now = now.min(MOST);
         self.quota.turn_over(now, self.sent);
         if self.closed && now >= self.until {
@@ -155,19 +155,19 @@ impl Controller {
         }
         let paced = self.paced_until(now, true);
         match self.quota.spent_until().or(paced) {
-            Some(due) => Next::At(due),
-            None => Next::First,
+            Some(due) => NextTurn::At(due),
+            None => NextTurn::First,
         }
     }
 
-    fn next_of_closed(&self, now: u64, has_newcomers: bool) -> Next {
+    fn next_of_closed(&self, now: u64, has_newcomers: bool) -> NextTurn {
         if !has_newcomers || self.probes == 0 || self.probe.is_some() {
-            return Next::At(self.until);
+            return NextTurn::At(self.until);
         }
         if self.probe_at <= now {
-            Next::Probe
+            NextTurn::Probe
         } else {
-            Next::At(self.probe_at.min(self.until))
+            NextTurn::At(self.probe_at.min(self.until))
         }
     }
 
@@ -178,9 +178,9 @@ impl Controller {
         number: u64,
         as_probe: bool,
         others_wait: bool,
-    ) -> Permit {
+    ) -> CallNumber {
         self.note_sent(number);
-        let permit = Permit(number);
+        let permit = CallNumber(number);
         if as_probe {
             self.probe = Some(permit);
             self.probes = self.probes.saturating_sub(1);
@@ -195,10 +195,10 @@ impl Controller {
     pub(crate) fn refused(
         &mut self,
         now: u64,
-        permit: Permit,
+        permit: CallNumber,
         is_first: bool,
         asked: Option<u64>,
-        quota: Option<Quota>,
+        quota: Option<GateQuota>,
     ) -> bool {
         let now = now.min(MOST);
         let asked = asked.map(|asked| asked.min(MOST));
@@ -206,7 +206,7 @@ impl Controller {
         self.was_refused = true;
         self.fade(now);
         self.quota.hear(now, permit, quota);
-        let asked = asked.or(quota.and_then(Quota::spent_for));
+        let asked = asked.or(quota.and_then(GateQuota::spent_for));
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probe_at = sum(now, PROBE_INTERVAL);
         }
@@ -235,7 +235,12 @@ impl Controller {
     }
 
     /// A call succeeded. Returns `true` if that contradicts a cooldown, which ends.
-    pub(crate) fn succeeded(&mut self, now: u64, permit: Permit, quota: Option<Quota>) -> bool {
+    pub(crate) fn succeeded(
+        &mut self,
+        now: u64,
+        permit: CallNumber,
+        quota: Option<GateQuota>,
+    ) -> bool {
         let now = now.min(MOST);
         self.fade(now);
         self.ok = sum(self.ok, 1);
@@ -261,7 +266,7 @@ impl Controller {
     }
 
     /// A call ended in another way: it speaks neither for nor against a limit.
-    pub(crate) fn ended(&mut self, now: u64, permit: Permit, quota: Option<Quota>) {
+    pub(crate) fn ended(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
         if self.quota.hear(now.min(MOST), permit, quota) {
             self.quota.lost();
         }
@@ -269,7 +274,7 @@ impl Controller {
     }
 
     /// A call that was let through was not sent.
-    pub(crate) fn not_sent(&mut self, permit: Permit) {
+    pub(crate) fn not_sent(&mut self, permit: CallNumber) {
         self.quota.hear(0, permit, None);
         self.probe.take_if(|probe| *probe == permit);
     }
@@ -282,7 +287,7 @@ impl Controller {
     }
 
     /// Takes over what happened while the gate was idle and nobody looked. Returns the successes.
-    pub(crate) fn catch_up(&mut self, idle: Idle) -> u64 {
+    pub(crate) fn catch_up(&mut self, idle: IdleCounts) -> u64 {
         self.quota.flying = idle.in_flight;
         let successes = idle.ok.saturating_sub(self.ok);
         self.run.succeeded(successes);
@@ -312,7 +317,7 @@ impl Controller {
 
     /// Returns `true` if a refusal of this call is a vote: while the gate is open only a first attempt's, and of a closed
     /// gate only that of a call that was sent since.
-    pub(crate) fn votes(&self, permit: Permit, is_first: bool) -> bool {
+    pub(crate) fn votes(&self, permit: CallNumber, is_first: bool) -> bool {
         if self.closed_by_others.is_some() {
             permit.0 > self.closed_after
         } else {
@@ -325,7 +330,7 @@ impl Controller {
     }
 
     /// Returns `true` if a success of this call counts against a run of refusals: there is one, and it was sent since.
-    pub(crate) fn is_later(&self, permit: Permit) -> bool {
+    pub(crate) fn is_later(&self, permit: CallNumber) -> bool {
         self.has_run() && permit.0 > self.first_refused
     }
 }
@@ -366,7 +371,7 @@ impl Controller {
     pub(in crate::gate) fn contradict(&mut self) {
         if self.closed_by_others.take().is_some() {
             self.closed = false;
-            self.run = Run::default();
+            self.run = RefusalRun::default();
         }
     }
 

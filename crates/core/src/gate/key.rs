@@ -24,7 +24,7 @@ pub struct GateKey(pub(super) u64);
 
 /// What tells the gates of a host apart.
 #[derive(Clone, Default)]
-pub(super) enum By {
+pub(super) enum KeyedBy {
     #[default]
     Host,
     Credential,
@@ -52,24 +52,24 @@ const KEPT: Duration = Duration::from_secs(60 * 60);
 
 /// The narrower gates of a handle.
 #[derive(Default)]
-pub(super) struct Narrow {
+pub(super) struct NarrowerGates {
     any: AtomicBool,
-    known: Mutex<Known>,
+    known: Mutex<NarrowerKeys>,
 }
 
 #[derive(Default)]
-struct Known {
+struct NarrowerKeys {
     /// The gates that were closed, each by its key.
-    gates: Bounded,
+    gates: BoundedKeys,
     /// The gate of the limit that a route's answers name.
-    names: Bounded,
+    names: BoundedKeys,
 }
 
 /// The keys of gates, and when each was put there; the oldest entry goes.
 #[derive(Default)]
-struct Bounded(BTreeMap<u64, (u64, u64)>);
+struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
 
-impl Bounded {
+impl BoundedKeys {
     fn put(&mut self, key: u64, gate: u64, now: u64) {
         if self.0.len() >= MOST_NARROWER && !self.0.contains_key(&key) {
             let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
@@ -103,7 +103,7 @@ impl Gate {
     #[inline]
     #[must_use]
     pub fn is_per_host(&self) -> bool {
-        matches!(self.0.options.by, By::Host)
+        matches!(self.0.options.by, KeyedBy::Host)
     }
 
     /// The gate that calls to this host use, where its name is all that tells it from others.
@@ -121,14 +121,14 @@ impl Gate {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.authority.hash(&mut hasher);
         match &self.0.options.by {
-            By::Host => return self.key_of(call.authority),
-            By::Credential => {
+            KeyedBy::Host => return self.key_of(call.authority),
+            KeyedBy::Credential => {
                 for name in CREDENTIALS {
                     let values = call.headers.get_all(name).iter();
                     values.for_each(|value| value.as_bytes().hash(&mut hasher));
                 }
             }
-            By::Text(key) => key(call).hash(&mut hasher),
+            KeyedBy::Text(key) => key(call).hash(&mut hasher),
         }
         GateKey(hasher.finish().max(1))
     }
@@ -137,15 +137,15 @@ impl Gate {
     #[must_use]
     pub fn apart(&self, call: &GatedCall<'_>) -> Option<String> {
         match &self.0.options.by {
-            By::Host => None,
-            By::Credential => {
+            KeyedBy::Host => None,
+            KeyedBy::Credential => {
                 let values = CREDENTIALS.into_iter().flat_map(|name| {
                     let values = call.headers.get_all(name).iter();
                     values.map(move |value| format!("{name}:{}\n", value.as_bytes().escape_ascii()))
                 });
                 Some(values.collect())
             }
-            By::Text(key) => Some(key(call)),
+            KeyedBy::Text(key) => Some(key(call)),
         }
     }
 

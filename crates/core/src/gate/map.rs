@@ -1,6 +1,6 @@
 //! The keys of a gate: a fixed number of places, found without a lock.
 
-use super::controller::{Controller, Idle, MOST, Permit, faded, fades_at, part};
+use super::controller::{CallNumber, Controller, IdleCounts, MOST, faded, fades_at, part};
 use super::key::GateKey;
 use super::micros;
 use super::state::KeyState;
@@ -29,11 +29,11 @@ type Set = [Slot; WAYS];
 
 /// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`](super::Gate::end).
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Permit {
     /// The number of its slot.
     pub(super) at: u32,
     pub(super) key: GateKey,
-    pub(super) permit: Permit,
+    pub(super) permit: CallNumber,
     /// Whether it is the call's first attempt.
     pub(super) is_first: bool,
     /// What its answer says of a quota counts.
@@ -75,7 +75,7 @@ impl GateMap {
 
     /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
     #[inline]
-    pub(super) fn of(&self, place: &Place) -> Option<&Slot> {
+    pub(super) fn of(&self, place: &Permit) -> Option<&Slot> {
         let slot = self.at(place.at)?;
         if slot.is_of(place.key) {
             return Some(slot);
@@ -257,11 +257,11 @@ impl Counters {
 
     /// From here on every call comes to the one who holds the lock. Gives the number of the last call that was sent, and
     /// what the gate has come to if it was idle.
-    pub(super) fn take(&self, now: u64) -> (u64, Option<Idle>) {
+    pub(super) fn take(&self, now: u64) -> (u64, Option<IdleCounts>) {
         let idle = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
         let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel);
         let sent = self.sent.load(Ordering::Acquire);
-        let taken = (idle != NOT_IDLE).then(|| Idle {
+        let taken = (idle != NOT_IDLE).then(|| IdleCounts {
             in_flight: in_flight(sent, ended),
             ok: successes(ended),
             since: since(idle).unwrap_or(now),

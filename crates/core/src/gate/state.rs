@@ -1,9 +1,9 @@
 //! What the lock of one key guards: its controller, its line, and the time that both go by.
 
-use super::controller::{Controller, Next, Permit, Quota, sum};
+use super::controller::{CallNumber, Controller, GateQuota, NextTurn, sum};
 use super::key::GateKey;
 use super::map::Counters;
-use super::map::{Place, Slot};
+use super::map::{Permit, Slot};
 use super::micros;
 use super::peer::Peer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ const BACKSTEP: u64 = 1_000_000;
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
-pub enum End {
+pub enum CallEnd {
     /// It was refused, and asked to wait so long, if it was.
     Refused(Option<Duration>),
     /// It succeeded.
@@ -34,11 +34,11 @@ pub struct NotIdle<'a>(pub(in crate::gate) &'a Slot);
 /// A call that wants to go.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct Ask {
+pub struct GateRequest {
     /// The gate that it comes to.
     pub key: GateKey,
     /// The line that it stands in.
-    pub kind: Kind,
+    pub kind: CallKind,
     /// When the call began, which decides its place in the line.
     pub began: Duration,
     /// When it must not be sent any more.
@@ -58,7 +58,7 @@ pub struct Passed {
     /// Whether the call may be sent; if not, its deadline came first.
     pub in_time: bool,
     /// Nothing where the gate has no place for the call.
-    pub place: Option<Place>,
+    pub place: Option<Permit>,
 }
 
 /// The state of one key. Times are microseconds since an epoch of the caller's.
@@ -124,7 +124,7 @@ impl KeyState {
     }
 
     /// One comes that waits for so long at most; it looks at once.
-    pub(super) fn join(&mut self, kind: Kind, began: u64, patience: u64) -> WaiterId {
+    pub(super) fn join(&mut self, kind: CallKind, began: u64, patience: u64) -> WaiterId {
         let patient_until = self.now.saturating_add(patience);
         self.queue.join(kind, began, patient_until)
     }
@@ -139,7 +139,7 @@ impl KeyState {
         counters: &Counters,
         id: WaiterId,
         waker: &Waker,
-    ) -> Result<Permit, u64> {
+    ) -> Result<CallNumber, u64> {
         self.queue.is_called(id);
         self.serve(counters);
         self.queue.take_given(id).ok_or_else(|| {
@@ -160,25 +160,25 @@ impl KeyState {
     pub(super) fn hear(
         &mut self,
         counters: &Counters,
-        (permit, is_first): (Permit, bool),
-        end: End,
-        quota: Option<Quota>,
+        (permit, is_first): (CallNumber, bool),
+        end: CallEnd,
+        quota: Option<GateQuota>,
     ) {
         let now = self.now;
         let votes = self.controller.votes(permit, is_first);
         match end {
-            End::Refused(asked) => {
+            CallEnd::Refused(asked) => {
                 let asked = asked.map(micros);
                 let closes = self.controller.refused(now, permit, is_first, asked, quota);
                 if closes {
                     self.take_back(counters);
                 }
                 if let Some(peer) = self.peer().filter(|_| votes) {
-                    let asked = asked.or(quota.and_then(Quota::spent_for));
+                    let asked = asked.or(quota.and_then(GateQuota::spent_for));
                     peer.refused(asked.map(Duration::from_micros), closes);
                 }
             }
-            End::Succeeded => {
+            CallEnd::Succeeded => {
                 let is_later = self.controller.is_later(permit);
                 let contradicts = self.controller.succeeded(now, permit, quota);
                 if let Some(peer) = self.peer() {
@@ -188,7 +188,7 @@ impl KeyState {
                     }
                 }
             }
-            End::Other => self.controller.ended(now, permit, quota),
+            CallEnd::Other => self.controller.ended(now, permit, quota),
         }
         self.serve(counters);
     }
@@ -200,10 +200,10 @@ impl KeyState {
             let newcomer = self.queue.first_newcomer();
             let next = self.controller.next(at, newcomer.is_some());
             let (due, id, as_probe) = match (next, newcomer) {
-                (Next::First, _) => (at, first, false),
-                (Next::Probe, Some(newcomer)) => (at, newcomer, true),
-                (Next::Probe, None) => (at, first, true),
-                (Next::At(due), _) => match self.queue.overdue().filter(|(_, by)| *by <= due) {
+                (NextTurn::First, _) => (at, first, false),
+                (NextTurn::Probe, Some(newcomer)) => (at, newcomer, true),
+                (NextTurn::Probe, None) => (at, first, true),
+                (NextTurn::At(due), _) => match self.queue.overdue().filter(|(_, by)| *by <= due) {
                     Some((overdue, by)) => (by, overdue, false),
                     None if due <= self.now => {
                         self.queue.turn = due;
@@ -232,7 +232,7 @@ impl KeyState {
         }
     }
 
-    fn drop_permit(&mut self, counters: &Counters, permit: Permit) {
+    fn drop_permit(&mut self, counters: &Counters, permit: CallNumber) {
         counters.end(false);
         self.controller.not_sent(permit);
     }
@@ -325,7 +325,7 @@ const FAR: u64 = 50;
 /// Whether a call was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
-pub enum Kind {
+pub enum CallKind {
     /// It was.
     Retry,
     /// It was not.
@@ -344,7 +344,7 @@ pub(super) struct WaitQueue {
     /// Those among them that were never sent.
     newcomers: BTreeSet<WaiterId>,
     /// Who may go, and has not heard of it yet.
-    given: BTreeMap<WaiterId, (Waiting, Permit)>,
+    given: BTreeMap<WaiterId, (Waiting, CallNumber)>,
     last: u64,
     /// When the next may go, if nothing happens before.
     pub(super) turn: u64,
@@ -359,7 +359,7 @@ struct Waiting {
     /// When it looks again by itself.
     looks_at: u64,
     patient_until: u64,
-    kind: Kind,
+    kind: CallKind,
 }
 
 impl WaitQueue {
@@ -374,7 +374,7 @@ impl WaitQueue {
     }
 
     /// Takes the place of a call that began at `began`; `patient_until` is when it has waited as long as it may.
-    pub(super) fn join(&mut self, kind: Kind, began: u64, patient_until: u64) -> WaiterId {
+    pub(super) fn join(&mut self, kind: CallKind, began: u64, patient_until: u64) -> WaiterId {
         self.last = self.last.saturating_add(1);
         let id = (began, self.last);
         let waiting = Waiting {
@@ -388,13 +388,13 @@ impl WaitQueue {
     }
 
     /// Leaves the line; what was given to the waiter meanwhile comes back.
-    pub(super) fn leave(&mut self, id: WaiterId) -> Option<Permit> {
+    pub(super) fn leave(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.remove(id);
         self.take_given(id)
     }
 
     /// The permit of a waiter, where its turn has come.
-    pub(super) fn take_given(&mut self, id: WaiterId) -> Option<Permit> {
+    pub(super) fn take_given(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.given.remove(&id).map(|(_, permit)| permit)
     }
 
@@ -412,7 +412,7 @@ impl WaitQueue {
     }
 
     /// A waiter leaves the line with a permit, and is called.
-    pub(super) fn give(&mut self, id: WaiterId, permit: Permit) {
+    pub(super) fn give(&mut self, id: WaiterId, permit: CallNumber) {
         if let Some(mut waiting) = self.remove(id) {
             self.calls.extend(waiting.waker.take());
             self.given.insert(id, (waiting, permit));
@@ -420,7 +420,7 @@ impl WaitQueue {
     }
 
     /// Those who have not used their permits stand in the line again, where they stood.
-    pub(super) fn take_back(&mut self) -> Vec<Permit> {
+    pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
         let given = std::mem::take(&mut self.given).into_iter();
         let back = given.map(|(id, (waiting, permit))| {
             self.stand(id, waiting);
@@ -469,7 +469,7 @@ impl WaitQueue {
 
     fn stand(&mut self, id: WaiterId, waiting: Waiting) {
         self.patience.insert((waiting.patient_until, id));
-        if waiting.kind == Kind::Newcomer {
+        if waiting.kind == CallKind::Newcomer {
             self.newcomers.insert(id);
         }
         self.line.insert(id, waiting);

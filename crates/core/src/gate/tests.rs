@@ -8,11 +8,11 @@ mod parked;
 mod shell;
 mod tokio_clock;
 
-use super::map::Place;
-use super::state::End;
-use super::state::Kind;
-use super::state::{Ask, Passed};
-use super::{Gate, Quota, micros};
+use super::map::Permit;
+use super::state::CallEnd;
+use super::state::CallKind;
+use super::state::{GateRequest, Passed};
+use super::{Gate, GateQuota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;
 use futures_util::FutureExt;
@@ -32,8 +32,8 @@ struct Scene {
 }
 
 /// What an answer says of a quota of ten.
-fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
-    Some(Quota {
+fn quota(remaining: u64, reset: Duration) -> Option<GateQuota> {
+    Some(GateQuota {
         limit: Some(10),
         remaining,
         reset: micros(reset),
@@ -44,23 +44,23 @@ fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
 struct Admission {
     gate: Gate,
     runtime: Arc<dyn Runtime>,
-    place: Option<Place>,
+    place: Option<Permit>,
 }
 
 impl Admission {
-    fn succeeded(mut self, quota: Option<Quota>) {
-        self.ends(End::Succeeded, quota);
+    fn succeeded(mut self, quota: Option<GateQuota>) {
+        self.ends(CallEnd::Succeeded, quota);
     }
 
-    fn refused(mut self, asked: Option<Duration>, quota: Option<Quota>) {
-        self.ends(End::Refused(asked), quota);
+    fn refused(mut self, asked: Option<Duration>, quota: Option<GateQuota>) {
+        self.ends(CallEnd::Refused(asked), quota);
     }
 
-    fn answered(mut self, quota: Option<Quota>) {
-        self.ends(End::Other, quota);
+    fn answered(mut self, quota: Option<GateQuota>) {
+        self.ends(CallEnd::Other, quota);
     }
 
-    fn ends(&mut self, end: End, quota: Option<Quota>) {
+    fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
         if let Some(place) = self.place.take() {
             self.gate.end(&place, end, quota, &*self.runtime);
         }
@@ -69,7 +69,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        self.ends(End::Other, None);
+        self.ends(CallEnd::Other, None);
     }
 }
 
@@ -82,7 +82,7 @@ struct Waited {
 
 type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
 
-fn wait<'a>(gate: &'a Gate, ask: Ask, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
+fn wait<'a>(gate: &'a Gate, ask: GateRequest, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
     Box::pin(async move {
         let Passed {
             waited,
@@ -101,8 +101,8 @@ fn wait<'a>(gate: &'a Gate, ask: Ask, runtime: &'a Arc<dyn Runtime>) -> Wait<'a>
     })
 }
 
-fn ask(gate: &Gate, name: &str, kind: Kind) -> Ask {
-    Ask {
+fn ask(gate: &Gate, name: &str, kind: CallKind) -> GateRequest {
+    GateRequest {
         key: gate.key_of(name),
         kind,
         began: Duration::ZERO,
@@ -126,27 +126,27 @@ impl Scene {
         }
     }
 
-    fn ask(&self, name: &str, kind: Kind) -> Ask {
+    fn ask(&self, name: &str, kind: CallKind) -> GateRequest {
         ask(&self.gate, name, kind)
     }
 
-    fn wait(&self, ask: Ask) -> Wait<'_> {
+    fn wait(&self, ask: GateRequest) -> Wait<'_> {
         wait(&self.gate, ask, &self.runtime)
     }
 
     /// A call that was sent before, so that it is no probe.
     fn waiter(&self) -> Wait<'_> {
-        self.wait(self.ask("a", Kind::Retry))
+        self.wait(self.ask("a", CallKind::Retry))
     }
 
     /// A call that goes at once.
     fn go(&self, name: &str) -> Admission {
-        let passed = self.wait(self.ask(name, Kind::Newcomer)).now_or_never();
+        let passed = self.wait(self.ask(name, CallKind::Newcomer)).now_or_never();
         passed.expect("the gate is open").admission.unwrap()
     }
 
     fn is_open(&self, name: &str) -> bool {
-        let passed = self.wait(self.ask(name, Kind::Retry)).now_or_never();
+        let passed = self.wait(self.ask(name, CallKind::Retry)).now_or_never();
         passed.is_some()
     }
 

@@ -39,12 +39,12 @@ const MAX_DOUBLINGS_UNNAMED: u32 = 11;
 
 /// A run of refusals, which may be a vote: the refusals, and the successes of calls that were sent after the first refused one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct RefusalRun {
     refusals: u64,
     successes: u64,
 }
 
-impl Run {
+impl RefusalRun {
     /// Returns `true` if nothing was refused since the last run ended.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -35,7 +35,7 @@ pub struct Backoff {
     first_step: u32,
     max_delay: MaxDelay,
     pub(super) jitter: Jitter,
-    cap: Cap,
+    cap: CapMode,
 }
 
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Backoff {
             first_step: 0,
             max_delay: MaxDelay::Default,
             jitter: Jitter::Full,
-            cap: Cap::Both,
+            cap: CapMode::Both,
         }
     }
 
@@ -237,17 +237,17 @@ impl Backoff {
     /// ```
     #[must_use]
     pub fn cap_before_jitter(self) -> Self {
-        self.cap(Cap::Before)
+        self.cap(CapMode::Before)
     }
 
     /// Cuts the drawn delay at [`max_delay`](Self::max_delay), and not the ceiling: with [`Jitter::Equal`], a retry whose
     /// ceiling is more than twice the maximum waits exactly the maximum. Default both are cut.
     #[must_use]
     pub fn cap_after_jitter(self) -> Self {
-        self.cap(Cap::After)
+        self.cap(CapMode::After)
     }
 
-    pub(crate) fn cap(self, cap: Cap) -> Self {
+    pub(crate) fn cap(self, cap: CapMode) -> Self {
         Self { cap, ..self }
     }
 }
@@ -272,8 +272,8 @@ impl Backoff {
             _ => self.grown(n),
         };
         match self.cap {
-            Cap::Both | Cap::Before => ceiling.min(self.limit()),
-            Cap::After => ceiling,
+            CapMode::Both | CapMode::Before => ceiling.min(self.limit()),
+            CapMode::After => ceiling,
         }
     }
 
@@ -336,9 +336,10 @@ impl Backoff {
         };
         // Decorrelated jitter draws from no ceiling that was cut before.
         match (self.cap, self.jitter) {
-            (Cap::Before, Jitter::None | Jitter::Full | Jitter::Equal | Jitter::Between { .. }) => {
-                (least, most)
-            }
+            (
+                CapMode::Before,
+                Jitter::None | Jitter::Full | Jitter::Equal | Jitter::Between { .. },
+            ) => (least, most),
             _ => (least.min(self.limit()), most.min(self.limit())),
         }
     }
@@ -557,7 +558,7 @@ impl fmt::Display for Jitter {
 
 /// Where the maximum delay cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cap {
+pub(crate) enum CapMode {
     /// The ceiling and the drawn delay.
     Both,
     /// The ceiling only.

@@ -1,7 +1,7 @@
 //! What a session decides: a plan that is still to be paid for, or a reason to stop.
 
 use super::rewrite::RewriteBody;
-use super::rules::By;
+use super::rules::DecidedBy;
 use http::HeaderMap;
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use std::time::Duration;
 /// way of one.
 #[must_use]
 pub struct RetryPlan {
-    pub(crate) by: By,
+    pub(crate) by: DecidedBy,
     /// What the session has counted once this is applied.
-    pub(super) after: Counts,
+    pub(super) after: SessionCounts,
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
     pub(crate) cost: Cost,
@@ -27,7 +27,7 @@ pub struct RetryPlan {
 #[derive(Default)]
 pub(super) struct Additions {
     /// What the session has counted of the rule once the plan is applied.
-    pub(super) tally: Option<Tally>,
+    pub(super) tally: Option<RuleCounters>,
     pub(super) set: Option<Arc<HeaderMap>>,
     pub(super) failover: Option<Arc<str>>,
     pub(super) budget: Option<Arc<str>>,
@@ -45,8 +45,8 @@ impl fmt::Debug for RetryPlan {
 
 impl RetryPlan {
     pub(super) fn new(
-        by: By,
-        after: Counts,
+        by: DecidedBy,
+        after: SessionCounts,
         (delay, source): (Duration, DelaySource),
         cost: Cost,
     ) -> Self {
@@ -64,7 +64,7 @@ impl RetryPlan {
         self.additions.get_or_insert_default()
     }
 
-    pub(super) fn tally(&self) -> Option<Tally> {
+    pub(super) fn tally(&self) -> Option<RuleCounters> {
         self.additions.as_ref()?.tally
     }
 
@@ -107,7 +107,7 @@ impl RetryPlan {
 
 /// What a request has done so far; a plan holds what it will have done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct SessionCounts {
     /// All attempts but the first, waits included.
     pub(super) resends: u32,
     pub(super) retries: u32,
@@ -123,7 +123,7 @@ pub(crate) struct Counts {
 
 /// What a request has done so far by one rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct RuleCounters {
     pub(super) retries: u32,
     pub(super) waits: u32,
     /// When it waited first.
@@ -134,7 +134,7 @@ pub(crate) struct Tally {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stop {
     pub(crate) why: StopReason,
-    pub(crate) by: By,
+    pub(crate) by: DecidedBy,
     /// Whether the outcome was worth another attempt, had there been one left.
     pub(crate) worth_another: bool,
 }

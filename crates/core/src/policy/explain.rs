@@ -77,7 +77,11 @@ impl Settings {
         writeln!(text, "  backoff: {}", self.backoff)?;
         for retry in 1..=self.max_retries.min(LISTED) {
             let longest = self.backoff.longest(retry);
-            writeln!(text, "  retry {retry}: after at most {}", Words(longest))?;
+            writeln!(
+                text,
+                "  retry {retry}: after at most {}",
+                HumanDuration(longest)
+            )?;
         }
         match limited(self.max_retries) {
             Some(retries) if self.max_retries > LISTED => {
@@ -117,7 +121,7 @@ impl Settings {
             Some(most) => writeln!(
                 text,
                 "  a server may ask for a wait of at most {}",
-                Words(most)
+                HumanDuration(most)
             )?,
             None => writeln!(text, "  a server may ask for any wait")?,
         }
@@ -125,7 +129,7 @@ impl Settings {
             writeln!(
                 text,
                 "  after a 429 all callers wait together, each for at most {} in all",
-                Words(worst.gated_waits)
+                HumanDuration(worst.gated_waits)
             )?;
         }
         match self.methods {
@@ -160,11 +164,11 @@ impl Settings {
             return writeln!(
                 text,
                 "  worst case: {} in all, by the deadline",
-                Words(deadline)
+                HumanDuration(deadline)
             );
         }
         let attempts = match worst.sending {
-            Some(sending) => format!("{} of attempts", Words(sending)),
+            Some(sending) => format!("{} of attempts", HumanDuration(sending)),
             None => "the attempts, which have no limit".to_owned(),
         };
         if worst.attempts == Some(1) {
@@ -176,14 +180,14 @@ impl Settings {
         writeln!(
             text,
             "  worst case: {} of backoff and {attempts}",
-            Words(backoff)
+            HumanDuration(backoff)
         )?;
         text.write_str("  worst case where a server asks for waits: ")?;
         match (worst.waits, worst.gated_waits) {
             (None, _) => writeln!(text, "no limit"),
-            (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", Words(waits)),
+            (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", HumanDuration(waits)),
             (Some(waits), gated) => {
-                let (waits, gated) = (Words(waits), Words(gated));
+                let (waits, gated) = (HumanDuration(waits), HumanDuration(gated));
                 writeln!(text, "{waits} of waits, and {gated} at the gate")
             }
         }
@@ -239,23 +243,23 @@ impl Settings {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.delay {
-            Some(delay) => write!(f, "wait {}", Words(delay))?,
+            Some(delay) => write!(f, "wait {}", HumanDuration(delay))?,
             None => f.write_str("wait")?,
         }
         if let Some(times) = self.at_most {
             write!(f, ", at most {times} times")?;
         }
         match self.max {
-            Some(max) => write!(f, ", at most {} in all", Words(max)),
+            Some(max) => write!(f, ", at most {} in all", HumanDuration(max)),
             None => Ok(()),
         }
     }
 }
 
 /// A duration as a person would say it: `500ms`, `30s`, `1h 40s`.
-struct Words(Duration);
+struct HumanDuration(Duration);
 
-impl fmt::Display for Words {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
         let Self(duration) = *self;

@@ -33,7 +33,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
-    what: What<'a>,
+    what: OutcomeKind<'a>,
     /// What it means, and what else was found.
     verdict: Verdict,
     /// What was read of it beyond its head.
@@ -63,7 +63,7 @@ pub enum Redirected {
 }
 
 #[derive(Clone, Copy)]
-enum What<'a> {
+enum OutcomeKind<'a> {
     Done,
     Response(StatusCode, &'a HeaderMap),
     Error(ErrorKind),
@@ -72,7 +72,7 @@ enum What<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(what: What<'a>, (class, reach): (Class, Reach)) -> Self {
+    fn new(what: OutcomeKind<'a>, (class, reach): (Class, Reach)) -> Self {
         Self {
             what,
             verdict: Verdict::new(class, reach),
@@ -94,7 +94,7 @@ impl<'a> Outcome<'a> {
     #[must_use]
     #[inline]
     pub fn success() -> Self {
-        Self::new(What::Done, (Class::Success, Reach::Answered))
+        Self::new(OutcomeKind::Done, (Class::Success, Reach::Answered))
     }
 
     /// A response head, classified by the standard status table ([`Class`] has it). Of the headers only those count that name
@@ -111,7 +111,7 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn response(status: StatusCode, headers: &'a HeaderMap) -> Self {
         let by_status = standard_status(status, || is_invitation(headers));
-        Self::new(What::Response(status, headers), by_status)
+        Self::new(OutcomeKind::Response(status, headers), by_status)
     }
 
     /// An error of a kind, classified by the standard error table ([`ErrorKind`] has it).
@@ -125,14 +125,17 @@ impl<'a> Outcome<'a> {
     #[must_use]
     #[inline]
     pub fn error(kind: ErrorKind) -> Self {
-        Self::new(What::Error(kind), kind.standard())
+        Self::new(OutcomeKind::Error(kind), kind.standard())
     }
 
     /// An error that was made of an answer, classified by that answer's status.
     #[must_use]
     #[inline]
     pub fn error_of_status(status: StatusCode) -> Self {
-        Self::new(What::Status(status), standard_status(status, || false))
+        Self::new(
+            OutcomeKind::Status(status),
+            standard_status(status, || false),
+        )
     }
 
     /// The same outcome under another class and reach; what else a classifier found stays.
@@ -259,10 +262,10 @@ impl fmt::Debug for Outcome<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Outcome");
         match self.what {
-            What::Done => &mut shown,
-            What::Response(status, _) => shown.field("status", &status),
-            What::Status(status) => shown.field("status_error", &status),
-            What::Error(kind) => shown.field("error_kind", &kind),
+            OutcomeKind::Done => &mut shown,
+            OutcomeKind::Response(status, _) => shown.field("status", &status),
+            OutcomeKind::Status(status) => shown.field("status_error", &status),
+            OutcomeKind::Error(kind) => shown.field("error_kind", &kind),
         };
         shown
             .field("class", &self.verdict.class)
@@ -305,8 +308,12 @@ impl<'a> Outcome<'a> {
     pub fn server_hints(&self, wall: Duration) -> ServerHints {
         match (self.hints, self.what) {
             (Some(hints), _) => *hints,
-            (None, What::Response(status, headers)) => ServerHints::read(status, headers, wall),
-            (None, What::Done | What::Error(_) | What::Status(_)) => ServerHints::default(),
+            (None, OutcomeKind::Response(status, headers)) => {
+                ServerHints::read(status, headers, wall)
+            }
+            (None, OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_)) => {
+                ServerHints::default()
+            }
         }
     }
 
@@ -338,11 +345,11 @@ impl<'a> Outcome<'a> {
     fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
         match (self.what, self.hints) {
             _ if self.class() == Class::Success => None,
-            (What::Response(..), Some(hints)) => Some(read(hints)),
-            (What::Response(status, headers), None) => {
+            (OutcomeKind::Response(..), Some(hints)) => Some(read(hints)),
+            (OutcomeKind::Response(status, headers), None) => {
                 Some(read(&ServerHints::read(status, headers, wall)))
             }
-            (What::Done | What::Error(_) | What::Status(_), _) => None,
+            (OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_), _) => None,
         }
     }
 
@@ -415,8 +422,10 @@ impl<'a> Outcome<'a> {
             _ if !reach.is_unprocessed() => reach,
             _ if self.answered => Reach::Answered,
             _ if known.contains(&self.redirected) => reach,
-            What::Error(_) => Reach::Ambiguous,
-            What::Done | What::Response(..) | What::Status(_) => Reach::Answered,
+            OutcomeKind::Error(_) => Reach::Ambiguous,
+            OutcomeKind::Done | OutcomeKind::Response(..) | OutcomeKind::Status(_) => {
+                Reach::Answered
+            }
         }
     }
 }
@@ -427,8 +436,8 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self.what {
-            What::Response(status, _) | What::Status(status) => Some(status),
-            What::Done | What::Error(_) => None,
+            OutcomeKind::Response(status, _) | OutcomeKind::Status(status) => Some(status),
+            OutcomeKind::Done | OutcomeKind::Error(_) => None,
         }
     }
 
@@ -436,8 +445,8 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn headers(&self) -> Option<&'a HeaderMap> {
         match self.what {
-            What::Response(_, headers) => Some(headers),
-            What::Done | What::Error(_) | What::Status(_) => None,
+            OutcomeKind::Response(_, headers) => Some(headers),
+            OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_) => None,
         }
     }
 
@@ -493,14 +502,14 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.what {
-            What::Error(kind) => Some(kind),
-            What::Done | What::Response(..) | What::Status(_) => None,
+            OutcomeKind::Error(kind) => Some(kind),
+            OutcomeKind::Done | OutcomeKind::Response(..) | OutcomeKind::Status(_) => None,
         }
     }
 
     /// Whether there is nothing to hand over but an error.
     pub(in crate::policy) fn is_error(&self) -> bool {
-        matches!(self.what, What::Error(_) | What::Status(_))
+        matches!(self.what, OutcomeKind::Error(_) | OutcomeKind::Status(_))
     }
 
     /// Whether the attempt ran into a time limit of the caller: an error that says so, or a stream whose head was a success
@@ -516,9 +525,9 @@ impl<'a> Outcome<'a> {
     pub fn without_head(self) -> Outcome<'static> {
         Outcome {
             what: match self.what {
-                What::Done | What::Response(..) => What::Done,
-                What::Error(kind) => What::Error(kind),
-                What::Status(status) => What::Status(status),
+                OutcomeKind::Done | OutcomeKind::Response(..) => OutcomeKind::Done,
+                OutcomeKind::Error(kind) => OutcomeKind::Error(kind),
+                OutcomeKind::Status(status) => OutcomeKind::Status(status),
             },
             body: None,
             hints: None,
@@ -531,7 +540,7 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
         let what = match (self.what, head) {
-            (What::Done, Some((status, headers))) => What::Response(status, headers),
+            (OutcomeKind::Done, Some((status, headers))) => OutcomeKind::Response(status, headers),
             // An answer that broke after its head is an error.
             (what, _) => what,
         };

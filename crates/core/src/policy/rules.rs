@@ -49,7 +49,7 @@ mod rule;
 pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Evidence, Value};
-pub(crate) use condition::{OfSuccess, Seen};
+pub(crate) use condition::{ConditionInput, SuccessBodyTest};
 pub(crate) use condition::{is_like, lines, parts};
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
@@ -108,7 +108,7 @@ pub enum ServerDelays {
 
 /// What judges an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum DecidedBy {
     /// The policy itself.
     Policy,
     /// One of its rules.
@@ -121,18 +121,18 @@ pub(crate) enum By {
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct ChosenAction<'a> {
     pub(in crate::policy) action: &'a Action,
-    pub(in crate::policy) by: By,
+    pub(in crate::policy) by: DecidedBy,
 }
 
 impl<'a> ChosenAction<'a> {
     /// The word of a policy without rules.
     pub(in crate::policy) const BY_CLASS: Self = Self {
         action: &Action::Classify,
-        by: By::Policy,
+        by: DecidedBy::Policy,
     };
 
     /// Who leaves it to the class says nothing.
-    fn of(action: &'a Action, by: By) -> Self {
+    fn of(action: &'a Action, by: DecidedBy) -> Self {
         match action {
             Action::Classify => Self::BY_CLASS,
             _ => Self { action, by },
@@ -223,10 +223,10 @@ impl Rules {
     }
 
     /// The first rule's word; nothing where that depends on what has not been read yet.
-    pub(in crate::policy) fn verdict(&self, seen: &Seen<'_>) -> Option<ChosenAction<'_>> {
+    pub(in crate::policy) fn verdict(&self, seen: &ConditionInput<'_>) -> Option<ChosenAction<'_>> {
         for (index, rule) in self.list.iter().enumerate() {
             if rule.when.holds(seen)? {
-                return Some(ChosenAction::of(&rule.action, By::Rule(index)));
+                return Some(ChosenAction::of(&rule.action, DecidedBy::Rule(index)));
             }
         }
         let success = seen.outcome.class() == Class::Success;
@@ -235,15 +235,15 @@ impl Rules {
             Action::Retry(_) if success => &Action::Accept,
             action => action,
         };
-        Some(ChosenAction::of(action, By::Otherwise))
+        Some(ChosenAction::of(action, DecidedBy::Otherwise))
     }
 
     /// The policy that a rule retries by, if it has one of its own.
-    pub(in crate::policy) fn policy_by(&self, by: By) -> Option<&RetryPolicy> {
+    pub(in crate::policy) fn policy_by(&self, by: DecidedBy) -> Option<&RetryPolicy> {
         let action = match by {
-            By::Policy => return None,
-            By::Rule(rule) => &self.list.get(rule)?.action,
-            By::Otherwise => &self.otherwise,
+            DecidedBy::Policy => return None,
+            DecidedBy::Rule(rule) => &self.list.get(rule)?.action,
+            DecidedBy::Otherwise => &self.otherwise,
         };
         match action {
             Action::Retry(policy) => Some(policy),
@@ -253,7 +253,7 @@ impl Rules {
 
     /// Whether these outcomes are retried by what `retry_on` and `stop_on` say; nothing where neither has a word, or
     /// where that depends on what has not been read yet.
-    pub(in crate::policy) fn listed(&self, seen: &Seen<'_>) -> Listed {
+    pub(in crate::policy) fn listed(&self, seen: &ConditionInput<'_>) -> ListMatch {
         let matched = |list: &[Condition]| any(list.iter().map(|when| when.holds(seen)));
         let retry = match &self.retry_on {
             Some(list) => matched(list),
@@ -261,17 +261,17 @@ impl Rules {
         };
         let stop = matched(&self.stop_on).map(|stop| !stop);
         match (all([retry, stop].into_iter()), &self.retry_on) {
-            (None, _) => Listed::Unread,
-            (Some(false), _) => Listed::No,
-            (Some(true), Some(_)) => Listed::Yes,
-            (Some(true), None) => Listed::Unlisted,
+            (None, _) => ListMatch::Unread,
+            (Some(false), _) => ListMatch::No,
+            (Some(true), Some(_)) => ListMatch::Yes,
+            (Some(true), None) => ListMatch::Unlisted,
         }
     }
 }
 
 /// What `retry_on` and `stop_on` say of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::policy) enum Listed {
+pub(in crate::policy) enum ListMatch {
     Yes,
     No,
     Unlisted,

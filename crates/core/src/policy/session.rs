@@ -1,7 +1,7 @@
 //! One request's way through a policy: outcomes in, decisions out.
 
 use super::Methods;
-use super::decision::{Counts, Stop, Tally};
+use super::decision::{RuleCounters, SessionCounts, Stop};
 use super::request_facts::RequestFacts;
 use super::request_facts::RequestLine;
 use super::settings::RetryOverride;
@@ -9,7 +9,7 @@ use crate::policy::decision::StopReason;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{By, ServerDelays};
+use crate::policy::rules::{DecidedBy, ServerDelays};
 use crate::policy::{Class, Reason, RetryPolicy, Scope};
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
@@ -45,17 +45,17 @@ pub struct Refusal {
 
 /// One outcome, and by what it is judged.
 #[derive(Clone, Copy)]
-struct Case<'a> {
+struct Evaluation<'a> {
     outcome: &'a Outcome<'a>,
     moment: Moment,
-    by: By,
+    by: DecidedBy,
     /// The policy in charge.
     policy: &'a RetryPolicy,
 }
 
 impl RetrySession {
     /// The own delay before the nth attempt of its kind.
-    fn backoff(&self, n: u32, case: &Case<'_>) -> Duration {
+    fn backoff(&self, n: u32, case: &Evaluation<'_>) -> Duration {
         let backoff = &case.policy.0.backoff;
         backoff.delay_after(self.counts.previous, n, case.moment.random)
     }
@@ -65,7 +65,7 @@ impl RetrySession {
         &self,
         own: Duration,
         asked: Option<Duration>,
-        case: &Case<'_>,
+        case: &Evaluation<'_>,
     ) -> Result<Delay, StopReason> {
         let asked = heard(asked.unwrap_or_default(), case.policy)?;
         let asked = asked.unwrap_or_default();
@@ -80,7 +80,7 @@ impl RetrySession {
         self.in_time((delay, source), case)
     }
 
-    fn in_time(&self, delay: Delay, case: &Case<'_>) -> Result<Delay, StopReason> {
+    fn in_time(&self, delay: Delay, case: &Evaluation<'_>) -> Result<Delay, StopReason> {
         let due = case.moment.now.saturating_add(delay.0);
         let deadline = self.deadline_by(case.policy);
         if deadline.is_some_and(|deadline| due >= deadline) {
@@ -97,7 +97,7 @@ impl RetrySession {
         self.refusal_by(self.decided_by, outcome, moment)
     }
 
-    fn refusal_by(&self, by: By, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+    fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
         if !may_be_of_all(outcome) {
             return None;
@@ -131,7 +131,7 @@ impl RetrySession {
 
     /// How long a refused call waits by itself before it stands in line: for as long as it was asked, and a fifth more at
     /// most. If the server named no time, or next to none, the wait doubles with n, which counts the refusals.
-    fn delay_of(refusal: Refusal, n: u32, case: &Case<'_>) -> Duration {
+    fn delay_of(refusal: Refusal, n: u32, case: &Evaluation<'_>) -> Duration {
         let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
         let grown = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
         match refusal.asked {
@@ -154,7 +154,7 @@ impl RetrySession {
     }
 
     /// The delay after a refused attempt, if the call waits at the gate; n counts the attempts of its kind.
-    fn gated_delay(&self, n: u32, case: &Case<'_>) -> Option<Duration> {
+    fn gated_delay(&self, n: u32, case: &Evaluation<'_>) -> Option<Duration> {
         let refusal = self.refusal_by(case.by, case.outcome, case.moment)?;
         let delay = Self::delay_of(refusal, n, case);
         self.may_wait_at_the_gate(delay, case.policy)
@@ -162,7 +162,7 @@ impl RetrySession {
     }
 
     /// Another attempt behind the gate, which counts as nothing yet.
-    fn plan_gated(&self, delay: Duration, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_gated(&self, delay: Duration, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let planned = self.in_time((delay, DelaySource::Gate), case)?;
         let mut plan = self.resend(planned, Cost::Gated, case);
@@ -263,9 +263,9 @@ pub use step::{BodyRequirement, Command, Event};
 pub struct RetrySession {
     policy: RetryPolicy,
     /// What judged the outcome before the retry that is under way.
-    by: By,
+    by: DecidedBy,
     /// What judged the last outcome.
-    decided_by: By,
+    decided_by: DecidedBy,
     reading: Reading,
     /// What the head of the last outcome says.
     hints: Option<Box<ServerHints>>,
@@ -282,9 +282,9 @@ pub struct RetrySession {
     /// When the whole request must be over, whatever the policy says.
     until: Option<Duration>,
     standing_aside: Option<StopReason>,
-    counts: Counts,
+    counts: SessionCounts,
     /// What each rule has done so far.
-    tallies: Vec<Tally>,
+    tallies: Vec<RuleCounters>,
     /// The services that the request can go on at, and where they are; none before that was asked.
     servers: Option<Vec<(Arc<str>, Server)>>,
 }
@@ -293,8 +293,8 @@ impl RetrySession {
     pub(super) fn new(policy: RetryPolicy, facts: RequestFacts, started: Duration) -> Self {
         Self {
             policy,
-            by: By::Policy,
-            decided_by: By::Policy,
+            by: DecidedBy::Policy,
+            decided_by: DecidedBy::Policy,
             reading: Reading::Nothing,
             hints: None,
             was_refused: false,
@@ -306,7 +306,7 @@ impl RetrySession {
             started,
             until: None,
             standing_aside: None,
-            counts: Counts::default(),
+            counts: SessionCounts::default(),
             tallies: Vec::new(),
             servers: None,
         }
@@ -365,11 +365,11 @@ impl RetrySession {
                 deadline: None,
                 ..self.own.clone()
             },
-            counts: Counts {
+            counts: SessionCounts {
                 resends: self.counts.resends,
                 in_doubt: self.counts.in_doubt,
                 gate_waited: self.counts.gate_waited,
-                ..Counts::default()
+                ..SessionCounts::default()
             },
             method: self.method.clone(),
             request: self.request.clone(),
@@ -480,10 +480,10 @@ impl RetrySession {
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
         self.by = plan.by;
         self.counts = plan.after;
-        if let (By::Rule(rule), Some(tally)) = (plan.by, plan.tally()) {
+        if let (DecidedBy::Rule(rule), Some(tally)) = (plan.by, plan.tally()) {
             if self.tallies.len() <= rule {
                 self.tallies
-                    .resize(rule.saturating_add(1), Tally::default());
+                    .resize(rule.saturating_add(1), RuleCounters::default());
             }
             if let Some(counted) = self.tallies.get_mut(rule) {
                 *counted = tally;

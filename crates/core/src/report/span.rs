@@ -79,7 +79,7 @@ mod on {
     }
 
     pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
-        let last = Ended::of(last);
+        let last = AttemptFields::of(last);
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
@@ -119,7 +119,7 @@ mod on {
         if is_of_the_caller {
             return;
         }
-        let last = Ended::of(report.attempts().last());
+        let last = AttemptFields::of(report.attempts().last());
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
@@ -144,7 +144,7 @@ mod on {
 
     /// What the log says of an attempt.
     #[derive(Default)]
-    struct Ended<'a> {
+    struct AttemptFields<'a> {
         status: Option<u16>,
         error: Option<&'static str>,
         error_type: Option<&'static str>,
@@ -154,7 +154,7 @@ mod on {
         row: Option<&'a str>,
     }
 
-    impl<'a> Ended<'a> {
+    impl<'a> AttemptFields<'a> {
         fn of(attempt: Option<&'a AttemptReport>) -> Self {
             let Some(attempt) = attempt else {
                 return Self::default();

@@ -1,6 +1,6 @@
 //! Services in the order in which they fail over to each other: without a circle, and in chains that end.
 
-use super::Service;
+use super::ServiceEntry;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) const LONGEST_CHAIN: usize = 16;
 #[derive(Default)]
 pub(crate) struct Chains {
     /// Each with the length of the longest chain that begins at it.
-    made: BTreeMap<Arc<str>, (Arc<Service>, usize)>,
+    made: BTreeMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
     trail: Vec<Arc<str>>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Broken {
 
 impl Chains {
     /// A service that is made already.
-    pub(crate) fn made(&self, name: &str) -> Option<Arc<Service>> {
+    pub(crate) fn made(&self, name: &str) -> Option<Arc<ServiceEntry>> {
         self.made.get(name).map(|(service, _)| Arc::clone(service))
     }
 
@@ -35,7 +35,7 @@ impl Chains {
     }
 
     /// The service that was begun last is made, after all that it leads to.
-    pub(crate) fn end(&mut self, service: Service) -> Arc<Service> {
+    pub(crate) fn end(&mut self, service: ServiceEntry) -> Arc<ServiceEntry> {
         self.trail.pop();
         let all = service.routes.iter().map(|(_, _, route)| route);
         let all = all.chain([&service.rest]);
@@ -81,7 +81,7 @@ impl Chains {
     }
 
     /// All that were made.
-    pub(crate) fn services(self) -> BTreeMap<Arc<str>, Arc<Service>> {
+    pub(crate) fn services(self) -> BTreeMap<Arc<str>, Arc<ServiceEntry>> {
         let made = self.made.into_iter();
         made.map(|(name, (service, _))| (name, service)).collect()
     }

@@ -1,6 +1,6 @@
 //! Which requests belong to a service or a route.
 
-use super::Head;
+use super::RequestHead;
 use crate::policy::rules::is_like;
 use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
@@ -39,13 +39,13 @@ impl Matching {
         }
     }
 
-    pub(super) fn holds(&self, head: &Head<'_>) -> bool {
+    pub(super) fn holds(&self, head: &RequestHead<'_>) -> bool {
         self.rank(head).is_some()
     }
 
     /// How much it says of a request, if it takes it: an exact host is more than a pattern, a longer one more than a
     /// shorter, and then whatever says more. Of a list the pattern counts that holds.
-    pub(super) fn rank(&self, head: &Head<'_>) -> Option<Rank> {
+    pub(super) fn rank(&self, head: &RequestHead<'_>) -> Option<Rank> {
         let scheme = best(&self.schemes, |scheme| {
             (Some(scheme.as_str()) == head.scheme).then_some(1)
         })?;

@@ -1,18 +1,18 @@
 //! Services: which one a request belongs to, and which of its routes.
 
 use super::matching::Matching;
-use super::{Head, Route, Router};
+use super::{RequestHead, Route, Router};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Services by their names and matches, and what holds for requests of none.
-pub(crate) struct Services {
-    pub(crate) by_name: BTreeMap<Arc<str>, Arc<Service>>,
+pub(crate) struct ServiceTable {
+    pub(crate) by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>,
     pub(crate) rest: Arc<Route>,
 }
 
-pub(crate) struct Service {
+pub(crate) struct ServiceEntry {
     pub(crate) name: Arc<str>,
     pub(crate) matching: Option<Matching>,
     pub(crate) routes: Vec<(Arc<str>, Matching, Arc<Route>)>,
@@ -20,9 +20,9 @@ pub(crate) struct Service {
     pub(crate) rest: Arc<Route>,
 }
 
-impl Services {
+impl ServiceTable {
     /// The service whose match says the most of a request; of equals the first by name.
-    fn most_specific(&self, head: &Head<'_>) -> Option<&Arc<Service>> {
+    fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
         let ranked = self.by_name.values().filter_map(|service| {
             let rank = service.matching.as_ref()?.rank(head)?;
             Some((Reverse(rank), service))
@@ -32,8 +32,8 @@ impl Services {
     }
 }
 
-impl Router for Services {
-    fn route(&self, head: &Head<'_>, service: Option<&str>) -> Arc<Route> {
+impl Router for ServiceTable {
+    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         let named = service.and_then(|name| self.by_name.get(name));
         match named.or_else(|| self.most_specific(head)) {
             Some(service) => service.route(head, None),
@@ -42,8 +42,8 @@ impl Router for Services {
     }
 }
 
-impl Router for Service {
-    fn route(&self, head: &Head<'_>, _: Option<&str>) -> Arc<Route> {
+impl Router for ServiceEntry {
+    fn route(&self, head: &RequestHead<'_>, _: Option<&str>) -> Arc<Route> {
         let mut routes = self.routes.iter();
         let found = routes.find(|(_, matching, _)| matching.holds(head));
         Arc::clone(found.map_or(&self.rest, |(_, _, route)| route))

@@ -3,9 +3,9 @@
 mod named;
 mod structured;
 
-use super::Head;
+use super::ResponseHead;
 use super::duration::{digits, header_duration};
-use super::{Asked, Header};
+use super::{Header, RequestedDelay};
 use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -44,12 +44,12 @@ pub struct Quota {
 }
 
 /// All the quotas of a head.
-pub(super) struct Quotas(Vec<Stated>);
+pub(super) struct Quotas(Vec<StatedQuota>);
 
 /// One quota, as far as it is stated.
 #[derive(Debug, Clone, Copy)]
-struct Stated {
-    unit: Counted,
+struct StatedQuota {
+    unit: QuotaUnit,
     level: Level,
     limit: Option<u64>,
     remaining: Option<u64>,
@@ -61,7 +61,7 @@ struct Stated {
 
 /// What a quota counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum QuotaUnit {
     Requests,
     /// Tokens or bytes: how many of them a call will take is not known before.
     Amount,
@@ -94,7 +94,7 @@ impl Quota {
 }
 
 impl Quotas {
-    pub(super) fn read(head: &mut Head<'_>) -> Self {
+    pub(super) fn read(head: &mut ResponseHead<'_>) -> Self {
         let mut all = Vec::new();
         structured::read(head, &mut all);
         named::read(head, &mut all);
@@ -103,10 +103,10 @@ impl Quotas {
 
     /// The latest reset of the spent quotas; of an answer that was `throttled` and names no spent one, the latest of
     /// those that do not say what remains.
-    pub(super) fn spent(&self, throttled: bool) -> Option<Asked> {
+    pub(super) fn spent(&self, throttled: bool) -> Option<RequestedDelay> {
         let latest = |level| {
             let quotas = self.0.iter().filter(move |quota| quota.level == level);
-            quotas.filter_map(Stated::asked).max()
+            quotas.filter_map(StatedQuota::asked).max()
         };
         let unknown = || latest(Level::Unknown).filter(|asked| throttled && !asked.delay.is_zero());
         latest(Level::Spent).or_else(unknown)
@@ -117,13 +117,13 @@ impl Quotas {
         let requests = || {
             self.0
                 .iter()
-                .filter(|quota| quota.unit == Counted::Requests)
+                .filter(|quota| quota.unit == QuotaUnit::Requests)
         };
-        let known = requests().filter_map(Stated::quota);
+        let known = requests().filter_map(StatedQuota::quota);
         let limit = known.clone().filter_map(|quota| quota.limit).min();
-        let closing = self.0.iter().filter(|quota| quota.unit != Counted::Other);
+        let closing = self.0.iter().filter(|quota| quota.unit != QuotaUnit::Other);
         let spent = closing
-            .filter_map(Stated::quota)
+            .filter_map(StatedQuota::quota)
             .filter(|quota| quota.remaining == 0);
         let least = || known.min_by_key(|quota| (quota.remaining, Reverse(quota.reset)));
         let tightest = spent.max_by_key(|quota| quota.reset).or_else(least)?;
@@ -131,7 +131,7 @@ impl Quotas {
     }
 }
 
-impl Stated {
+impl StatedQuota {
     fn quota(&self) -> Option<Quota> {
         Some(Quota {
             limit: self.limit,
@@ -142,9 +142,9 @@ impl Stated {
     }
 
     /// The time until it is back.
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<RequestedDelay> {
         let header = self.header;
-        self.reset.map(|delay| Asked { delay, header })
+        self.reset.map(|delay| RequestedDelay { delay, header })
     }
 }
 

@@ -5,17 +5,17 @@ use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
 
 /// What a number or a date counts in that says when to come back.
 ///
-/// A row of a dialect says it of a place that its service uses (`Meaning::delay`).
+/// A row of a dialect says it of a place that its service uses (`Interpretation::delay`).
 /// Decimals count, and are rounded up to the millisecond. A duration that names its own units, such as `1m30s`, is read
 /// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. A number with a sign or an
 /// exponent, and any other word, cannot be read. A time that is past asks for no wait.
 ///
 /// ```
-/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::dialect::{Interpretation, Location};
 /// use http_retry::policy::Unit;
 ///
 /// // {"error": {"wait_ms": 1500}}
-/// let slow = Meaning::throttled().delay(At::json("/error/wait_ms"), Unit::Ms);
+/// let slow = Interpretation::throttled().delay(Location::json("/error/wait_ms"), Unit::Ms);
 /// ```
 ///
 /// # Source

@@ -1,7 +1,7 @@
 //! From services as they are given to the routes that requests go by, in the order of their failovers.
 
-use super::service::{Place, Service};
-use super::{Inner, KeptBudgets, ServicesBuilder};
+use super::service::{LevelSettings, Service};
+use super::{KeptBudgets, ServicesBuilder, ServicesInner};
 use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, RetryBudget};
 use crate::error::ConfigError;
@@ -18,9 +18,9 @@ struct Builder<'a> {
 }
 
 /// A service in the making, and the budget of its places that have none of their own.
-type Owner<'a> = (&'a Service, &'a RetryBudget);
+type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
 
-pub(super) fn services(given: &ServicesBuilder) -> Result<Inner, Vec<ConfigError>> {
+pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
     let mut builder = Builder {
         given,
         chains: Chains::default(),
@@ -46,8 +46,8 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<Inner, Vec<ConfigError
     if !builder.errors.is_empty() {
         return Err(builder.errors);
     }
-    Ok(Inner {
-        services: route::Services {
+    Ok(ServicesInner {
+        services: route::ServiceTable {
             by_name: builder.chains.services(),
             rest: Arc::new(rest),
         },
@@ -117,7 +117,7 @@ impl Builder<'_> {
     }
 
     /// A service, after all that it leads to.
-    fn service(&mut self, service: &Service) -> Arc<route::Service> {
+    fn service(&mut self, service: &Service) -> Arc<route::ServiceEntry> {
         let name = service.name();
         if let Some(made) = self.chains.made(name) {
             return made;
@@ -136,7 +136,7 @@ impl Builder<'_> {
         }
         let rest = self.route_of((service, &own), &service.place, name.to_string());
         let matching = service.place.matching.clone();
-        self.chains.end(route::Service {
+        self.chains.end(route::ServiceEntry {
             name: Arc::clone(name),
             matching: (!matching.is_open()).then_some(matching),
             routes,
@@ -145,7 +145,12 @@ impl Builder<'_> {
     }
 
     /// A route of a service, whose budget pays for the routes that have none.
-    fn route_of(&mut self, (service, own): Owner<'_>, place: &Place, label: String) -> Arc<Route> {
+    fn route_of(
+        &mut self,
+        (service, own): ServiceBudget<'_>,
+        place: &LevelSettings,
+        label: String,
+    ) -> Arc<Route> {
         let field = format!("services.{label}");
         let budget = place.budget.as_ref();
         let route = Route {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use http::Method;
-/// use http_retry::services::{RequestOverrides, Route, Service, Services};
+/// use http_retry::services::{RequestOverrides, Service, ServiceRoute, Services};
 /// use http_retry::{RetryBudget, RetryPolicy};
 ///
 /// let orders = Service::new("orders", RetryPolicy::background())
@@ -27,7 +27,7 @@ use std::sync::Arc;
 ///     .scheme("https")
 ///     .budget(RetryBudget::builder().capacity(50).build()?)
 ///     .request_overrides(RequestOverrides::FillOnly)
-///     .route(Route::new("place", RetryPolicy::never()).method(Method::POST).path("/v1/*"));
+///     .route(ServiceRoute::new("place", RetryPolicy::never()).method(Method::POST).path("/v1/*"));
 /// let services = Services::builder(RetryPolicy::background()).service(orders).build()?;
 ///
 /// let wrong = Service::new("orders", RetryPolicy::background()).host("https://orders.example.com");
@@ -38,11 +38,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Service {
-    pub(super) place: Place,
+    pub(super) place: LevelSettings,
     pub(super) base_url: Option<Uri>,
     pub(super) alone: bool,
     pub(super) overrides: RequestOverrides,
-    pub(super) routes: Vec<Route>,
+    pub(super) routes: Vec<ServiceRoute>,
 }
 
 /// Requests of a service that have a policy of their own; the failover address stays that of the service. The
@@ -50,9 +50,9 @@ pub struct Service {
 ///
 /// ```
 /// use http_retry::RetryPolicy;
-/// use http_retry::services::{Route, Service, Services};
+/// use http_retry::services::{Service, ServiceRoute, Services};
 ///
-/// let search = Route::new("search", RetryPolicy::user_facing()).path("/search/*");
+/// let search = ServiceRoute::new("search", RetryPolicy::user_facing()).path("/search/*");
 /// let shop = Service::new("shop", RetryPolicy::background()).host("shop.example").route(search);
 /// let services = Services::builder(RetryPolicy::background()).service(shop).build()?;
 /// assert_eq!(services.routes()[0].route.as_deref(), Some("search"));
@@ -60,8 +60,8 @@ pub struct Service {
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Route {
-    pub(super) place: Place,
+pub struct ServiceRoute {
+    pub(super) place: LevelSettings,
 }
 
 /// What a request may set for itself by a [`RetryOverride`](crate::RetryOverride).
@@ -80,7 +80,7 @@ pub enum RequestOverrides {
 
 /// What a service and a route have in common.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct LevelSettings {
     pub(super) name: Arc<str>,
     pub(super) policy: RetryPolicy,
     pub(super) budget: Option<RetryBudget>,
@@ -94,7 +94,7 @@ impl Service {
     /// name.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
-            place: Place::new(name.into(), policy),
+            place: LevelSettings::new(name.into(), policy),
             base_url: None,
             alone: false,
             overrides: RequestOverrides::Allow,
@@ -167,7 +167,7 @@ impl Service {
 
     /// A part of the service with a policy of its own, after those that it has already: the first that matches wins. Two of one
     /// name, or of one match, are an error.
-    pub fn route(mut self, route: Route) -> Self {
+    pub fn route(mut self, route: ServiceRoute) -> Self {
         self.routes.push(route);
         self
     }
@@ -219,7 +219,7 @@ impl Service {
     }
 }
 
-impl Route {
+impl ServiceRoute {
     /// The budget that pays for the retries of this route. Default that of the service.
     pub fn budget(mut self, budget: RetryBudget) -> Self {
         self.place.budget = Some(budget);
@@ -230,7 +230,7 @@ impl Route {
     /// hold then. One without either is an error.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
-            place: Place::new(name.into(), policy),
+            place: LevelSettings::new(name.into(), policy),
         }
     }
 
@@ -258,7 +258,7 @@ impl RequestOverrides {
     }
 }
 
-impl Place {
+impl LevelSettings {
     fn new(name: Arc<str>, policy: RetryPolicy) -> Self {
         Self {
             name,

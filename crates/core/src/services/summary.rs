@@ -1,10 +1,10 @@
 //! The policy, rules and costs at each place that a request can match.
 
-use super::Inner;
+use super::ServicesInner;
 use crate::budget::RetryBudget;
 use crate::budget::services::Budgets;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
-use crate::route::{Route, Service, Services};
+use crate::route::{Route, ServiceEntry, ServiceTable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub struct RouteSummary {
 }
 
 /// The places of services, which may share what they can with other processes.
-pub(super) fn routes(inner: &Inner) -> Vec<RouteSummary> {
+pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
     let services = &inner.services;
     let in_fleet = inner.fleet.is_some();
     let mut costs = Costs {
@@ -124,7 +124,7 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
 
 /// The costs of requests at each service, computed once. Failovers have no circle.
 struct Costs<'a> {
-    services: &'a Services,
+    services: &'a ServiceTable,
     known: BTreeMap<&'a str, WorstCase>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Costs<'a> {
             return Some(*known);
         }
         let (name, service) = self.services.by_name.get_key_value(name)?;
-        let service: &'a Service = service;
+        let service: &'a ServiceEntry = service;
         let routes = service.routes.iter().map(|(_, _, route)| &**route);
         let mut costs = Vec::new();
         for route in routes.chain([&*service.rest]) {

@@ -10,20 +10,20 @@ use http_retry_core::policy::{ErrorBody, Outcome, Pointer, RetryTime, Scope, Uni
 /// header the first 8 lines count, each of at most 1,024 bytes; of a body its first 64 KiB.
 ///
 /// ```
-/// use http_retry::dialect::{At, Meaning};
+/// use http_retry::dialect::{Interpretation, Location};
 /// use http_retry::policy::Unit;
 ///
-/// let in_the_head = Meaning::throttled().delay(At::head("x-reset-after"), Unit::S);
-/// let in_a_part = Meaning::throttled().delay(At::head_part("x-limit", "reset"), Unit::Min);
-/// let in_the_body = Meaning::throttled().delay(At::json("/error/wait_ms"), Unit::Ms);
-/// let named = Meaning::throttled().scope_from(At::head("x-limit-name"));
+/// let in_the_head = Interpretation::throttled().delay(Location::head("x-reset-after"), Unit::S);
+/// let in_a_part = Interpretation::throttled().delay(Location::head_part("x-limit", "reset"), Unit::Min);
+/// let in_the_body = Interpretation::throttled().delay(Location::json("/error/wait_ms"), Unit::Ms);
+/// let named = Interpretation::throttled().scope_from(Location::head("x-limit-name"));
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct At(pub(super) Result<Place, ConfigError>);
+pub struct Location(pub(super) Result<LocationKind, ConfigError>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum LocationKind {
     Head(HeaderName),
     /// A part of a header of several, by its name: `left` of `used=3, left=2`.
     Part(HeaderName, Box<str>),
@@ -34,16 +34,16 @@ pub(crate) enum Place {
     Anywhere,
 }
 
-impl At {
+impl Location {
     /// In this header, by its name in any case. A token of RFC 9110, section 5.6.2, is a name.
     pub fn head(name: &str) -> Self {
-        Self(header(name).map(Place::Head))
+        Self(header(name).map(LocationKind::Head))
     }
 
     /// In the part of this name of a header of several: `reset` of `used=3, reset=20`. Commas, semicolons and `&` divide the
     /// parts, `=` or `:` a name from its value; the name's case does not matter, and quotes around the value do not count.
     pub fn head_part(name: &str, part: &str) -> Self {
-        Self(header(name).map(|name| Place::Part(name, part.into())))
+        Self(header(name).map(|name| LocationKind::Part(name, part.into())))
     }
 
     /// At this place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
@@ -51,17 +51,17 @@ impl At {
     ///
     /// It reads nothing without the feature `dialects`, which `serde` and `llm` imply.
     pub fn json(pointer: &str) -> Self {
-        Self(Pointer::parse(pointer).map(Place::Json))
+        Self(Pointer::parse(pointer).map(LocationKind::Json))
     }
 
     /// In the prose of the body: `try again in 20 s`, or a date of ISO 8601 behind `after`. Its unit does not matter.
     pub fn prose() -> Self {
-        Self(Ok(Place::Prose))
+        Self(Ok(LocationKind::Prose))
     }
 
     /// In any field that APIs use for it, or in the prose; the longest counts. Its unit does not matter.
     pub(super) fn anywhere() -> Self {
-        Self(Ok(Place::Anywhere))
+        Self(Ok(LocationKind::Anywhere))
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn header(name: &str) -> Result<HeaderName, ConfigError> {
     read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
 }
 
-impl Place {
+impl LocationKind {
     pub(super) fn is_in_the_body(&self) -> bool {
         !matches!(self, Self::Head(_) | Self::Part(..))
     }

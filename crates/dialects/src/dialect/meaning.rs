@@ -1,6 +1,6 @@
 //! What an answer means.
 
-use super::at::{At, Place};
+use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
 use http_retry_core::policy::rules::{Condition, Evidence};
 use http_retry_core::policy::{
@@ -16,12 +16,12 @@ use std::time::Duration;
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
-/// use http_retry::dialect::{At, Dialect, Meaning, Row};
+/// use http_retry::dialect::{Dialect, Interpretation, Location, Row};
 /// use http_retry::policy::Unit;
 /// use http_retry::{Outcome, RetryPolicy};
 /// use std::time::Duration;
 ///
-/// let slow = Meaning::throttled().delay(At::head("x-wait-ms"), Unit::Ms).at_least(Duration::from_secs(1));
+/// let slow = Interpretation::throttled().delay(Location::head("x-wait-ms"), Unit::Ms).at_least(Duration::from_secs(1));
 /// let shop = Dialect::named("shop").row(Row::when().status([503]).is(slow));
 /// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
 ///
@@ -32,14 +32,14 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Meaning {
+pub struct Interpretation {
     class: Class,
     reach: Reach,
-    delay: Vec<(Place, Unit)>,
+    delay: Vec<(LocationKind, Unit)>,
     at_least: Option<Duration>,
-    at_least_from: Option<(Place, Unit)>,
+    at_least_from: Option<(LocationKind, Unit)>,
     scope: Option<Scope>,
-    scope_from: Option<Place>,
+    scope_from: Option<LocationKind>,
     reason: Option<Reason>,
     /// Whom it stops where this holds.
     scope_where: Option<(Condition, Scope)>,
@@ -48,7 +48,7 @@ pub struct Meaning {
     pub(super) refused: Option<ConfigError>,
 }
 
-impl Meaning {
+impl Interpretation {
     /// Of this class, and nothing more. A throttled response is refused, any other one answered.
     pub fn of(class: Class) -> Self {
         Self {
@@ -69,14 +69,14 @@ impl Meaning {
         }
     }
 
-    /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Meaning::answered`] says
+    /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Interpretation::answered`] says
     /// that it may have.
     pub fn throttled() -> Self {
         Self::of(Class::Throttled)
     }
 
     /// It failed, and the same request may succeed a moment later; the server may have done it, unless
-    /// [`Meaning::refused`] says that it has not.
+    /// [`Interpretation::refused`] says that it has not.
     pub fn transient() -> Self {
         Self::of(Class::Transient)
     }
@@ -116,7 +116,7 @@ impl Meaning {
     ///
     /// A longer wait than the policy's [`max_server_delay`](http_retry_core::RetryPolicyBuilder::max_server_delay) stops the request,
     /// unless [`server_delays`](http_retry_core::RetryPolicyBuilder::server_delays) says otherwise.
-    pub fn delay(self, at: At, unit: Unit) -> Self {
+    pub fn delay(self, at: Location, unit: Unit) -> Self {
         self.with(at, |meaning, place| meaning.delay.push((place, unit)))
     }
 
@@ -131,7 +131,7 @@ impl Meaning {
 
     /// The shortest wait as the answer names it: the longest duration that stands at this place, such as the length of a
     /// limit's window. A date there says nothing. With [`at_least`](Self::at_least) the longer of both counts.
-    pub fn at_least_from(self, at: At, unit: Unit) -> Self {
+    pub fn at_least_from(self, at: Location, unit: Unit) -> Self {
         self.with(at, |meaning, place| {
             meaning.at_least_from = Some((place, unit));
         })
@@ -147,7 +147,7 @@ impl Meaning {
 
     /// Where the answer names the limit, in 1 to 128 bytes: it stops those whose answers name the same one. An answer that does
     /// not name it stops whom [`scope`](Self::scope) says.
-    pub fn scope_from(self, at: At) -> Self {
+    pub fn scope_from(self, at: Location) -> Self {
         self.with(at, |meaning, place| meaning.scope_from = Some(place))
     }
 
@@ -172,7 +172,7 @@ impl Meaning {
         Self { firm: true, ..self }
     }
 
-    fn with(mut self, at: At, change: impl FnOnce(&mut Self, Place)) -> Self {
+    fn with(mut self, at: Location, change: impl FnOnce(&mut Self, LocationKind)) -> Self {
         match at.0 {
             Ok(place) => change(&mut self, place),
             Err(error) => self.refused = self.refused.or(Some(error)),
@@ -181,17 +181,17 @@ impl Meaning {
     }
 
     /// Every place of an answer that it looks at.
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    fn places(&self) -> impl Iterator<Item = &LocationKind> {
         let delays = self.delay.iter().chain(&self.at_least_from);
         delays.map(|(place, _)| place).chain(&self.scope_from)
     }
 
     pub(super) fn needs_the_body(&self) -> bool {
-        self.places().any(Place::is_in_the_body)
+        self.places().any(LocationKind::is_in_the_body)
     }
 
     pub(super) fn pointers(&self) -> impl Iterator<Item = &Pointer> {
-        self.places().filter_map(Place::pointer)
+        self.places().filter_map(LocationKind::pointer)
     }
 
     #[cfg(test)]
@@ -212,7 +212,7 @@ impl Meaning {
 
     /// What it means for this answer.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Verdict {
-        let times = |(place, unit): &(Place, Unit)| place.times(*unit, outcome);
+        let times = |(place, unit): &(LocationKind, Unit)| place.times(*unit, outcome);
         let named = self.at_least_from.iter().flat_map(times);
         let least = named.filter_map(|time| match time {
             RetryTime::In(delay) => Some(delay),

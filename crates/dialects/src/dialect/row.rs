@@ -1,7 +1,7 @@
 //! One row of a dialect: when an answer looks like this, it means that.
 
 use super::at::header;
-use super::meaning::Meaning;
+use super::meaning::Interpretation;
 use http::Method;
 use http_retry_core::ConfigError;
 use http_retry_core::policy::Pointer;
@@ -10,13 +10,13 @@ use http_retry_core::policy::rules::{Condition, Value};
 /// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
 ///
 /// ```
-/// use http_retry::dialect::{At, Dialect, Meaning, Row};
+/// use http_retry::dialect::{Dialect, Interpretation, Location, Row};
 /// use http_retry::policy::Unit;
 ///
 /// let slow = Row::when()
 ///     .status([403])
 ///     .json("/error/code", "SLOW")
-///     .is(Meaning::throttled().delay(At::json("/wait_ms"), Unit::Ms));
+///     .is(Interpretation::throttled().delay(Location::json("/wait_ms"), Unit::Ms));
 /// let shop = Dialect::named("shop").row(slow);
 /// assert!(shop.reads_bodies() && !shop.reads_successes());
 /// ```
@@ -26,7 +26,7 @@ use http_retry_core::policy::rules::{Condition, Value};
 #[derive(Debug, Clone)]
 pub struct Row {
     pub(super) when: Condition,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: Interpretation,
     /// It names a status that is a success by itself.
     pub(super) of_successes: bool,
     pub(super) refused: Option<ConfigError>,
@@ -93,7 +93,7 @@ impl RowBuilder {
         self.with(header(name).and_then(|name| Condition::head(name, value)))
     }
 
-    /// This part of a header of several has this value: `left` of `used=3, left=2`. [`At::head_part`](super::At::head_part) says
+    /// This part of a header of several has this value: `left` of `used=3, left=2`. [`Location::head_part`](super::Location::head_part) says
     /// what divides the parts.
     pub fn head_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
@@ -105,7 +105,7 @@ impl RowBuilder {
         self.head(name, Value::any())
     }
 
-    /// This place of a JSON body has this value, a text written just so. [`At::json`](super::At::json) says what a place is;
+    /// This place of a JSON body has this value, a text written just so. [`Location::json`](super::Location::json) says what a place is;
     /// where `*` stands for several, one that has the value is enough.
     pub fn json(self, pointer: &str, value: impl Into<Value>) -> Self {
         self.with(Condition::json(pointer, value))
@@ -144,7 +144,7 @@ impl RowBuilder {
     }
 
     /// What such an answer means.
-    pub fn is(self, meaning: Meaning) -> Row {
+    pub fn is(self, meaning: Interpretation) -> Row {
         let unfit = self.when.is_about_calls().then(|| {
             let allowed = "a row looks at answers: attempt, retryable, idempotent, outcome and error are for rules";
             ConfigError::new("row", "this condition", allowed)

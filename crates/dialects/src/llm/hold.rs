@@ -1,6 +1,6 @@
 //! Holds back streamed answers until their first output.
 
-use super::stream::{Peek, Seen};
+use super::stream::{Peek, Peeked};
 use crate::dialect::judge_event;
 use http::header::CONTENT_ENCODING;
 use http_retry_core::policy::{
@@ -91,7 +91,7 @@ impl StreamHolder for HoldStreams {
         let stream = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
         (held && !headers.contains_key(CONTENT_ENCODING))
-            .then(|| Box::new(Held(Peek::new())) as Box<dyn BodyProbe>)
+            .then(|| Box::new(StreamPeek(Peek::new())) as Box<dyn BodyProbe>)
     }
 
     fn first_event_timeout(&self) -> Option<Duration> {
@@ -99,12 +99,12 @@ impl StreamHolder for HoldStreams {
     }
 }
 
-struct Held(Peek);
+struct StreamPeek(Peek);
 
-impl BodyProbe for Held {
+impl BodyProbe for StreamPeek {
     fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
         match self.0.feed(data) {
-            Seen::Hold => ControlFlow::Continue(()),
+            Peeked::Hold => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
     }
@@ -116,9 +116,9 @@ impl BodyProbe for Held {
             _ => self.0.feed(&[]),
         };
         match seen {
-            Seen::Hold | Seen::Output => None,
-            Seen::Error(json) => judge_event(&json),
-            Seen::Incomplete => Some(failure(Reason::IncompleteStream)),
+            Peeked::Hold | Peeked::Output => None,
+            Peeked::Error(json) => judge_event(&json),
+            Peeked::Incomplete => Some(failure(Reason::IncompleteStream)),
         }
     }
 }

@@ -12,12 +12,12 @@ mod tests;
 mod work;
 
 use frame::Frame;
-use reader::{Piece, Reader};
+use reader::{Reader, StreamItem};
 
 /// What is known once some more bytes were looked at.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
-pub(crate) enum Seen {
+pub(crate) enum Peeked {
     /// Nothing of the answer yet: keep the bytes back.
     Hold,
     /// Output, the end of an answer, or something unknown: hand on everything, and look no further.
@@ -30,7 +30,7 @@ pub(crate) enum Seen {
 
 /// Reads the beginning of a stream of server-sent events, in pieces of any size.
 ///
-/// The first answer other than [`Seen::Hold`] is the last: it is repeated from then on. How the bytes are cut into pieces
+/// The first answer other than [`Peeked::Hold`] is the last: it is repeated from then on. How the bytes are cut into pieces
 /// changes nothing. At most 64 KiB are held back; past that everything is handed on. The body must not be encoded
 /// (`content-encoding`); bytes that are no text at all are handed on at once.
 ///
@@ -41,7 +41,7 @@ pub(crate) enum Seen {
 pub(crate) struct Peek {
     reader: Reader,
     taken: usize,
-    decided: Option<Seen>,
+    decided: Option<Peeked>,
 }
 
 /// Bytes that are held back at most.
@@ -57,15 +57,15 @@ impl Peek {
     }
 
     /// Looks at the next bytes.
-    pub(crate) fn feed(&mut self, chunk: &[u8]) -> Seen {
+    pub(crate) fn feed(&mut self, chunk: &[u8]) -> Peeked {
         if self.decided.is_none() {
             self.decided = self.read(chunk);
         }
-        self.decided.clone().unwrap_or(Seen::Hold)
+        self.decided.clone().unwrap_or(Peeked::Hold)
     }
 
-    /// Says that no more bytes come, or that nobody waits for them any longer. Never [`Seen::Hold`].
-    pub(crate) fn end(&mut self) -> Seen {
+    /// Says that no more bytes come, or that nobody waits for them any longer. Never [`Peeked::Hold`].
+    pub(crate) fn end(&mut self) -> Peeked {
         if let Some(decided) = &self.decided {
             return decided.clone();
         }
@@ -74,14 +74,14 @@ impl Peek {
             seen = self.look(&piece);
         }
         self.decided
-            .insert(seen.unwrap_or(Seen::Incomplete))
+            .insert(seen.unwrap_or(Peeked::Incomplete))
             .clone()
     }
 
-    fn read(&mut self, chunk: &[u8]) -> Option<Seen> {
+    fn read(&mut self, chunk: &[u8]) -> Option<Peeked> {
         for byte in chunk {
             if self.taken >= LARGEST_HOLD {
-                return Some(Seen::Output);
+                return Some(Peeked::Output);
             }
             self.taken = self.taken.saturating_add(1);
             let piece = self.reader.push(*byte);
@@ -93,22 +93,22 @@ impl Peek {
         None
     }
 
-    fn look(&mut self, piece: &Piece) -> Option<Seen> {
+    fn look(&mut self, piece: &StreamItem) -> Option<Peeked> {
         let frame = match piece {
-            Piece::Event { name, data } => {
+            StreamItem::Event { name, data } => {
                 work::add(data.as_bytes());
                 frame::judge(name, data)
             }
-            Piece::Json(body) => {
+            StreamItem::Json(body) => {
                 work::add(body.as_bytes());
                 frame::judge_body(body)
             }
-            Piece::Alien => Frame::Output,
+            StreamItem::Alien => Frame::Output,
         };
         match frame {
             Frame::Quiet => None,
-            Frame::Output => Some(Seen::Output),
-            Frame::Error(error) => Some(Seen::Error(error)),
+            Frame::Output => Some(Peeked::Output),
+            Frame::Error(error) => Some(Peeked::Error(error)),
         }
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 
 pub(crate) use headers::{fix_headers, may_cut};
 use scan::{Span, Text};
-pub(crate) use share::Share;
+pub(crate) use share::Fraction;
 
 /// What stays of a text that is cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ const LARGEST_BODY: usize = 64 * 1024 * 1024;
 /// `None` where nothing can be cut: no such text has two characters, the body is not JSON in UTF-8, it is larger than
 /// 64 MiB, or an object on the way names a member twice that decides what may be cut (nobody knows which of the two the
 /// server reads). A text with half a surrogate pair is not text; it stays whole.
-pub(crate) fn cut(body: &[u8], keep: Keep, share: Share) -> Option<Cut> {
+pub(crate) fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Cut> {
     if body.len() > LARGEST_BODY {
         return None;
     }

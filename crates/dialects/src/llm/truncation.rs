@@ -1,7 +1,7 @@
 //! Cuts a request that is too long for the model.
 
-use super::truncate::{Keep, Share, cut, fix_headers, may_cut};
-use crate::dialect::{Counts, context_counts, limit_and_requested};
+use super::truncate::{Fraction, Keep, cut, fix_headers, may_cut};
+use crate::dialect::{TokenCounts, context_counts, limit_and_requested};
 use http_retry_core::policy::{
     Decimal, ErrorBody, Outcome, Reason, Rewrite, RewriteBody, Rewritten,
 };
@@ -60,7 +60,7 @@ use http_retry_core::policy::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Truncation {
     keep: Keep,
-    share: Option<Share>,
+    share: Option<Fraction>,
 }
 
 impl Truncation {
@@ -96,7 +96,7 @@ impl Truncation {
     pub fn share(self, share: impl Into<Decimal>) -> Self {
         let millionths = u32::try_from(share.into().micros()).unwrap_or_default();
         Self {
-            share: Some(Share::millionths(millionths)),
+            share: Some(Fraction::millionths(millionths)),
             ..self
         }
     }
@@ -127,19 +127,19 @@ pub(super) fn is_too_long(reason: Reason) -> bool {
 }
 
 /// What fits by the error's own counts.
-fn stated_share(body: &ErrorBody) -> Option<Share> {
-    let Counts {
+fn stated_share(body: &ErrorBody) -> Option<Fraction> {
+    let TokenCounts {
         input,
         output,
         limit,
     } = context_counts(body.prose());
     let of_context = || {
         let actual = input?.saturating_add(output.unwrap_or_default());
-        Some(Share::fitting(limit?, actual))
+        Some(Fraction::fitting(limit?, actual))
     };
     let of_rate = || {
         let (limit, requested) = limit_and_requested(body.prose())?;
-        Some(Share::fitting(limit, requested))
+        Some(Fraction::fitting(limit, requested))
     };
     of_context().or_else(of_rate)
 }

@@ -1,11 +1,11 @@
 //! The account of a budget that is in the fleet: the budget's side asks, the task's side reports.
 
 use super::message::{BudgetReply, BudgetReport, StoreTerms};
-use super::participant::{Answer, Participant};
+use super::participant::{Answer, BudgetParticipant};
 use crate::status::FleetChange;
 use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::task::NextAction;
-use http_retry_core::budget::{Asked, BudgetTerms, SharedAccount};
+use http_retry_core::budget::{AccountReply, BudgetTerms, SharedAccount};
 use http_retry_core::policy::Moment;
 use http_retry_core::report::LeaveReason;
 use std::future::Future;
@@ -16,18 +16,18 @@ use std::time::Duration;
 
 /// The account that a [`RetryBudget`](http_retry_core::RetryBudget) pays from; gone with the budget's last handle.
 #[derive(Debug)]
-pub(super) struct FleetAccount(Arc<Inner>);
+pub(super) struct FleetAccount(Arc<AccountInner>);
 
 /// The side of the task that sends the account's reports. Dropped while the budget is in use, it leaves the budget alone
 /// for ever.
 #[derive(Debug)]
-pub(super) struct AccountLink(Arc<Inner>);
+pub(super) struct AccountLink(Arc<AccountInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct AccountInner {
     successes: Successes,
     wait: Duration,
-    participant: Mutex<Participant>,
+    participant: Mutex<BudgetParticipant>,
 }
 
 /// Counted without a lock, on a cache line of their own.
@@ -37,7 +37,7 @@ struct Successes(AtomicU64);
 
 /// A retry that waits for the store's reply.
 struct PendingPayment {
-    account: Arc<Inner>,
+    account: Arc<AccountInner>,
     number: u64,
     price: u64,
     is_answered: bool,
@@ -45,8 +45,8 @@ struct PendingPayment {
 
 /// Makes the account of a process that the store knows by this ID; a retry waits for it at most this long.
 pub(super) fn account(terms: &BudgetTerms, id: u64, wait: Duration) -> (FleetAccount, AccountLink) {
-    let participant = Participant::new(StoreTerms::new(terms), id, wait);
-    let inner = Arc::new(Inner {
+    let participant = BudgetParticipant::new(StoreTerms::new(terms), id, wait);
+    let inner = Arc::new(AccountInner {
         successes: Successes(AtomicU64::new(0)),
         wait,
         participant: Mutex::new(participant),
@@ -54,15 +54,15 @@ pub(super) fn account(terms: &BudgetTerms, id: u64, wait: Duration) -> (FleetAcc
     (FleetAccount(Arc::clone(&inner)), AccountLink(inner))
 }
 
-impl Inner {
-    fn lock(&self) -> MutexGuard<'_, Participant> {
+impl AccountInner {
+    fn lock(&self) -> MutexGuard<'_, BudgetParticipant> {
         // A panic cannot leave it half changed: its arithmetic does not panic.
         self.participant
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settle(&self, now: Duration) -> MutexGuard<'_, Participant> {
+    fn settle(&self, now: Duration) -> MutexGuard<'_, BudgetParticipant> {
         let mut participant = self.lock();
         let successes = self.successes.0.load(Ordering::Relaxed);
         participant.settle(successes, now);
@@ -95,7 +95,7 @@ impl SharedAccount for FleetAccount {
         drop(self.0.settle(now));
     }
 
-    fn ask(&self, price: u64, now: Duration) -> Asked {
+    fn ask(&self, price: u64, now: Duration) -> AccountReply {
         let mut participant = self.0.settle(now);
         let answer = participant.ask(price, now);
         let driver = participant.driver_due(now);
@@ -104,9 +104,9 @@ impl SharedAccount for FleetAccount {
             driver.wake();
         }
         match answer {
-            Answer::Paid => Asked::Paid,
-            Answer::Refused => Asked::Refused,
-            Answer::Pending(number) => Asked::Pending(Box::pin(PendingPayment {
+            Answer::Paid => AccountReply::Paid,
+            Answer::Refused => AccountReply::Refused,
+            Answer::Pending(number) => AccountReply::Pending(Box::pin(PendingPayment {
                 account: Arc::clone(&self.0),
                 number,
                 price,
@@ -194,14 +194,14 @@ impl AccountLink {
 
 impl Drop for AccountLink {
     fn drop(&mut self) {
-        change(self.0.lock(), Participant::end);
+        change(self.0.lock(), BudgetParticipant::end);
     }
 }
 
 /// Changes the participant, and wakes those who have an answer by it, without the lock.
 fn change<R>(
-    mut participant: MutexGuard<'_, Participant>,
-    change: impl FnOnce(&mut Participant) -> R,
+    mut participant: MutexGuard<'_, BudgetParticipant>,
+    change: impl FnOnce(&mut BudgetParticipant) -> R,
 ) -> R {
     let result = change(&mut participant);
     let wakers = participant.take_wakers();

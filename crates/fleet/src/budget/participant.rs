@@ -21,11 +21,11 @@ use std::time::Duration;
 /// | joined | by a reply in time | is asked for |
 /// | alone | by an error, or no reply in time | is paid from the process's allowance at once |
 #[derive(Debug)]
-pub(super) struct Participant {
+pub(super) struct BudgetParticipant {
     terms: StoreTerms,
     /// The longest that a reply may take.
     wait: Duration,
-    state: State,
+    state: ParticipantState,
     /// The successes of the program until now.
     successes: u64,
     ledger: Ledger,
@@ -41,7 +41,7 @@ pub(super) struct Participant {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum ParticipantState {
     /// The store has never replied; since the first look.
     Cold(Option<Duration>),
     Joined,
@@ -71,12 +71,12 @@ pub(super) enum Answer {
     Pending(u64),
 }
 
-impl Participant {
+impl BudgetParticipant {
     pub(super) fn new(terms: StoreTerms, process: u64, wait: Duration) -> Self {
         Self {
             terms,
             wait,
-            state: State::Cold(None),
+            state: ParticipantState::Cold(None),
             successes: 0,
             ledger: Ledger::new(process),
             stash: 0,
@@ -93,21 +93,21 @@ impl Participant {
     pub(super) fn settle(&mut self, successes: u64, now: Duration) {
         self.successes = successes;
         self.schedule.settle(now);
-        if !matches!(self.state, State::Alone(_)) {
+        if !matches!(self.state, ParticipantState::Alone(_)) {
             self.allowance.age(&self.terms, now);
         }
     }
 }
 
 /// The side of those who ask for retries.
-impl Participant {
+impl BudgetParticipant {
     /// Asks for a retry of this price.
     pub(super) fn ask(&mut self, price: u64, now: Duration) -> Answer {
         let price = bounded(price);
         if self.pay_from_stash(price) {
             return Answer::Paid;
         }
-        let is_alone = matches!(self.state, State::Alone(_));
+        let is_alone = matches!(self.state, ParticipantState::Alone(_));
         if is_alone && self.pay_from_allowance(price) {
             Answer::Paid
         } else if is_alone || now < self.schedule.hold {
@@ -163,8 +163,8 @@ impl Participant {
     /// Returns whom to wake if there is a report to send now for somebody who asks.
     pub(super) fn driver_due(&self, now: Duration) -> Option<Waker> {
         let due = match self.state {
-            State::Alone(_) => now >= self.schedule.probe,
-            State::Cold(_) | State::Joined => !self.queue.is_empty(),
+            ParticipantState::Alone(_) => now >= self.schedule.probe,
+            ParticipantState::Cold(_) | ParticipantState::Joined => !self.queue.is_empty(),
         };
         let due = due && self.in_flight.is_none();
         self.driver.as_ref().filter(|_| due).cloned()
@@ -173,7 +173,7 @@ impl Participant {
     /// Returns what the fleet had at its last reply; alone, what this process has.
     pub(super) fn tokens(&self) -> u64 {
         let tokens = match (self.state, &self.last_reply) {
-            (State::Joined, Some(reply)) => reply.tokens,
+            (ParticipantState::Joined, Some(reply)) => reply.tokens,
             _ => self.allowance.tokens().saturating_add(self.stash),
         };
         u64::try_from(tokens).unwrap_or(0)
@@ -182,7 +182,7 @@ impl Participant {
     /// Returns the most that [`Participant::tokens`] can be.
     pub(super) fn capacity(&self) -> u64 {
         let capacity = match (self.state, &self.last_reply) {
-            (State::Joined, Some(reply)) => reply.capacity,
+            (ParticipantState::Joined, Some(reply)) => reply.capacity,
             _ => self.allowance.capacity(),
         };
         u64::try_from(capacity).unwrap_or(0)
@@ -190,7 +190,7 @@ impl Participant {
 }
 
 /// The side of the task that sends the reports.
-impl Participant {
+impl BudgetParticipant {
     /// Wakes this one, and no other, as soon as there is a report to send for somebody who asks.
     pub(super) fn watch(&mut self, waker: &Waker) {
         match &mut self.driver {
@@ -205,14 +205,16 @@ impl Participant {
             return NextAction::Wait(None);
         }
         let until = match self.state {
-            State::Alone(_) => self.schedule.probe,
-            State::Cold(_) | State::Joined if !self.queue.is_empty() => Duration::ZERO,
-            State::Cold(_) | State::Joined => match self.schedule.flush {
+            ParticipantState::Alone(_) => self.schedule.probe,
+            ParticipantState::Cold(_) | ParticipantState::Joined if !self.queue.is_empty() => {
+                Duration::ZERO
+            }
+            ParticipantState::Cold(_) | ParticipantState::Joined => match self.schedule.flush {
                 Some(due) if at.now < due || self.has_news() => due,
                 _ => self.schedule.plan_flush(self.processes(), at),
             },
         };
-        if let State::Cold(since @ None) = &mut self.state {
+        if let ParticipantState::Cold(since @ None) = &mut self.state {
             *since = Some(at.now);
         }
         if at.now >= until {
@@ -224,7 +226,7 @@ impl Participant {
 
     /// Returns `true` if there is anything that the store does not know.
     pub(super) fn has_news(&self) -> bool {
-        matches!(self.state, State::Cold(_)) || self.ledger.has_news(self.successes)
+        matches!(self.state, ParticipantState::Cold(_)) || self.ledger.has_news(self.successes)
     }
 
     fn report(&mut self, at: Moment) -> BudgetReport {
@@ -316,9 +318,9 @@ impl Participant {
 
     fn leave(&mut self, now: Duration, reason: LeaveReason) -> Option<FleetChange> {
         let change = match self.state {
-            State::Alone(_) => None,
-            State::Cold(_) | State::Joined => {
-                self.state = State::Alone(now);
+            ParticipantState::Alone(_) => None,
+            ParticipantState::Cold(_) | ParticipantState::Joined => {
+                self.state = ParticipantState::Alone(now);
                 Some(FleetChange::Left { reason })
             }
         };
@@ -333,10 +335,10 @@ impl Participant {
     }
 
     fn join(&mut self, now: Duration) -> Option<FleetChange> {
-        let since = match std::mem::replace(&mut self.state, State::Joined) {
-            State::Joined => return None,
-            State::Cold(since) => since.unwrap_or(now),
-            State::Alone(since) => since,
+        let since = match std::mem::replace(&mut self.state, ParticipantState::Joined) {
+            ParticipantState::Joined => return None,
+            ParticipantState::Cold(since) => since.unwrap_or(now),
+            ParticipantState::Alone(since) => since,
         };
         let away = now.saturating_sub(since);
         Some(FleetChange::Joined { away })

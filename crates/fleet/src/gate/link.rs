@@ -1,7 +1,7 @@
 //! The connection between a gate's key and the fleet: the gate reports to the peer, the task sends what it reports.
 
 use super::message::{GateNotice, GateReply, GateReport};
-use super::participant::{GateChange, Participant};
+use super::participant::{GateChange, GateParticipant};
 use crate::budget::flush_interval;
 use crate::sync::lock;
 use crate::task::NextAction;
@@ -12,7 +12,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 /// The peer of one key, which the gate keeps.
-struct GatePeer(Mutex<Participant>);
+struct GatePeer(Mutex<GateParticipant>);
 
 /// The side of the task that sends the key's reports. It keeps neither the gate nor the peer alive.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(super) struct GateLink {
 
 /// Makes the peer of a key; a reply may take at most this long.
 pub(super) fn link(gate: KeyGate, wait: Duration) -> (GateLink, Arc<dyn Peer>) {
-    let peer = Arc::new(GatePeer(Mutex::new(Participant::new(wait))));
+    let peer = Arc::new(GatePeer(Mutex::new(GateParticipant::new(wait))));
     let link = GateLink {
         gate,
         peer: Arc::downgrade(&peer),
@@ -134,7 +134,7 @@ impl GateLink {
     }
 
     /// Acts on the participant at this time, and wakes its task if that has something to report then.
-    fn act<T>(&self, at: Moment, act: impl FnOnce(&mut Participant) -> T) -> Option<T> {
+    fn act<T>(&self, at: Moment, act: impl FnOnce(&mut GateParticipant) -> T) -> Option<T> {
         let peer = self.peer.upgrade()?;
         let mut participant = lock(&peer.0);
         participant.settle(at.now);

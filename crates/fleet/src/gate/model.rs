@@ -5,7 +5,7 @@
 
 use super::message::{GateNotice, GateReply, GateReport, LONGEST_COOLDOWN, MOST};
 use http_retry_core::gate::vote::{
-    DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, Run, next_cooldown,
+    DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown,
 };
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) struct StoredGate {
     until: u64,
     standing: bool,
     /// The refusals in a row of all processes, and how many close the gate.
-    run: Run,
+    run: RefusalRun,
     patience: u64,
     doublings: u32,
     /// A call succeeded since the gate closed last.
@@ -52,7 +52,7 @@ impl StoredGate {
             change,
             until: 0,
             standing: false,
-            run: Run::default(),
+            run: RefusalRun::default(),
             patience: FIRST_PATIENCE,
             doublings: 0,
             ok_since_closed: true,
@@ -65,7 +65,7 @@ impl StoredGate {
         if self.standing && now >= self.until {
             self.standing = false;
             self.patience = (self.patience / 2).max(MIN_PATIENCE);
-            self.run = Run::default();
+            self.run = RefusalRun::default();
         }
         self.ok_since_closed |= report.successes > 0 || report.later > 0;
         if !self.standing {

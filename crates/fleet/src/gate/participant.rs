@@ -25,7 +25,7 @@ const BACKSTEP: Duration = Duration::from_secs(1);
 
 /// A process's part in a shared gate.
 #[derive(Debug, Default)]
-pub(super) struct Participant {
+pub(super) struct GateParticipant {
     /// The longest that a reply may take.
     wait: Duration,
     /// The time, which only goes forward, and how much the runtime's clock is behind it.
@@ -74,7 +74,7 @@ pub(super) enum GateChange {
     Over,
 }
 
-impl Participant {
+impl GateParticipant {
     pub(super) fn new(wait: Duration) -> Self {
         Self {
             wait,
@@ -95,7 +95,7 @@ impl Participant {
 }
 
 /// The side of the gate.
-impl Participant {
+impl GateParticipant {
     /// A call was refused, and its refusal is a vote, by which the gate closes here or does not.
     pub(super) fn refused(&mut self, asked: Option<Duration>, closed: bool) {
         self.report.refusals = self.report.refusals.saturating_add(1);
@@ -132,7 +132,7 @@ impl Participant {
 }
 
 /// The side of the task that sends the reports.
-impl Participant {
+impl GateParticipant {
     /// Wakes this one when there is something to report. It does not look by itself.
     pub(super) fn watch(&mut self, waker: &Waker) {
         self.driver = Some(waker.clone());

@@ -15,17 +15,17 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// A connection that all commands share.
-pub(super) struct Connection {
+pub(super) struct RedisConnection {
     client: Client,
     settings: RedisConnectionInfo,
     /// The number of connections that were tried.
     tries: AtomicU64,
-    last: Mutex<Last>,
+    last: Mutex<LastConnection>,
     inbound: Arc<Inbound>,
 }
 
 /// The result of the last try.
-type Last = Result<Commands, LeaveReason>;
+type LastConnection = Result<Commands, LeaveReason>;
 
 /// The way to send commands, and whether the server pushes notices on it.
 type Commands = (MultiplexedConnection, bool);
@@ -50,7 +50,7 @@ pub(super) struct Open {
 /// The longest that a new connection may take.
 const CONNECT: Duration = Duration::from_millis(250);
 
-impl Connection {
+impl RedisConnection {
     pub(super) fn new(client: Client, settings: RedisConnectionInfo) -> Self {
         Self {
             client,
@@ -92,7 +92,7 @@ impl Connection {
     }
 
     /// Whoever gives up while it waits here leaves no connection, and no try.
-    async fn replace(&self, last: &mut Last, number: u64) -> u64 {
+    async fn replace(&self, last: &mut LastConnection, number: u64) -> u64 {
         *last = Err(LeaveReason::Unreachable);
         *last = self.open(number).await;
         self.tries.store(number, Ordering::Relaxed);
@@ -105,7 +105,7 @@ impl Connection {
     }
 
     /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
-    async fn open(&self, number: u64) -> Last {
+    async fn open(&self, number: u64) -> LastConnection {
         let inbound = Arc::clone(&self.inbound);
         let config =
             unbounded().set_push_sender(move |push: PushInfo| inbound.receive(number, &push));

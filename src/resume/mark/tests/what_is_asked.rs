@@ -3,7 +3,7 @@
 use super::*;
 
 /// The range, `If-Range` and coding that a request asks for, and nothing that would bring a 304.
-fn asked(mark: &Mark, got: u64, own: &str) -> [String; 3] {
+fn asked(mark: &ResumeValidator, got: u64, own: &str) -> [String; 3] {
     let mut headers = headers(own);
     assert!(mark.ask(got, &mut headers));
     assert!(!headers.contains_key(IF_NONE_MATCH) && !headers.contains_key(IF_MODIFIED_SINCE));

@@ -95,6 +95,9 @@ fn an_answer_that_is_never_resumed() {
     let told = headers("content-length: 1; etag: \"a\"");
     for method in [Method::HEAD, Method::POST, Method::PUT] {
         let asked = HeaderMap::new();
-        assert_eq!(Mark::of((&method, &asked), (StatusCode::OK, &told)), None);
+        assert_eq!(
+            ResumeValidator::of((&method, &asked), (StatusCode::OK, &told)),
+            None
+        );
     }
 }

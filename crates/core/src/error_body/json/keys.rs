@@ -2,7 +2,7 @@
 
 /// What a value is by the key that it stands under.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct KeyRole {
     pub(super) code: bool,
     pub(super) prose: bool,
     pub(super) delay: bool,
@@ -17,12 +17,12 @@ pub(super) struct Place {
 }
 
 /// What stands under a key; inside an echo of the request everything is an echo.
-pub(super) fn place(key: &str, parent: Place) -> Place {
+pub(super) fn place(key: &str, parent: KeyRole) -> KeyRole {
     let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
     let plain = plain.to_ascii_lowercase();
     let name = plain.as_str();
     let echo = parent.echo || ECHOES.contains(&name);
-    Place {
+    KeyRole {
         code: CODES.contains(&name),
         prose: !echo && PROSE.contains(&name),
         delay: !echo && DELAYS.contains(&name),

@@ -1,6 +1,6 @@
 //! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
 
-use super::keys::{Place, is_exception, place};
+use super::keys::{KeyRole, is_exception, place};
 use super::unambiguous::is_unambiguous;
 use crate::error_body::ErrorBody;
 use crate::error_body::work;
@@ -15,18 +15,18 @@ const LONGEST_CODE: usize = 128;
 pub(in crate::error_body) const DEEPEST_NESTING: u8 = 3;
 
 /// A value still to be read.
-pub(super) struct Value<'a> {
+pub(super) struct ValueVisitor<'a> {
     body: &'a mut ErrorBody,
-    place: Place,
+    place: KeyRole,
     nesting: u8,
 }
 
-impl<'a> Value<'a> {
+impl<'a> ValueVisitor<'a> {
     pub(super) fn whole(body: &'a mut ErrorBody) -> Self {
-        let place = Place {
+        let place = KeyRole {
             prose: true,
             top: true,
-            ..Place::default()
+            ..KeyRole::default()
         };
         Self {
             body,
@@ -42,8 +42,8 @@ impl<'a> Value<'a> {
         self.deserialize(&mut reader)
     }
 
-    fn inner(&mut self, place: Place) -> Value<'_> {
-        Value {
+    fn inner(&mut self, place: KeyRole) -> ValueVisitor<'_> {
+        ValueVisitor {
             body: self.body,
             place,
             nesting: self.nesting,
@@ -78,7 +78,7 @@ impl<'a> Value<'a> {
         if !may_be || !text.starts_with(['{', '[']) {
             return false;
         }
-        let nested = Value {
+        let nested = ValueVisitor {
             body: self.body,
             place: self.place,
             nesting: self.nesting.saturating_add(1),
@@ -105,7 +105,7 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -113,7 +113,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Value<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

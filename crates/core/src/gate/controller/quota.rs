@@ -1,6 +1,6 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
-use super::{MOST, Permit, SECOND, sum};
+use super::{CallNumber, MOST, SECOND, sum};
 use super::{product, quotient};
 use crate::gate::micros;
 use crate::server_hints;
@@ -13,7 +13,7 @@ const LEAST_RESET: u64 = SECOND;
 
 /// What an answer says of a quota of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
+pub struct GateQuota {
     pub(crate) limit: Option<u64>,
     pub(crate) remaining: u64,
     /// How long until it is whole again.
@@ -39,7 +39,7 @@ pub(super) struct QuotaState {
     pub(super) shared_by: (u64, u64),
 }
 
-impl From<server_hints::Quota> for Quota {
+impl From<server_hints::Quota> for GateQuota {
     fn from(read: server_hints::Quota) -> Self {
         let at_once = read.remaining == 0 && read.reset.is_zero();
         Self {
@@ -54,7 +54,7 @@ impl From<server_hints::Quota> for Quota {
     }
 }
 
-impl Quota {
+impl GateQuota {
     /// How long until it is whole again.
     pub(crate) fn reset(&self) -> Duration {
         Duration::from_micros(self.reset)
@@ -104,7 +104,7 @@ impl QuotaState {
 
     /// A call has come back, with what its answer says. Only calls of this turn count; tells whether it is one of those
     /// that say nothing.
-    pub(super) fn hear(&mut self, now: u64, permit: Permit, quota: Option<Quota>) -> bool {
+    pub(super) fn hear(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) -> bool {
         if permit.0 <= self.sent_before {
             return false;
         }

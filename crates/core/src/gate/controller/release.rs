@@ -2,7 +2,7 @@
 
 use super::{Controller, MILLISECOND, SECOND};
 use super::{part, product, quotient, sum};
-use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, Run, next_cooldown};
+use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown};
 
 /// The pace is found from the time since the last opening, of which at most this much counts.
 const MAX_CYCLE: u64 = 5 * SECOND;
@@ -99,7 +99,7 @@ impl Controller {
         });
         self.patience = quotient(self.patience, 2).clamp(MIN_PATIENCE, MAX_PATIENCE);
         self.closed = false;
-        self.run = Run::default();
+        self.run = RefusalRun::default();
         self.ok = 0;
         self.since = now;
     }

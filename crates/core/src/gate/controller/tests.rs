@@ -23,11 +23,11 @@ impl Scene {
         }
     }
 
-    fn go(&mut self) -> Permit {
+    fn go(&mut self) -> CallNumber {
         self.goes(false, false)
     }
 
-    fn goes(&mut self, as_probe: bool, others_wait: bool) -> Permit {
+    fn goes(&mut self, as_probe: bool, others_wait: bool) -> CallNumber {
         self.sent += 1;
         self.controller
             .go(self.now, self.sent, as_probe, others_wait)
@@ -39,27 +39,27 @@ impl Scene {
         self.is_refused(permit, true)
     }
 
-    fn is_refused(&mut self, permit: Permit, is_first: bool) -> bool {
+    fn is_refused(&mut self, permit: CallNumber, is_first: bool) -> bool {
         self.controller
             .refused(self.now, permit, is_first, Some(ASKED), None)
     }
 
-    fn succeed(&mut self, permit: Permit) -> bool {
+    fn succeed(&mut self, permit: CallNumber) -> bool {
         self.controller.succeeded(self.now, permit, None)
     }
 
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextTurn {
         self.controller.next(self.now, false)
     }
 
     fn is_closed(&mut self) -> bool {
-        matches!(self.next(), Next::At(_))
+        matches!(self.next(), NextTurn::At(_))
     }
 
     /// Closes the gate, and waits until the cooldown is over; gives how long it was.
     fn cool_down(&mut self) -> u64 {
         while !self.refuse() {}
-        let Next::At(until) = self.next() else {
+        let NextTurn::At(until) = self.next() else {
             panic!("it is open");
         };
         let cooldown = until - self.now;
@@ -82,8 +82,8 @@ impl Scene {
         let (mut free_at, end, mut counts) = (self.now, self.now + time, (0, 0));
         while self.now < end {
             match self.next() {
-                Next::At(due) => self.now = due.min(end),
-                Next::First | Next::Probe => {
+                NextTurn::At(due) => self.now = due.min(end),
+                NextTurn::First | NextTurn::Probe => {
                     let permit = self.goes(false, true);
                     if self.now >= free_at && self.sent % stray != 0 {
                         free_at = self.now + interval;
@@ -107,7 +107,7 @@ fn one_refusal_among_successes_never_closes_the_gate() {
         assert!(!scene.refuse() && !scene.refuse());
         let good = scene.go();
         scene.succeed(good);
-        assert_eq!(scene.next(), Next::First);
+        assert_eq!(scene.next(), NextTurn::First);
     }
 }
 
@@ -117,7 +117,7 @@ fn four_refusals_in_a_row_close_it_for_as_long_as_they_ask() {
     for closes in [false, false, false, true] {
         assert_eq!(scene.refuse(), closes);
     }
-    assert_eq!(scene.next(), Next::At(ASKED));
+    assert_eq!(scene.next(), NextTurn::At(ASKED));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn half_as_many_successes_end_a_run_and_double_the_patience() {
     let mut scene = Scene::new();
     // Of a run of sixteen a quarter is enough.
     for (most, enough) in [(4, 2), (8, 4), (16, 4), (16, 4)] {
-        let refused: Vec<Permit> = (0..most).map(|_| scene.go()).collect();
-        let later: Vec<Permit> = (0..enough).map(|_| scene.go()).collect();
+        let refused: Vec<CallNumber> = (0..most).map(|_| scene.go()).collect();
+        let later: Vec<CallNumber> = (0..enough).map(|_| scene.go()).collect();
         let closes: Vec<bool> = refused
             .into_iter()
             .map(|call| scene.is_refused(call, true))
@@ -184,7 +184,7 @@ fn half_as_many_successes_end_a_run_and_double_the_patience() {
 fn a_cooldown_that_stands_halves_them_again() {
     let mut scene = Scene::new();
     scene.cool_down();
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
     assert!(!scene.refuse());
     assert!(scene.refuse(), "two are enough now");
 }
@@ -193,22 +193,22 @@ fn a_cooldown_that_stands_halves_them_again() {
 fn newcomers_probe_a_closed_gate_one_at_a_time() {
     let mut scene = Scene::new();
     while !scene.refuse() {}
-    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::Probe);
     let probe = scene.goes(true, true);
-    assert_eq!(scene.controller.next(scene.now, true), Next::At(ASKED));
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::At(ASKED));
     scene.is_refused(probe, true);
     let again = PROBE_INTERVAL;
-    assert_eq!(scene.controller.next(scene.now, true), Next::At(again));
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::At(again));
     scene.now = again;
     let probe = scene.goes(true, true);
     assert!(!scene.succeed(probe));
-    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::Probe);
     let probe = scene.goes(true, true);
     assert!(!scene.succeed(probe), "two of five refused calls");
-    assert_eq!(scene.controller.next(scene.now, true), Next::Probe);
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::Probe);
     let probe = scene.goes(true, true);
     assert!(scene.succeed(probe), "the limit is not everybody's");
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_gate_that_has_proved_right_sends_no_probes() {
     scene.next();
     while !scene.refuse() {}
     let due = scene.controller.next(scene.now, true);
-    assert!(matches!(due, Next::At(_)), "{due:?}");
+    assert!(matches!(due, NextTurn::At(_)), "{due:?}");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn refusals_that_name_no_time_double_up_to_twenty_seconds() {
                 .controller
                 .refused(scene.now, permit, true, None, None)
         } {}
-        let Next::At(until) = scene.next() else {
+        let NextTurn::At(until) = scene.next() else {
             panic!("it is open");
         };
         let cooldown = until - scene.now;
@@ -282,9 +282,9 @@ fn a_release_begins_at_the_pace_of_late() {
     let mut scene = Scene::new();
     scene.succeed_each(100 * MILLISECOND, 36_000);
     scene.cool_down();
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
     scene.goes(false, true);
-    let Next::At(due) = scene.next() else {
+    let NextTurn::At(due) = scene.next() else {
         panic!("all go at once");
     };
     assert!(due - scene.now >= 20 * MILLISECOND, "{}", due - scene.now);
@@ -304,7 +304,7 @@ fn a_stray_refusal_does_not_slow_a_release() {
 fn a_release_is_over_once_nobody_waits() {
     let mut scene = Scene::new();
     scene.cool_down();
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
     let lone = scene.go();
     scene.succeed(lone);
     scene.now += 10 * SECOND;
@@ -317,24 +317,24 @@ fn a_spent_quota_holds_calls_until_its_reset() {
     let mut scene = Scene::new();
     let first = scene.go();
     let quota = |remaining| {
-        Some(Quota {
+        Some(GateQuota {
             limit: Some(10),
             remaining,
             reset: 5 * SECOND,
         })
     };
     scene.controller.succeeded(0, first, quota(1));
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
     let second = scene.go();
     assert_eq!(
         scene.next(),
-        Next::At(5 * SECOND),
+        NextTurn::At(5 * SECOND),
         "one remains, and is in flight"
     );
     scene.controller.succeeded(0, second, quota(0));
-    assert_eq!(scene.next(), Next::At(5 * SECOND));
+    assert_eq!(scene.next(), NextTurn::At(5 * SECOND));
     scene.now = 5 * SECOND;
-    assert_eq!(scene.next(), Next::First);
+    assert_eq!(scene.next(), NextTurn::First);
 }
 
 proptest! {
@@ -345,14 +345,14 @@ proptest! {
     ) {
         let mut scene = Scene { now: start, ..Scene::new() };
         scene.controller = Controller::new(start);
-        let mut flying: Vec<Permit> = Vec::new();
+        let mut flying: Vec<CallNumber> = Vec::new();
         for (step, time, flag) in steps {
             match step {
                 0 => scene.now = scene.now.saturating_add(time),
                 1 => match scene.controller.next(scene.now, flag) {
-                    Next::At(due) => prop_assert!(due > scene.now.min(MOST) || due == MOST),
+                    NextTurn::At(due) => prop_assert!(due > scene.now.min(MOST) || due == MOST),
                     next => {
-                        let permit = scene.goes(next == Next::Probe, flag);
+                        let permit = scene.goes(next == NextTurn::Probe, flag);
                         flying.push(permit);
                     }
                 },

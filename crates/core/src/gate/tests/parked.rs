@@ -21,7 +21,7 @@ async fn last(parked: Range<usize>) -> Duration {
         let (gate, runtime, parked) =
             (gate.clone(), Arc::clone(&runtime), parked.contains(&number));
         async move {
-            let ask = ask(&gate, "a", Kind::Retry);
+            let ask = ask(&gate, "a", CallKind::Retry);
             let mut wait = wait(&gate, ask, &runtime);
             if parked {
                 poll_fn(|cx| Poll::Ready(wait.as_mut().poll(cx).is_pending())).await;

@@ -32,7 +32,7 @@ fn a_wait_ends_when_its_turn_comes() {
     };
     scene.refuse("a", SECOND * 10);
     let passed = scene
-        .wait(scene.ask("a", Kind::Retry))
+        .wait(scene.ask("a", CallKind::Retry))
         .now_or_never()
         .unwrap();
     assert!(passed.admission.is_some());
@@ -49,15 +49,15 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
         gate: Gate::new(),
     };
     scene.refuse("a", SECOND * 3_600);
-    let ask = scene.ask("a", Kind::Retry);
-    let hurried = Ask {
+    let ask = scene.ask("a", CallKind::Retry);
+    let hurried = GateRequest {
         deadline: Some(SECOND * 5),
         ..ask
     };
     let passed = scene.wait(hurried).now_or_never().unwrap();
     assert!(passed.admission.is_none());
     assert_eq!(passed.waited, SECOND * 5);
-    let patient = Ask {
+    let patient = GateRequest {
         at_gate: SECOND * 300,
         ..ask
     };
@@ -70,9 +70,9 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
 fn nobody_waits_longer_than_its_patience() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
-    let ask = |at_gate| Ask {
+    let ask = |at_gate| GateRequest {
         at_gate,
-        ..scene.ask("a", Kind::Retry)
+        ..scene.ask("a", CallKind::Retry)
     };
     let patience = |waiter: u32| SECOND * 2 + MILLI * 10 * waiter;
     let mut waits: Vec<_> = (0..100)
@@ -92,9 +92,9 @@ fn nobody_waits_longer_than_its_patience() {
 fn patience_ends_for_each_waiter_while_the_server_refuses_on() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
-    let ask = Ask {
+    let ask = GateRequest {
         at_gate: SECOND * 2,
-        ..scene.ask("a", Kind::Retry)
+        ..scene.ask("a", CallKind::Retry)
     };
     let mut waits = [Some(scene.wait(ask)), Some(scene.wait(ask))];
     let mut cx = Context::from_waker(Waker::noop());
@@ -120,9 +120,9 @@ fn patience_ends_for_each_waiter_while_the_server_refuses_on() {
 fn the_call_that_began_first_goes_first() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
-    let later = Ask {
+    let later = GateRequest {
         began: SECOND,
-        ..scene.ask("a", Kind::Retry)
+        ..scene.ask("a", CallKind::Retry)
     };
     let mut waits = [Some(scene.wait(later)), Some(scene.waiter())];
     let went = scene.play(&mut waits, SECOND * 10);
@@ -185,7 +185,9 @@ fn a_newcomer_probes_a_gate_that_closed_in_vain() {
     let mut waits = [Some(scene.waiter())];
     assert_eq!(scene.play(&mut waits, MILLI), [None]);
     let probe = scene.go("a");
-    let other = scene.wait(scene.ask("a", Kind::Newcomer)).now_or_never();
+    let other = scene
+        .wait(scene.ask("a", CallKind::Newcomer))
+        .now_or_never();
     assert!(other.is_none(), "one probe at a time");
     probe.succeeded(None);
     assert_eq!(scene.play(&mut waits, MILLI), [None]);
@@ -205,9 +207,9 @@ fn a_quota_counts_at_once_or_only_after_a_refusal() {
         let gate = mode.map_or_else(Gate::new, |mode| Gate::new().quotas_at_once(mode));
         let scene = Scene::of(gate.clone());
         let go = || {
-            let ask = Ask {
+            let ask = GateRequest {
                 quotas_at_once: by_policy,
-                ..scene.ask("a", Kind::Newcomer)
+                ..scene.ask("a", CallKind::Newcomer)
             };
             scene
                 .wait(ask)
@@ -306,7 +308,7 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
     };
     scene.refuse("a", SECOND * 30);
     for _ in 0..3 {
-        let passed = scene.wait(scene.ask("a", Kind::Retry)).now_or_never();
+        let passed = scene.wait(scene.ask("a", CallKind::Retry)).now_or_never();
         let admission = passed.unwrap().admission.unwrap();
         admission.refused(Some(SECOND * 30), None);
     }
@@ -324,9 +326,9 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
         scene.go("a").succeeded(None);
         scene
     };
-    let ask = |scene: &Scene| Ask {
+    let ask = |scene: &Scene| GateRequest {
         quotas_at_once: false,
-        ..scene.ask("a", Kind::Newcomer)
+        ..scene.ask("a", CallKind::Newcomer)
     };
     let go = |scene: &Scene| {
         let passed = scene.wait(ask(scene)).now_or_never();
@@ -344,6 +346,8 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     let place = entered.ok().flatten().unwrap();
     assert!(place.hears_quotas);
     let runtime = &*at_once.runtime;
-    at_once.gate.end(&place, End::Succeeded, told(0), runtime);
+    at_once
+        .gate
+        .end(&place, CallEnd::Succeeded, told(0), runtime);
     assert!(go(&at_once).is_none());
 }

@@ -31,12 +31,12 @@ static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new
 });
 
 pub(super) fn wait_at_once(gate: &Gate, runtime: &Arc<dyn Runtime>) -> Admission {
-    let passed = wait(gate, ask(gate, "a", Kind::Newcomer), runtime);
+    let passed = wait(gate, ask(gate, "a", CallKind::Newcomer), runtime);
     passed.now_or_never().expect("open").admission.unwrap()
 }
 
 async fn one_call(gate: &Gate, runtime: &Arc<dyn Runtime>, started: Duration) -> Duration {
-    let ask = ask(gate, "a", Kind::Retry);
+    let ask = ask(gate, "a", CallKind::Retry);
     let passed = wait(gate, ask, runtime).await;
     let at = runtime.now().saturating_sub(started);
     runtime.sleep(MILLI * 10).await;

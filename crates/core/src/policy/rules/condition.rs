@@ -18,7 +18,7 @@ use std::ops::{Not, RangeInclusive};
 use std::sync::Arc;
 pub use table::Evidence;
 pub use value::Value;
-use value::Wanted;
+use value::ValueTest;
 
 /// A condition on how an attempt ended: what a [`Rule`](super::Rule) looks at, and `retry_on` and `stop_on`.
 ///
@@ -283,13 +283,13 @@ fn not_empty(field: &'static str, text: String) -> Result<String, ConfigError> {
 }
 
 /// All that a condition may look at.
-pub(crate) struct Seen<'a> {
+pub(crate) struct ConditionInput<'a> {
     pub(crate) outcome: &'a Outcome<'a>,
     /// The attempt that ended: 1, 2, and so on.
     pub(crate) attempt: u32,
     pub(crate) method: Option<&'a Method>,
     pub(crate) idempotent: bool,
-    pub(crate) of_success: OfSuccess,
+    pub(crate) of_success: SuccessBodyTest,
     /// Nothing more will be read: what is not known does not hold.
     pub(crate) final_word: bool,
     /// A body that is not read, not whole or ambiguous says nothing, not even behind a `not`.
@@ -298,7 +298,7 @@ pub(crate) struct Seen<'a> {
 
 /// What tests of a body say of a success.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OfSuccess {
+pub(crate) enum SuccessBodyTest {
     /// That they do not hold: its body is never read.
     Nothing,
     /// Neither this nor that, not even behind a `not`: its body is not read, cut off or not understood.
@@ -309,7 +309,7 @@ pub(crate) enum OfSuccess {
 
 impl Condition {
     /// Whether all tests hold; nothing where that depends on what has not been read yet.
-    pub(crate) fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
+    pub(crate) fn holds(&self, seen: &ConditionInput<'_>) -> Option<bool> {
         all(self.0.iter().map(|test| test.holds(seen)))
     }
 
@@ -319,7 +319,7 @@ impl Condition {
 }
 
 impl Test {
-    fn holds(&self, seen: &Seen<'_>) -> Option<bool> {
+    fn holds(&self, seen: &ConditionInput<'_>) -> Option<bool> {
         let outcome = seen.outcome;
         Some(match self {
             Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
@@ -369,7 +369,7 @@ impl Test {
     }
 }
 
-impl Seen<'_> {
+impl ConditionInput<'_> {
     /// Only what failed is read, and a success where a table asks for it.
     fn read(
         &self,
@@ -378,9 +378,9 @@ impl Seen<'_> {
     ) -> Option<bool> {
         if self.outcome.class() == Class::Success {
             match self.of_success {
-                OfSuccess::Nothing => return Some(false),
-                OfSuccess::Unknown => return None,
-                OfSuccess::All => {}
+                SuccessBodyTest::Nothing => return Some(false),
+                SuccessBodyTest::Unknown => return None,
+                SuccessBodyTest::All => {}
             }
         }
         match self.outcome.body() {

@@ -1,14 +1,14 @@
 //! The plans of a session: each of its checks in its order, the rules in charge, and failovers.
 
 use super::RetrySession;
-use super::{Case, Delay};
+use super::{Delay, Evaluation};
 use crate::policy::decision::StopReason;
-use crate::policy::decision::{Cost, Counts, DelaySource, RetryPlan, Stop, Tally};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, By, ChosenAction, Counter, Failover, Listed, OfSuccess, OnExhausted, Rule, Seen,
-    ServerDelays, Wait,
+    Action, ChosenAction, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted,
+    Rule, ServerDelays, SuccessBodyTest, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName};
@@ -25,10 +25,10 @@ pub enum Server {
     Other,
 }
 
-impl Case<'_> {
+impl Evaluation<'_> {
     /// Whether a rule wants the retry, whatever the outcome's class.
     pub(super) fn is_told(&self) -> bool {
-        self.by != By::Policy
+        self.by != DecidedBy::Policy
     }
 }
 
@@ -83,8 +83,13 @@ impl RetrySession {
         }
     }
 
-    fn case<'a>(&'a self, by: By, outcome: &'a Outcome<'a>, moment: Moment) -> Case<'a> {
-        Case {
+    fn case<'a>(
+        &'a self,
+        by: DecidedBy,
+        outcome: &'a Outcome<'a>,
+        moment: Moment,
+    ) -> Evaluation<'a> {
+        Evaluation {
             outcome,
             moment,
             by,
@@ -108,17 +113,17 @@ impl RetrySession {
         why.unwrap_or(StopReason::Succeeded)
     }
 
-    fn listed(&self, case: &Case<'_>) -> Listed {
+    fn listed(&self, case: &Evaluation<'_>) -> ListMatch {
         let rules = &case.policy.0.rules;
         if rules.have_lists() {
             rules.listed(&self.seen(case.outcome, true))
         } else {
-            Listed::Unlisted
+            ListMatch::Unlisted
         }
     }
 
     /// Whether the outcome was worth another attempt, had there been one left.
-    fn is_worth_another(&self, action: &Action, case: &Case<'_>) -> bool {
+    fn is_worth_another(&self, action: &Action, case: &Evaluation<'_>) -> bool {
         match action {
             Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
             _ => true,
@@ -126,13 +131,13 @@ impl RetrySession {
     }
 
     /// A retry by the policy in charge.
-    fn plan_retry(&self, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_retry(&self, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         let (outcome, policy) = (case.outcome, case.policy);
         let listed = self.listed(case);
-        if outcome.class() == Class::Success && !case.is_told() && listed != Listed::Yes {
+        if outcome.class() == Class::Success && !case.is_told() && listed != ListMatch::Yes {
             return Err(StopReason::Succeeded);
         }
-        if listed != Listed::No && self.has_refused_left(policy) {
+        if listed != ListMatch::No && self.has_refused_left(policy) {
             let n = self.counts.refusals.saturating_add(1);
             if let Some(delay) = self.gated_delay(n, case) {
                 let mut plan = self.plan_gated(delay, case)?;
@@ -145,7 +150,7 @@ impl RetrySession {
             _ => self.counts.retries,
         };
         self.check_count(counted, policy)?;
-        if listed != Listed::No {
+        if listed != ListMatch::No {
             if let Some(delay) = self.gated_delay(counted.saturating_add(1), case) {
                 let mut plan = self.plan_gated(delay, case)?;
                 self.count_retry(&mut plan, case);
@@ -162,7 +167,7 @@ impl RetrySession {
     }
 
     /// One more retry after so many.
-    fn plan_counted(&self, counted: u32, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_counted(&self, counted: u32, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let n = counted.saturating_add(1);
         let own = self.backoff(n, case);
@@ -179,11 +184,11 @@ impl RetrySession {
         Ok(plan)
     }
 
-    fn count_retry(&self, plan: &mut RetryPlan, case: &Case<'_>) {
+    fn count_retry(&self, plan: &mut RetryPlan, case: &Evaluation<'_>) {
         plan.after.retries = plan.after.retries.saturating_add(1);
         if let Some(tally) = self.tally(case.by) {
             let retries = tally.retries.saturating_add(1);
-            plan.add().tally = Some(Tally { retries, ..tally });
+            plan.add().tally = Some(RuleCounters { retries, ..tally });
         }
     }
 
@@ -200,7 +205,11 @@ impl RetrySession {
     }
 
     /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
-    fn plan_rewrite(&self, rewrite: RewriteBody, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_rewrite(
+        &self,
+        rewrite: RewriteBody,
+        case: &Evaluation<'_>,
+    ) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
         let mut plan = self.resend(delay, Cost::Retry, case);
@@ -209,7 +218,7 @@ impl RetrySession {
         Ok(plan)
     }
 
-    fn plan_wait(&self, wait: &Wait, case: &Case<'_>) -> Result<RetryPlan, StopReason> {
+    fn plan_wait(&self, wait: &Wait, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         let now = case.moment.now;
         let tally = self.tally(case.by).unwrap_or_default();
         if wait.at_most.is_some_and(|most| tally.waits >= most) {
@@ -233,7 +242,7 @@ impl RetrySession {
         }
         let mut plan = self.resend(delay, Cost::Nothing, case);
         plan.after.previous = own;
-        plan.add().tally = Some(Tally {
+        plan.add().tally = Some(RuleCounters {
             waits: n,
             since: Some(since),
             ..tally
@@ -242,8 +251,8 @@ impl RetrySession {
     }
 
     /// One more attempt, which so far counts as nothing else.
-    pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Case<'_>) -> RetryPlan {
-        let after = Counts {
+    pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Evaluation<'_>) -> RetryPlan {
+        let after = SessionCounts {
             resends: self.counts.resends.saturating_add(1),
             in_doubt: self.is_in_doubt(case.outcome),
             ..self.counts
@@ -262,7 +271,7 @@ impl RetrySession {
     }
 
     /// Whether the request can be sent again at all, and does no harm by it.
-    pub(super) fn check_resend(&self, case: &Case<'_>) -> Result<(), StopReason> {
+    pub(super) fn check_resend(&self, case: &Evaluation<'_>) -> Result<(), StopReason> {
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
         }
@@ -287,7 +296,7 @@ impl RetrySession {
             return false;
         }
         let seen = self.seen(outcome, false);
-        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == Listed::Unread;
+        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == ListMatch::Unread;
         match self.policy.0.rules.verdict(&seen) {
             None => true,
             Some(verdict) => match verdict.action {
@@ -298,34 +307,38 @@ impl RetrySession {
         }
     }
 
-    pub(super) fn seen<'a>(&'a self, outcome: &'a Outcome<'a>, final_word: bool) -> Seen<'a> {
-        Seen {
+    pub(super) fn seen<'a>(
+        &'a self,
+        outcome: &'a Outcome<'a>,
+        final_word: bool,
+    ) -> ConditionInput<'a> {
+        ConditionInput {
             outcome,
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
-            of_success: OfSuccess::Nothing,
+            of_success: SuccessBodyTest::Nothing,
             final_word,
             certain: false,
         }
     }
 
     /// The policy in charge: the session's own, or the one that a rule retries by.
-    pub(super) fn policy_by(&self, by: By) -> &RetryPolicy {
+    pub(super) fn policy_by(&self, by: DecidedBy) -> &RetryPolicy {
         self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
     }
 
-    pub(super) fn matched_rule(&self, by: By) -> Option<&Rule> {
+    pub(super) fn matched_rule(&self, by: DecidedBy) -> Option<&Rule> {
         match by {
-            By::Rule(rule) => self.policy.0.rules.list.get(rule),
-            By::Policy | By::Otherwise => None,
+            DecidedBy::Rule(rule) => self.policy.0.rules.list.get(rule),
+            DecidedBy::Policy | DecidedBy::Otherwise => None,
         }
     }
 
-    pub(super) fn tally(&self, by: By) -> Option<Tally> {
+    pub(super) fn tally(&self, by: DecidedBy) -> Option<RuleCounters> {
         match by {
-            By::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
-            By::Policy | By::Otherwise => None,
+            DecidedBy::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
+            DecidedBy::Policy | DecidedBy::Otherwise => None,
         }
     }
 
@@ -350,7 +363,7 @@ impl RetrySession {
         &self,
         to: &Failover,
         set: Option<&Arc<HeaderMap>>,
-        case: &Case<'_>,
+        case: &Evaluation<'_>,
     ) -> Result<RetryPlan, StopReason> {
         let server = self.server_of(&to.service);
         let server = server.ok_or(StopReason::NotRetryable)?;
@@ -392,16 +405,16 @@ impl RetrySession {
 }
 
 /// Whether an outcome is to be repeated by its class, by a list, or because a rule tells it.
-fn is_wanted(listed: Listed, case: &Case<'_>) -> bool {
+fn is_wanted(listed: ListMatch, case: &Evaluation<'_>) -> bool {
     match listed {
-        Listed::No => false,
-        Listed::Yes => true,
-        Listed::Unlisted => case.is_told() || case.outcome.class() != Class::Permanent,
-        Listed::Unread => case.is_told(),
+        ListMatch::No => false,
+        ListMatch::Yes => true,
+        ListMatch::Unlisted => case.is_told() || case.outcome.class() != Class::Permanent,
+        ListMatch::Unread => case.is_told(),
     }
 }
 
-fn rewrite(case: &Case<'_>) -> Option<RewriteBody> {
+fn rewrite(case: &Evaluation<'_>) -> Option<RewriteBody> {
     let permanent = case.outcome.class() == Class::Permanent;
     let rewrite = case.policy.0.rewrite.as_ref().filter(|_| permanent)?;
     rewrite.after(case.outcome)

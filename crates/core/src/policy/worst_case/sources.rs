@@ -20,7 +20,7 @@ pub(super) struct Sources<'a> {
 }
 
 /// The longest delay of one's own before retry n, and what it becomes where the server asks for one as well.
-type Lengthened = fn(&Settings, Duration) -> Option<Duration>;
+type LongestDelay = fn(&Settings, Duration) -> Option<Duration>;
 
 impl<'a> Sources<'a> {
     pub(super) fn of(first: &'a Settings) -> Self {
@@ -110,7 +110,7 @@ impl<'a> Sources<'a> {
     }
 
     /// All delays. A delay that builds on the one before may follow the longest of all.
-    fn total(&self, lengthened: Lengthened) -> Option<Duration> {
+    fn total(&self, lengthened: LongestDelay) -> Option<Duration> {
         let several = self.together.len().saturating_add(self.apart.len()) > 1;
         let mut previous = Duration::ZERO;
         if several || !self.waits.is_empty() {
@@ -119,7 +119,7 @@ impl<'a> Sources<'a> {
         self.add_up(&mut previous, lengthened)
     }
 
-    fn add_up(&self, previous: &mut Duration, lengthened: Lengthened) -> Option<Duration> {
+    fn add_up(&self, previous: &mut Duration, lengthened: LongestDelay) -> Option<Duration> {
         let mut total = retries_last(&self.together, previous, lengthened)?;
         for settings in &self.apart {
             let last = retries_last(&[settings], previous, lengthened)?;
@@ -136,7 +136,7 @@ impl<'a> Sources<'a> {
         &self,
         wait: &Wait,
         previous: &mut Duration,
-        lengthened: Lengthened,
+        lengthened: LongestDelay,
     ) -> Option<Duration> {
         let times = often(wait).map(|times| u32::try_from(times).unwrap_or(u32::MAX));
         let own = |n, before| match wait.delay {
@@ -161,7 +161,7 @@ impl<'a> Sources<'a> {
 fn retries_last(
     policies: &[&Settings],
     previous: &mut Duration,
-    lengthened: Lengthened,
+    lengthened: LongestDelay,
 ) -> Option<Duration> {
     let most = policies.iter().map(|settings| settings.max_retries).max();
     add(most.unwrap_or_default(), |n| {

@@ -40,10 +40,10 @@ fn a_port_that_goes_without_saying_may_be_named() {
             hosts: vec![pattern.to_owned()],
             ..Matching::default()
         };
-        let head = Head {
+        let head = RequestHead {
             scheme: Some(scheme),
             authority: Some(authority.into()),
-            ..Head::default()
+            ..RequestHead::default()
         };
         assert_eq!(matching.holds(&head), wanted, "{pattern} {authority}");
     }
@@ -80,9 +80,9 @@ fn a_star_in_a_path_stands_for_anything() {
             paths: vec![pattern.to_owned()],
             ..Matching::default()
         };
-        let head = Head {
+        let head = RequestHead {
             path,
-            ..Head::default()
+            ..RequestHead::default()
         };
         assert_eq!(matching.holds(&head), wanted, "{pattern} {path}");
     }

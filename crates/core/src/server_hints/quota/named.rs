@@ -1,10 +1,10 @@
 //! Quotas whose numbers stand in headers of their own: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
 //! `anthropic-ratelimit-requests-limit` and the like.
 
-use super::{Counted, Level, Stated, count, window};
+use super::{Level, QuotaUnit, StatedQuota, count, window};
 use crate::server_hints::date::{Clock, RetryTime};
-use crate::server_hints::{Head, QUOTA_PREFIXES, after_prefix};
 use crate::server_hints::{Header, HeaderSet};
+use crate::server_hints::{QUOTA_PREFIXES, ResponseHead, after_prefix};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ struct Field<T> {
 }
 
 /// Adds the quotas that a head states in this way.
-pub(super) fn read(head: &mut Head<'_>, all: &mut Vec<Stated>) {
+pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let mut quotas = BTreeMap::<Name<'_>, Numbers>::new();
     for (name, text) in head.quota_lines() {
         if let (Some((quota, role)), Some(header)) = (Name::of(name), Header::of(name)) {
@@ -86,17 +86,17 @@ impl<'a> Name<'a> {
         Some((name, role))
     }
 
-    fn unit(&self) -> Counted {
+    fn unit(&self) -> QuotaUnit {
         let holds = |word| self.before.contains(word) || self.after.contains(word);
         let prefix = QUOTA_PREFIXES.get(self.prefix).copied().unwrap_or_default();
         if holds("token") || prefix.contains("bysize") {
-            return Counted::Amount;
+            return QuotaUnit::Amount;
         }
         let plain = self.before.is_empty() && self.after.is_empty();
         if plain || holds("request") {
-            Counted::Requests
+            QuotaUnit::Requests
         } else {
-            Counted::Other
+            QuotaUnit::Other
         }
     }
 }
@@ -136,13 +136,13 @@ impl Numbers {
         headers.for_each(|header| unreadable.add(header));
     }
 
-    fn stated(self, unit: Counted) -> Option<Stated> {
+    fn stated(self, unit: QuotaUnit) -> Option<StatedQuota> {
         let remaining = self.remaining.value;
         let by_number = Level::of(remaining);
         // What is past says that there is nothing to wait for; what is not there leaves that to the window.
         let window = self.window.filter(|_| remaining.is_some());
         let reset = self.reset.value.unwrap_or(window);
-        Some(Stated {
+        Some(StatedQuota {
             unit,
             level: match self.status {
                 Some(status) if by_number == Level::Unknown => status,

@@ -1,9 +1,9 @@
 //! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, whose limits, windows and units stand in
 //! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
 
-use super::{Counted, Level, MOST_PARAMETERS, Stated, count, is_window};
-use crate::server_hints::Head;
+use super::{Level, MOST_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::Header;
+use crate::server_hints::ResponseHead;
 use crate::server_hints::duration::header_duration;
 use http::HeaderName;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ struct Item<'a> {
 }
 
 /// Adds the quotas that a head states in this way.
-pub(super) fn read(head: &mut Head<'_>, all: &mut Vec<Stated>) {
+pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let items = items(head, &RATELIMIT, Header::RATELIMIT);
     if items.is_empty() {
         return;
@@ -50,7 +50,7 @@ pub(super) fn read(head: &mut Head<'_>, all: &mut Vec<Stated>) {
 }
 
 /// The items of a list, in all lines of a header.
-fn items<'a>(head: &mut Head<'a>, name: &HeaderName, header: Header) -> Vec<Item<'a>> {
+fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> Vec<Item<'a>> {
     let (mut items, mut broken) = (Vec::new(), false);
     for line in head.lines(name) {
         broken |= line.is_none();
@@ -135,21 +135,21 @@ impl<'a> Item<'a> {
         }
     }
 
-    fn stated(self, policies: &BTreeMap<&str, Item<'_>>) -> Option<Stated> {
+    fn stated(self, policies: &BTreeMap<&str, Item<'_>>) -> Option<StatedQuota> {
         let has_any = self.remaining.is_some() || self.reset.is_some();
         let own = has_any.then_some(self)?;
         let policy = own.policy(policies).copied().unwrap_or_default();
         let unit = match own.unit.or(policy.unit) {
-            None | Some("requests") => Counted::Requests,
+            None | Some("requests") => QuotaUnit::Requests,
             // What counts calls in flight comes back when they end, not after a window.
-            Some("concurrent-requests") => Counted::Other,
-            Some(_) => Counted::Amount,
+            Some("concurrent-requests") => QuotaUnit::Other,
+            Some(_) => QuotaUnit::Amount,
         };
         let window = own
             .window
             .or(policy.window)
-            .filter(|_| unit != Counted::Other);
-        Some(Stated {
+            .filter(|_| unit != QuotaUnit::Other);
+        Some(StatedQuota {
             unit,
             level: Level::of(own.remaining),
             limit: own.limit.or(policy.limit),

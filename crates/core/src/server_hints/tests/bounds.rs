@@ -2,8 +2,8 @@
 
 use super::{WALL, head, read, unreadable};
 use crate::server_hints::ServerHints;
-use crate::server_hints::{Head, MOST_NAME};
 use crate::server_hints::{MOST_BYTES, MOST_LINES};
+use crate::server_hints::{MOST_NAME, ResponseHead};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const MEBIBYTE: usize = 1 << 20;
@@ -35,7 +35,7 @@ fn large() -> Vec<HeaderMap> {
 
 /// The bytes that a head hands out to be read.
 fn bytes_read(headers: &HeaderMap) -> usize {
-    let head = Head::new(headers, WALL);
+    let head = ResponseHead::new(headers, WALL);
     let named = head.quota_lines();
     let named = named.map(|(name, text)| name.len() + text.map_or(0, str::len));
     let name = HeaderName::from_static("ratelimit");

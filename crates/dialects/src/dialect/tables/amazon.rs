@@ -1,7 +1,7 @@
 //! Amazon: the JSON, query and EC2 protocols, and S3.
 
 use super::on;
-use crate::dialect::{Meaning, Row};
+use crate::dialect::{Interpretation, Row};
 use http::Method;
 use http_retry_core::policy::AWS_THROTTLES;
 use http_retry_core::policy::rules::Value;
@@ -25,7 +25,7 @@ pub(super) fn aws() -> Vec<Row> {
     let failed = || on(400..=599);
     let throttles = || Value::name(AWS_THROTTLES);
     let transient = || Value::name(TRANSIENT);
-    let slow = || Meaning::throttled().refused();
+    let slow = || Interpretation::throttled().refused();
     let mut rows = vec![
         failed().head("x-amzn-errortype", throttles()).is(slow()),
         failed().xml("Code", AWS_THROTTLES).is(slow()),
@@ -34,10 +34,16 @@ pub(super) fn aws() -> Vec<Row> {
     rows.extend([
         on([400])
             .head("x-amzn-errortype", transient())
-            .is(Meaning::transient()),
-        on([400]).xml("Code", TRANSIENT).is(Meaning::transient()),
+            .is(Interpretation::transient()),
+        on([400])
+            .xml("Code", TRANSIENT)
+            .is(Interpretation::transient()),
     ]);
-    rows.extend(NAMED_AT.map(|at| on([400]).json(at, transient()).is(Meaning::transient())));
+    rows.extend(NAMED_AT.map(|at| {
+        on([400])
+            .json(at, transient())
+            .is(Interpretation::transient())
+    }));
     rows
 }
 
@@ -46,21 +52,21 @@ pub(super) fn s3() -> Vec<Row> {
     // Only copies and completed uploads answer 200 before they know how it ends; an object of the user is never judged
     // by its text.
     let written = |method| on([200]).method(method);
-    let slow = || Meaning::throttled().refused();
+    let slow = || Interpretation::throttled().refused();
     let inside = ["InternalError", "ServiceUnavailable", "RequestTimeout"];
     let busy = ["SlowDown", "RequestLimitExceeded", "BandwidthLimitExceeded"];
     vec![
         failed().xml("Code", busy).is(slow()),
         failed()
             .xml("Code", ["RequestTimeout", "OperationAborted"])
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
         written(Method::PUT).xml("Code", busy).is(slow()),
         written(Method::PUT)
             .xml("Code", inside)
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
         written(Method::POST).xml("Code", busy).is(slow()),
         written(Method::POST)
             .xml("Code", inside)
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
     ]
 }

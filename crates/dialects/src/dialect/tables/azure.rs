@@ -1,28 +1,28 @@
 //! Azure: Resource Manager, Cosmos DB, Storage, and Microsoft Graph.
 
 use super::on;
-use crate::dialect::{Meaning, Row};
+use crate::dialect::{Interpretation, Row};
 
 pub(super) fn azure() -> Vec<Row> {
     vec![
         // The server cannot take more; whether it has begun it does not say.
         on([503])
             .head("x-ms-error-code", "ServerBusy")
-            .is(Meaning::throttled().answered()),
+            .is(Interpretation::throttled().answered()),
         on([503])
             .xml("Code", ["ServerBusy"])
-            .is(Meaning::throttled().answered()),
+            .is(Interpretation::throttled().answered()),
         // Cosmos DB, "449 Retry With": the write met another and was not done; "it is safe to retry the operation".
-        on([449]).is(Meaning::transient().refused()),
+        on([449]).is(Interpretation::transient().refused()),
         // Cosmos DB moves a replica, or splits a partition: "these errors should always be transient". The substatus tells it
         // from what is gone for good.
         on([410])
             .has_head("x-ms-substatus")
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
         // Microsoft Graph: "Your app has been throttled for exceeding the maximum bandwidth cap."
-        on([509]).is(Meaning::throttled().refused()),
+        on([509]).is(Interpretation::throttled().refused()),
         on([409])
             .json("/error/code", "AnotherOperationInProgress")
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
     ]
 }

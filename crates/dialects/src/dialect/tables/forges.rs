@@ -1,24 +1,26 @@
 //! Where code and work are kept: GitHub, GitLab, Atlassian, Linear.
 
 use super::{MINUTE, on, seconds};
-use crate::dialect::{At, Meaning, Row};
+use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Scope, Unit};
 
 pub(super) fn github() -> Vec<Row> {
-    let reset = || At::head("x-ratelimit-reset");
-    let primary = || Meaning::throttled().delay(reset(), Unit::Unix);
+    let reset = || Location::head("x-ratelimit-reset");
+    let primary = || Interpretation::throttled().delay(reset(), Unit::Unix);
     // "You have exceeded a secondary rate limit": wait at least a minute, then longer each time.
-    let secondary = || Meaning::throttled().at_least(MINUTE);
+    let secondary = || Interpretation::throttled().at_least(MINUTE);
     let refused = || on([403, 429]);
     let graphql = || on([200]).path("*/graphql");
     vec![
         refused()
             .head("x-ratelimit-remaining", 0)
-            .is(primary().scope_from(At::head("x-ratelimit-resource"))),
+            .is(primary().scope_from(Location::head("x-ratelimit-resource"))),
         refused().text("secondary rate limit").is(secondary()),
         refused().text("abuse detection mechanism").is(secondary()),
-        refused().has_head("retry-after").is(Meaning::throttled()),
+        refused()
+            .has_head("retry-after")
+            .is(Interpretation::throttled()),
         graphql()
             .json("/errors/*/type", "RATE_LIMITED")
             .is(primary().scope(Scope::Route)),
@@ -35,12 +37,14 @@ pub(super) fn gitlab() -> Vec<Row> {
     vec![
         refused()
             .has_head("retry-after")
-            .is(Meaning::throttled().scope(Scope::Route)),
+            .is(Interpretation::throttled().scope(Scope::Route)),
         refused()
             .head("ratelimit-remaining", 0)
-            .is(Meaning::throttled().delay(At::head("ratelimit-reset"), Unit::Auto)),
+            .is(Interpretation::throttled().delay(Location::head("ratelimit-reset"), Unit::Auto)),
         // Another limit than the one in the headers was met; its window is a minute, or more.
-        refused().is(Meaning::throttled().at_least(MINUTE).scope(Scope::Route)),
+        refused().is(Interpretation::throttled()
+            .at_least(MINUTE)
+            .scope(Scope::Route)),
     ]
 }
 
@@ -50,14 +54,14 @@ pub(super) fn atlassian() -> Vec<Row> {
         on([429]).head("ratelimit-reason", reasons)
     };
     vec![
-        limit(&["jira-burst-based"]).is(Meaning::throttled().scope(Scope::MethodRoute)),
-        limit(&["jira-per-issue-on-write"]).is(Meaning::throttled().scope(Scope::Route)),
+        limit(&["jira-burst-based"]).is(Interpretation::throttled().scope(Scope::MethodRoute)),
+        limit(&["jira-per-issue-on-write"]).is(Interpretation::throttled().scope(Scope::Route)),
         limit(&["jira-quota-global-based", "jira-quota-tenant-based"])
-            .is(Meaning::throttled().scope(Scope::Account)),
+            .is(Interpretation::throttled().scope(Scope::Account)),
         // "A 503 with Retry-After" is a rate limit of an older kind, and refuses.
         on([503])
             .has_head("retry-after")
-            .is(Meaning::throttled().refused()),
+            .is(Interpretation::throttled().refused()),
         // A window of 10 s, in which refused calls count on.
         on([429])
             .json(
@@ -68,7 +72,7 @@ pub(super) fn atlassian() -> Vec<Row> {
                     "API_TOKEN_DB_LIMIT_EXCEEDED",
                 ],
             )
-            .is(Meaning::throttled().at_least(seconds(10))),
+            .is(Interpretation::throttled().at_least(seconds(10))),
     ]
 }
 
@@ -78,6 +82,6 @@ pub(super) fn linear() -> Vec<Row> {
         on([200, 400])
             .path("*/graphql")
             .json("/errors/*/extensions/code", "RATELIMITED")
-            .is(Meaning::throttled()),
+            .is(Interpretation::throttled()),
     ]
 }

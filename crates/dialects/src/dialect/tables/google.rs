@@ -1,7 +1,7 @@
 //! Google: Workspace, BigQuery, YouTube and Cloud APIs.
 
 use super::on;
-use crate::dialect::{At, Meaning, Row};
+use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Unit};
 
@@ -10,11 +10,11 @@ pub(super) fn google() -> Vec<Row> {
     // A list of answers, as some methods stream them.
     let listed = "/*/error/errors/*/reason";
     let delay = "/error/details/*/retryDelay";
-    let timed = |meaning: Meaning| {
-        let meaning = meaning.delay(At::json(delay), Unit::S);
+    let timed = |meaning: Interpretation| {
+        let meaning = meaning.delay(Location::json(delay), Unit::S);
         meaning
-            .delay(At::json("/*/error/details/*/retryDelay"), Unit::S)
-            .delay(At::prose(), Unit::Auto)
+            .delay(Location::json("/*/error/details/*/retryDelay"), Unit::S)
+            .delay(Location::prose(), Unit::Auto)
     };
     let refused = || on([403, 429]);
     // "rateLimitExceeded", "userRateLimitExceeded": wait, and try again.
@@ -34,30 +34,30 @@ pub(super) fn google() -> Vec<Row> {
             "dailyLimitExceededUnreg",
         ])
     };
-    let spent = || Meaning::permanent().because(Reason::QuotaExhausted);
+    let spent = || Interpretation::permanent().because(Reason::QuotaExhausted);
     let inside = || Value::is(["backendError", "internalError", "badGateway"]);
     vec![
         refused().json(reason, quotas()).is(spent()),
         refused()
             .json(reason, rates())
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         refused()
             .json(listed, rates())
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         refused()
             .json("/error/details/*/reason", "RATE_LIMIT_EXCEEDED")
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         refused()
             .json("/error/status", "RESOURCE_EXHAUSTED")
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         on([429])
             .json(delay, Value::any())
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         on([500, 503])
             .json(delay, Value::any())
-            .is(timed(Meaning::transient())),
+            .is(timed(Interpretation::transient())),
         on([400, 403])
             .json(reason, inside())
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
     ]
 }

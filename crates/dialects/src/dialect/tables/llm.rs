@@ -9,10 +9,10 @@ mod counts;
 mod tokens;
 mod window;
 
-pub(crate) use counts::{Counts, context_counts, limit_and_requested};
+pub(crate) use counts::{TokenCounts, context_counts, limit_and_requested};
 
 use super::on;
-use crate::dialect::{At, Dialect, Meaning, Row};
+use crate::dialect::{Dialect, Interpretation, Location, Row};
 use http::{HeaderMap, StatusCode};
 use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{
@@ -20,26 +20,26 @@ use http_retry_core::policy::{
 };
 use std::sync::LazyLock;
 use std::time::Duration;
-use tokens::Kind;
+use tokens::TokenKind;
 
 #[rustfmt::skip]
 pub(super) fn llm() -> Vec<Row> {
-    let slow = |reason| told(Meaning::throttled(), reason);
-    let busy = |reason| told(Meaning::throttled().answered(), reason);
-    let failed = |reason| told(Meaning::transient(), reason);
-    let wrong = |reason| told(Meaning::permanent(), reason);
+    let slow = |reason| told(Interpretation::throttled(), reason);
+    let busy = |reason| told(Interpretation::throttled().answered(), reason);
+    let failed = |reason| told(Interpretation::transient(), reason);
+    let wrong = |reason| told(Interpretation::permanent(), reason);
     let firm = |reason| wrong(reason).firm();
     let any = Row::when;
     vec![
         // What no status and no word of the server makes worth a retry.
-        any().and(says([Kind::Quota])).is(firm(Reason::QuotaExhausted)),
+        any().and(says([TokenKind::Quota])).is(firm(Reason::QuotaExhausted)),
         any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
         on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
-        any().and(says([Kind::Context])).is(firm(Reason::ContextLength)),
+        any().and(says([TokenKind::Context])).is(firm(Reason::ContextLength)),
         on([400, 413, 422, 424, 500]).and(!throttle()).and(overflows()).is(firm(Reason::ContextLength)),
-        any().and(says([Kind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
+        any().and(says([TokenKind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
         any().and(function("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
-        on([402]).and(!says([Kind::InFlight])).is(firm(Reason::QuotaExhausted)),
+        on([402]).and(!says([TokenKind::InFlight])).is(firm(Reason::QuotaExhausted)),
         on([401]).is(firm(Reason::Auth)),
         on([403]).is(firm(Reason::Permission)),
         on([404]).is(firm(Reason::NotFound)),
@@ -51,15 +51,15 @@ pub(super) fn llm() -> Vec<Row> {
         on([499]).is(failed(Reason::Timeout)),
         on([429]).and(function("no capacity", is_overload)).is(slow(Reason::Overloaded)),
         on([429]).is(slow(Reason::RateLimited)),
-        on([413]).and(!says([Kind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
-        on([498]).and(says([Kind::Overloaded])).is(slow(Reason::Overloaded)),
+        on([413]).and(!says([TokenKind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
+        on([498]).and(says([TokenKind::Overloaded])).is(slow(Reason::Overloaded)),
         on([400]).and(throttle()).is(slow(Reason::RateLimited)),
         on([501, 505]).is(wrong(Reason::ServerError)),
-        on(500..=599).and(says([Kind::RateLimit])).is(slow(Reason::RateLimited)),
-        on(500..=599).and(says([Kind::Overloaded])).is(busy(Reason::Overloaded)),
-        on(500..=599).and(says([Kind::Throttle])).is(slow(Reason::RateLimited)),
-        on(500..=599).and(says([Kind::Timeout])).is(failed(Reason::Timeout)),
-        on([503]).and(says([Kind::Internal])).is(failed(Reason::ServerError)),
+        on(500..=599).and(says([TokenKind::RateLimit])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(says([TokenKind::Overloaded])).is(busy(Reason::Overloaded)),
+        on(500..=599).and(says([TokenKind::Throttle])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(says([TokenKind::Timeout])).is(failed(Reason::Timeout)),
+        on([503]).and(says([TokenKind::Internal])).is(failed(Reason::ServerError)),
         on([503, 529]).is(busy(Reason::Overloaded)),
         on([504, 522, 524, 598, 599]).is(failed(Reason::Timeout)),
         on(500..=599).is(failed(Reason::ServerError)),
@@ -68,10 +68,10 @@ pub(super) fn llm() -> Vec<Row> {
         on([498]).is(wrong(Reason::Auth)),
         on([410]).is(wrong(Reason::NotFound)),
         on([451]).is(wrong(Reason::Permission)),
-        any().and(says([Kind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
-        any().and(says([Kind::Auth])).is(wrong(Reason::Auth)),
-        any().and(says([Kind::Permission])).is(wrong(Reason::Permission)),
-        any().and(says([Kind::NotFound])).is(wrong(Reason::NotFound)),
+        any().and(says([TokenKind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
+        any().and(says([TokenKind::Auth])).is(wrong(Reason::Auth)),
+        any().and(says([TokenKind::Permission])).is(wrong(Reason::Permission)),
+        any().and(says([TokenKind::NotFound])).is(wrong(Reason::NotFound)),
         on([400]).and(function("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
         any().is(wrong(Reason::InvalidRequest)),
     ]
@@ -111,11 +111,13 @@ fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
 }
 
 /// What it means, with the delay that the body asks for and whom the limit stops.
-fn told(meaning: Meaning, reason: Reason) -> Meaning {
-    let meaning = meaning.delay(At::anywhere(), Unit::Auto).because(reason);
+fn told(meaning: Interpretation, reason: Reason) -> Interpretation {
+    let meaning = meaning
+        .delay(Location::anywhere(), Unit::Auto)
+        .because(reason);
     meaning.scope_where(
         function("a limit of others", |outcome, body| {
-            tokens::says(outcome, &[Kind::SharedPool])
+            tokens::says(outcome, &[TokenKind::SharedPool])
                 || body.prose().contains("rate-limited upstream")
         }),
         Scope::Request,
@@ -126,13 +128,13 @@ fn function(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> 
     Condition::function(name, holds)
 }
 
-fn says<const N: usize>(kinds: [Kind; N]) -> Condition {
+fn says<const N: usize>(kinds: [TokenKind; N]) -> Condition {
     Condition::function("a token", move |outcome, _| tokens::says(outcome, &kinds))
 }
 
 fn throttle() -> Condition {
     function("a throttle", |outcome, _| {
-        let throttles = [Kind::RateLimit, Kind::Throttle];
+        let throttles = [TokenKind::RateLimit, TokenKind::Throttle];
         outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS) || tokens::says(outcome, &throttles)
     })
 }
@@ -142,7 +144,7 @@ fn overflows() -> Condition {
     let prose = function("a prompt that does not fit", |_, body| {
         context::overflows(body.prose())
     });
-    (!says([Kind::Field])).and(prose)
+    (!says([TokenKind::Field])).and(prose)
 }
 
 /// A limit of zero, one that counts over a day or longer, or one of money. Where the same prose says when to come back,
@@ -178,8 +180,8 @@ fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
 /// providers have no token for it.
 fn is_overload(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let words = "high demand|overloaded|at capacity|no capacity";
-    let by_rate = tokens::says(outcome, &[Kind::RateLimit]);
-    !by_rate && (tokens::says(outcome, &[Kind::Overloaded]) || has_words(body, words))
+    let by_rate = tokens::says(outcome, &[TokenKind::RateLimit]);
+    !by_rate && (tokens::says(outcome, &[TokenKind::Overloaded]) || has_words(body, words))
 }
 
 /// An account without money that is told in prose alone.

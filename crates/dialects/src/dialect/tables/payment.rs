@@ -1,7 +1,7 @@
 //! Who takes money and orders: Stripe, Shopify, PayPal, Chargebee, and the draft on keys of idempotency.
 
 use super::on;
-use crate::dialect::{Meaning, Row};
+use crate::dialect::{Interpretation, Row};
 use http_retry_core::policy::rules::Value;
 
 pub(super) fn stripe() -> Vec<Row> {
@@ -9,12 +9,12 @@ pub(super) fn stripe() -> Vec<Row> {
         // A saved answer comes back for ever.
         on(500..=599)
             .head("idempotent-replayed", "true")
-            .is(Meaning::permanent()),
+            .is(Interpretation::permanent()),
         // "Subsequent requests with the same key return the same result, including 500 errors."
-        on([500]).keyed().is(Meaning::permanent()),
+        on([500]).keyed().is(Interpretation::permanent()),
         on([409])
             .json("/error/code", ["idempotency_key_in_use", "lock_timeout"])
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
     ]
 }
 
@@ -25,8 +25,8 @@ pub(super) fn shopify() -> Vec<Row> {
     };
     vec![
         // The query was not run: it would have cost more than is left.
-        code("THROTTLED").is(Meaning::throttled()),
-        code("INTERNAL_SERVER_ERROR").is(Meaning::transient()),
+        code("THROTTLED").is(Interpretation::throttled()),
+        code("INTERNAL_SERVER_ERROR").is(Interpretation::transient()),
     ]
 }
 
@@ -35,8 +35,10 @@ pub(super) fn paypal() -> Vec<Row> {
     vec![
         on([409, 422])
             .json("/details/*/issue", issue)
-            .is(Meaning::transient()),
-        on([409, 422]).json("/name", issue).is(Meaning::transient()),
+            .is(Interpretation::transient()),
+        on([409, 422])
+            .json("/name", issue)
+            .is(Interpretation::transient()),
     ]
 }
 
@@ -44,7 +46,7 @@ pub(super) fn chargebee() -> Vec<Row> {
     vec![
         on(500..=599)
             .head("chargebee-idempotency-replayed", "true")
-            .is(Meaning::permanent()),
+            .is(Interpretation::permanent()),
     ]
 }
 
@@ -61,10 +63,12 @@ pub(super) fn idempotency() -> Vec<Row> {
         // "A request is outstanding for this Idempotency-Key": the first one is still under way.
         conflict()
             .text("outstanding for this idempotency-key")
-            .is(Meaning::transient()),
+            .is(Interpretation::transient()),
         conflict()
             .json("/error/code", codes())
-            .is(Meaning::transient()),
-        conflict().json("/code", codes()).is(Meaning::transient()),
+            .is(Interpretation::transient()),
+        conflict()
+            .json("/code", codes())
+            .is(Interpretation::transient()),
     ]
 }

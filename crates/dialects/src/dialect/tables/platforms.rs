@@ -1,24 +1,24 @@
 //! What other services run on: Kubernetes, Docker Hub, Datadog, Elasticsearch, Akamai, Okta, Auth0, gRPC.
 
 use super::{HOUR, on};
-use crate::dialect::{At, Meaning, Row};
+use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
 pub(super) fn kubernetes() -> Vec<Row> {
     let delay = "/details/retryAfterSeconds";
     let level = "x-kubernetes-pf-prioritylevel-uid";
-    let timed = |meaning: Meaning| meaning.delay(At::json(delay), Unit::S);
+    let timed = |meaning: Interpretation| meaning.delay(Location::json(delay), Unit::S);
     vec![
         on([429])
             .has_head(level)
-            .is(timed(Meaning::throttled()).scope_from(At::head(level))),
+            .is(timed(Interpretation::throttled()).scope_from(Location::head(level))),
         on([429])
             .json(delay, Value::any())
-            .is(timed(Meaning::throttled())),
+            .is(timed(Interpretation::throttled())),
         on([500, 503, 504])
             .json(delay, Value::any())
-            .is(timed(Meaning::transient())),
+            .is(timed(Interpretation::transient())),
     ]
 }
 
@@ -28,23 +28,25 @@ pub(super) fn docker_hub() -> Vec<Row> {
         // which needs no row and goes before this.
         on([429])
             .has_head("x-retry-after")
-            .is(Meaning::throttled().delay(At::head("x-retry-after"), Unit::Auto)),
+            .is(Interpretation::throttled().delay(Location::head("x-retry-after"), Unit::Auto)),
         // "You have reached your pull rate limit." Its window is of hours, and the refusal does not tell when it ends.
-        on([429]).text("pull rate limit").is(Meaning::throttled()
-            .at_least(HOUR)
-            .because(Reason::RateLimited)),
+        on([429])
+            .text("pull rate limit")
+            .is(Interpretation::throttled()
+                .at_least(HOUR)
+                .because(Reason::RateLimited)),
     ]
 }
 
 pub(super) fn datadog() -> Vec<Row> {
-    let named = || Meaning::throttled().scope_from(At::head("x-ratelimit-name"));
+    let named = || Interpretation::throttled().scope_from(Location::head("x-ratelimit-name"));
     let refused = || on([429]);
     vec![
         refused()
             .has_head("x-ratelimit-reset")
-            .is(named().delay(At::head("x-ratelimit-reset"), Unit::S)),
+            .is(named().delay(Location::head("x-ratelimit-reset"), Unit::S)),
         // Where nothing else is said, the window is the least to wait.
-        refused().is(named().at_least_from(At::head("x-ratelimit-period"), Unit::S)),
+        refused().is(named().at_least_from(Location::head("x-ratelimit-period"), Unit::S)),
     ]
 }
 
@@ -53,20 +55,20 @@ pub(super) fn elasticsearch() -> Vec<Row> {
         // The memory is held for long: a wait does not free it.
         on([429])
             .json("/error/durability", "PERMANENT")
-            .is(Meaning::permanent()),
+            .is(Interpretation::permanent()),
         on([503])
             .json("/error/type", "es_rejected_execution_exception")
-            .is(Meaning::throttled()),
+            .is(Interpretation::throttled()),
     ]
 }
 
 pub(super) fn akamai() -> Vec<Row> {
     // "Please try after 2026-08-21T12:00:25.071Z."
-    vec![on([429]).is(Meaning::throttled().delay(At::prose(), Unit::Auto))]
+    vec![on([429]).is(Interpretation::throttled().delay(Location::prose(), Unit::Auto))]
 }
 
 pub(super) fn okta() -> Vec<Row> {
-    vec![on([429]).is(Meaning::throttled().scope(Scope::Route))]
+    vec![on([429]).is(Interpretation::throttled().scope(Scope::Route))]
 }
 
 pub(super) fn auth0() -> Vec<Row> {
@@ -74,7 +76,7 @@ pub(super) fn auth0() -> Vec<Row> {
     vec![
         on([500])
             .text("global limit has been reached")
-            .is(Meaning::throttled()),
+            .is(Interpretation::throttled()),
     ]
 }
 
@@ -85,17 +87,20 @@ pub(super) fn grpc() -> Vec<Row> {
         head.head("content-type", Value::starts("application/grpc"))
     };
     let told = || ended().head(pushback, Value::any_number());
-    let after = |meaning: Meaning| meaning.refused().delay(At::head(pushback), Unit::Ms);
+    let after =
+        |meaning: Interpretation| meaning.refused().delay(Location::head(pushback), Unit::Ms);
     vec![
-        ended().head("grpc-status", 0).is(Meaning::success()),
+        ended().head("grpc-status", 0).is(Interpretation::success()),
         told()
             .head("grpc-status", 8)
-            .is(after(Meaning::throttled())),
+            .is(after(Interpretation::throttled())),
         // A server that says when to come back has not done it.
-        told().is(after(Meaning::transient())),
+        told().is(after(Interpretation::transient())),
         // Negative or unreadable: do not retry at all.
-        ended().has_head(pushback).is(Meaning::permanent()),
-        ended().head("grpc-status", 14).is(Meaning::transient()),
-        ended().is(Meaning::permanent()),
+        ended().has_head(pushback).is(Interpretation::permanent()),
+        ended()
+            .head("grpc-status", 14)
+            .is(Interpretation::transient()),
+        ended().is(Interpretation::permanent()),
     ]
 }

@@ -1,13 +1,13 @@
 //! Where people and programs talk: Slack, Discord, Telegram, Zoom, turn.io, X.
 
 use super::{on, seconds};
-use crate::dialect::{At, Meaning, Row};
+use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
 pub(super) fn slack() -> Vec<Row> {
     // A method is a path, and each has its own limit; so has each webhook.
-    let slow = || Meaning::throttled().scope(Scope::Route);
+    let slow = || Interpretation::throttled().scope(Scope::Route);
     let no = || on([200]).path("/api/*").json("/ok", "false");
     vec![
         on([429]).is(slow()),
@@ -22,16 +22,16 @@ pub(super) fn slack() -> Vec<Row> {
                 "team_added_to_org",
             ],
         )
-        .is(Meaning::transient()),
+        .is(Interpretation::transient()),
     ]
 }
 
 pub(super) fn discord() -> Vec<Row> {
     let refused = || on([429]);
     let slow = || {
-        Meaning::throttled()
-            .delay(At::json("/retry_after"), Unit::S)
-            .delay(At::head("x-ratelimit-reset-after"), Unit::S)
+        Interpretation::throttled()
+            .delay(Location::json("/retry_after"), Unit::S)
+            .delay(Location::head("x-ratelimit-reset-after"), Unit::S)
     };
     vec![
         // The resource's own limit, which others use up as well.
@@ -44,20 +44,20 @@ pub(super) fn discord() -> Vec<Row> {
         refused()
             .json("/global", "true")
             .is(slow().scope(Scope::Account)),
-        refused().is(slow().scope_from(At::head("x-ratelimit-bucket"))),
+        refused().is(slow().scope_from(Location::head("x-ratelimit-bucket"))),
     ]
 }
 
 pub(super) fn telegram() -> Vec<Row> {
     let delay = "/parameters/retry_after";
-    vec![on([429]).is(Meaning::throttled().delay(At::json(delay), Unit::S))]
+    vec![on([429]).is(Interpretation::throttled().delay(Location::json(delay), Unit::S))]
 }
 
 pub(super) fn zoom() -> Vec<Row> {
     let refused = || on([429]);
     // Of a day's limit `Retry-After` is a date of ISO 8601.
-    let of_a_day = || Meaning::throttled().delay(At::head("retry-after"), Unit::Iso);
-    let of_a_second = || Meaning::throttled().at_least(seconds(1));
+    let of_a_day = || Interpretation::throttled().delay(Location::head("retry-after"), Unit::Iso);
+    let of_a_second = || Interpretation::throttled().at_least(seconds(1));
     vec![
         refused()
             .head("x-ratelimit-type", Value::starts("daily"))
@@ -72,7 +72,7 @@ pub(super) fn turn_io() -> Vec<Row> {
     vec![
         on([429])
             .has_head("x-ratelimit-bucket")
-            .is(Meaning::throttled().scope_from(At::head("x-ratelimit-bucket"))),
+            .is(Interpretation::throttled().scope_from(Location::head("x-ratelimit-bucket"))),
     ]
 }
 
@@ -80,16 +80,16 @@ pub(super) fn x() -> Vec<Row> {
     let refused = || on([429]);
     let day = |name: &str| {
         let remaining = format!("x-{name}-limit-24hour-remaining");
-        let reset = At::head(&format!("x-{name}-limit-24hour-reset"));
-        let slow = Meaning::throttled().delay(reset, Unit::Unix);
+        let reset = Location::head(&format!("x-{name}-limit-24hour-reset"));
+        let slow = Interpretation::throttled().delay(reset, Unit::Unix);
         refused().head(&remaining, 0).is(slow.scope(Scope::Route))
     };
     vec![
         refused()
             .json("/title", "UsageCapExceeded")
-            .is(Meaning::permanent().because(Reason::QuotaExhausted)),
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         day("user"),
         day("app"),
-        refused().is(Meaning::throttled().scope(Scope::Route)),
+        refused().is(Interpretation::throttled().scope(Scope::Route)),
     ]
 }

@@ -5,7 +5,7 @@ use super::work;
 use serde::de::IgnoredAny;
 
 /// What a stream is made of.
-pub(super) enum Piece {
+pub(super) enum StreamItem {
     /// An event with at least one `data` field.
     Event { name: String, data: String },
     /// A whole JSON object that stands where a line should.
@@ -23,12 +23,12 @@ pub(super) struct Reader {
     begun: bool,
     after_return: bool,
     name: String,
-    data: Option<Data>,
+    data: Option<EventData>,
     json: Option<Json>,
 }
 
 /// The data of an event so far.
-struct Data {
+struct EventData {
     text: String,
     /// Whether it is a whole object in one line, once somebody has asked. A second line settles it, so that no line makes
     /// those before it be read again.
@@ -41,11 +41,11 @@ const PAST_BOM: usize = BOM.len();
 
 impl Reader {
     /// The piece that this byte completes.
-    pub(super) fn push(&mut self, byte: u8) -> Option<Piece> {
+    pub(super) fn push(&mut self, byte: u8) -> Option<StreamItem> {
         if let Some(json) = &mut self.json {
             return json
                 .push(byte)
-                .map(|body| text(body).map_or(Piece::Alien, Piece::Json));
+                .map(|body| text(body).map_or(StreamItem::Alien, StreamItem::Json));
         }
         if BOM.get(self.bom) == Some(&byte) {
             self.bom = self.bom.saturating_add(1);
@@ -63,20 +63,20 @@ impl Reader {
                 self.add(byte);
                 None
             }
-            _ => Some(Piece::Alien),
+            _ => Some(StreamItem::Alien),
         }
     }
 
     /// What the end of the stream leaves, to be called until nothing is: an event without its blank line, where its data
     /// is complete.
-    pub(super) fn finish(&mut self) -> Option<Piece> {
+    pub(super) fn finish(&mut self) -> Option<StreamItem> {
         if self.json.is_some() {
             return None;
         }
         let line = std::mem::take(&mut self.line);
         let earlier = match std::str::from_utf8(&line) {
             Ok(line) => self.field(line),
-            Err(error) if error.error_len().is_some() => Some(Piece::Alien),
+            Err(error) if error.error_len().is_some() => Some(StreamItem::Alien),
             Err(_) => return None,
         };
         earlier.or_else(|| self.dispatch().filter(is_whole))
@@ -94,17 +94,17 @@ impl Reader {
         }
     }
 
-    fn end_line(&mut self) -> Option<Piece> {
+    fn end_line(&mut self) -> Option<StreamItem> {
         self.begun = false;
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
             return self.dispatch();
         }
-        text(line).map_or(Some(Piece::Alien), |line| self.field(&line))
+        text(line).map_or(Some(StreamItem::Alien), |line| self.field(&line))
     }
 
     /// A comment is a field without a name, and as unknown as `id` and `retry`.
-    fn field(&mut self, line: &str) -> Option<Piece> {
+    fn field(&mut self, line: &str) -> Option<StreamItem> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
@@ -124,26 +124,26 @@ impl Reader {
 
     /// The event before, where the field that comes next must belong to another: some servers forget the blank line
     /// between events. A whole object is followed by no more data, and an event has one name.
-    fn forgotten(&mut self, other: bool) -> Option<Piece> {
-        let complete = other && self.data.as_mut().is_some_and(Data::is_object);
+    fn forgotten(&mut self, other: bool) -> Option<StreamItem> {
+        let complete = other && self.data.as_mut().is_some_and(EventData::is_object);
         if complete { self.dispatch() } else { None }
     }
 
     fn add_data(&mut self, value: &str) {
         match &mut self.data {
             Some(data) => data.add_line(value),
-            None => self.data = Some(Data::of_line(value)),
+            None => self.data = Some(EventData::of_line(value)),
         }
     }
 
-    fn dispatch(&mut self) -> Option<Piece> {
+    fn dispatch(&mut self) -> Option<StreamItem> {
         let name = std::mem::take(&mut self.name);
         let data = self.data.take()?.text;
-        Some(Piece::Event { name, data })
+        Some(StreamItem::Event { name, data })
     }
 }
 
-impl Data {
+impl EventData {
     fn of_line(line: &str) -> Self {
         Self {
             text: line.to_owned(),
@@ -169,8 +169,8 @@ fn text(bytes: Vec<u8>) -> Option<String> {
 }
 
 /// Whether nothing is missing, as far as one can tell: JSON that was begun is also ended.
-fn is_whole(piece: &Piece) -> bool {
-    let Piece::Event { data, .. } = piece else {
+fn is_whole(piece: &StreamItem) -> bool {
+    let StreamItem::Event { data, .. } = piece else {
         return true;
     };
     let data = data.trim();

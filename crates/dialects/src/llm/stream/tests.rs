@@ -6,25 +6,25 @@ use super::*;
 use serde_json::{Value, json};
 
 /// The decision about a whole stream, and whether its end had to be seen first.
-fn decide(bytes: &[u8]) -> (Seen, bool) {
+fn decide(bytes: &[u8]) -> (Peeked, bool) {
     let mut peek = Peek::new();
     match peek.feed(bytes) {
-        Seen::Hold => (peek.end(), true),
+        Peeked::Hold => (peek.end(), true),
         seen => (seen, false),
     }
 }
 
-fn seen(bytes: &str) -> Seen {
+fn seen(bytes: &str) -> Peeked {
     decide(bytes.as_bytes()).0
 }
 
-fn error(value: &Value) -> Seen {
-    Seen::Error(value.to_string().into_bytes())
+fn error(value: &Value) -> Peeked {
+    Peeked::Error(value.to_string().into_bytes())
 }
 
 /// An error compared as JSON, not as text.
-fn same(seen: &Seen, wanted: &Value) -> bool {
-    let Seen::Error(error) = seen else {
+fn same(seen: &Peeked, wanted: &Value) -> bool {
+    let Peeked::Error(error) = seen else {
         return false;
     };
     serde_json::from_slice::<Value>(error).is_ok_and(|error| error == *wanted)
@@ -33,7 +33,7 @@ fn same(seen: &Seen, wanted: &Value) -> bool {
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
 const FAIL: &str = "data: {\"error\":{\"type\":\"server_error\"}}\n\n";
 
-fn failure() -> Seen {
+fn failure() -> Peeked {
     error(&json!({"error": {"type": "server_error"}}))
 }
 
@@ -52,9 +52,9 @@ fn a_return_ends_a_line_before_its_feed_is_there() {
     let mut peek = Peek::new();
     assert_eq!(
         peek.feed(b"data: {\"choices\":[{\"text\":\"a\"}]}\r"),
-        Seen::Hold
+        Peeked::Hold
     );
-    assert_eq!(peek.feed(b"\n\r"), Seen::Output);
+    assert_eq!(peek.feed(b"\n\r"), Peeked::Output);
 }
 
 #[test]
@@ -76,11 +76,11 @@ fn fields_are_read_as_the_format_says() {
     );
     assert_eq!(
         seen("retry: 3000\nid\nfoo: bar\ndata\n\n"),
-        Seen::Incomplete
+        Peeked::Incomplete
     );
-    assert_eq!(seen(" data: {\"error\":\"a\"}\n\n"), Seen::Incomplete);
-    assert_eq!(seen("event: error\n\n"), Seen::Incomplete);
-    assert_eq!(seen("event: error\n\ndata: [DONE]\n\n"), Seen::Output);
+    assert_eq!(seen(" data: {\"error\":\"a\"}\n\n"), Peeked::Incomplete);
+    assert_eq!(seen("event: error\n\n"), Peeked::Incomplete);
+    assert_eq!(seen("event: error\n\ndata: [DONE]\n\n"), Peeked::Output);
     assert_eq!(
         seen("event:error\ndata:{\"message\":\"m\"}\n\n"),
         error(&json!({"message": "m"}))
@@ -103,24 +103,27 @@ fn what_says_nothing_is_held_however_much_of_it_comes() {
         "data: {\"choices\":",
         "[]}\n\n",
     ] {
-        assert_eq!(peek.feed(quiet.as_bytes()), Seen::Hold, "{quiet}");
+        assert_eq!(peek.feed(quiet.as_bytes()), Peeked::Hold, "{quiet}");
     }
-    assert_eq!(peek.end(), Seen::Incomplete);
+    assert_eq!(peek.end(), Peeked::Incomplete);
 }
 
 #[test]
 fn a_decision_is_final() {
     let mut peek = Peek::new();
-    assert_eq!(peek.feed(format!("{HELLO}{FAIL}").as_bytes()), Seen::Output);
-    assert_eq!(peek.feed(FAIL.as_bytes()), Seen::Output);
-    assert_eq!(peek.end(), Seen::Output);
+    assert_eq!(
+        peek.feed(format!("{HELLO}{FAIL}").as_bytes()),
+        Peeked::Output
+    );
+    assert_eq!(peek.feed(FAIL.as_bytes()), Peeked::Output);
+    assert_eq!(peek.end(), Peeked::Output);
     let mut peek = Peek::new();
     assert_eq!(peek.feed(format!("{FAIL}{HELLO}").as_bytes()), failure());
     assert_eq!(peek.feed(HELLO.as_bytes()), failure());
     assert_eq!(peek.end(), failure());
     let mut peek = Peek::new();
-    assert_eq!(peek.end(), Seen::Incomplete);
-    assert_eq!(peek.feed(HELLO.as_bytes()), Seen::Incomplete);
+    assert_eq!(peek.end(), Peeked::Incomplete);
+    assert_eq!(peek.feed(HELLO.as_bytes()), Peeked::Incomplete);
 }
 
 #[test]
@@ -132,8 +135,8 @@ fn an_end_without_the_last_blank_line_still_ends_an_event() {
     ] {
         assert_eq!(seen(cut), error(&json!({"error": "a"})), "{cut}");
     }
-    assert_eq!(seen("data: [DONE]"), Seen::Output);
-    assert_eq!(decide(b"data: plain words"), (Seen::Output, true));
+    assert_eq!(seen("data: [DONE]"), Peeked::Output);
+    assert_eq!(decide(b"data: plain words"), (Peeked::Output, true));
 }
 
 #[test]
@@ -146,10 +149,10 @@ fn blank_lines_between_events_may_be_missing() {
         format!("{start}data: [DONE]"),
         format!("{hello}\ndata: {{\"choices\":[]}}"),
     ] {
-        assert_eq!(seen(&stream), Seen::Output, "{stream}");
+        assert_eq!(seen(&stream), Peeked::Output, "{stream}");
     }
     assert_eq!(seen(&format!("{start}{FAIL}")), failure());
-    assert_eq!(seen(&format!("{start}{start}")), Seen::Incomplete);
+    assert_eq!(seen(&format!("{start}{start}")), Peeked::Incomplete);
     let named = "event: ping\ndata: {}\nevent: error\ndata: {\"code\":\"busy\"}\n";
     assert_eq!(seen(named), error(&json!({"code": "busy"})));
     let name_last = "data: {\"code\":\"busy\"}\nevent: error\n\n";
@@ -173,9 +176,9 @@ fn an_end_in_the_middle_of_an_event_is_no_answer() {
         "<html>Bad gateway</html>",
         "upstream connect error",
     ] {
-        assert_eq!(decide(cut.as_bytes()), (Seen::Incomplete, true), "{cut}");
+        assert_eq!(decide(cut.as_bytes()), (Peeked::Incomplete, true), "{cut}");
     }
-    assert_eq!(decide(b"data: \"caf\xc3").0, Seen::Incomplete);
+    assert_eq!(decide(b"data: \"caf\xc3").0, Peeked::Incomplete);
 }
 
 #[test]
@@ -184,21 +187,25 @@ fn no_more_than_64_kib_are_held_back() {
     let mut held = comment.repeat(LARGEST_HOLD / comment.len()).into_bytes();
     assert_eq!(held.len(), LARGEST_HOLD);
     let mut peek = Peek::new();
-    assert_eq!(peek.feed(&held), Seen::Hold);
-    assert_eq!(peek.feed(b":"), Seen::Output);
+    assert_eq!(peek.feed(&held), Peeked::Hold);
+    assert_eq!(peek.feed(b":"), Peeked::Output);
     let place = LARGEST_HOLD - FAIL.len() - 1;
     held.truncate(place);
     held.push(b'\n');
     assert_eq!(decide(&[&held, FAIL.as_bytes()].concat()).0, failure());
     held.push(b'\n');
-    assert_eq!(decide(&[&held, FAIL.as_bytes()].concat()).0, Seen::Output);
+    assert_eq!(decide(&[&held, FAIL.as_bytes()].concat()).0, Peeked::Output);
 }
 
 #[test]
 fn an_endless_line_is_let_go() {
     for start in ["data: {\"error\":\"", ": ", "x", "{\"error\":\"", "event: "] {
         let stream = format!("{start}{}", "y".repeat(LARGEST_HOLD));
-        assert_eq!(decide(stream.as_bytes()), (Seen::Output, false), "{start}");
+        assert_eq!(
+            decide(stream.as_bytes()),
+            (Peeked::Output, false),
+            "{start}"
+        );
     }
 }
 
@@ -211,9 +218,9 @@ fn what_is_no_text_is_let_go_at_once() {
         b"\x28\xb5\x2f\xfd\n",
         b"{\"a\":\"\xff\"}",
     ] {
-        assert_eq!(decide(bytes), (Seen::Output, false), "{bytes:?}");
+        assert_eq!(decide(bytes), (Peeked::Output, false), "{bytes:?}");
     }
-    assert_eq!(decide(b"\x28\xb5\x2f\xfd").0, Seen::Output);
+    assert_eq!(decide(b"\x28\xb5\x2f\xfd").0, Peeked::Output);
 }
 
 #[test]
@@ -241,7 +248,11 @@ fn a_json_body_is_an_error_or_the_answer() {
         "{]",
         "[DONE]",
     ] {
-        assert_eq!(decide(answer.as_bytes()), (Seen::Output, false), "{answer}");
+        assert_eq!(
+            decide(answer.as_bytes()),
+            (Peeked::Output, false),
+            "{answer}"
+        );
     }
 }
 
@@ -254,5 +265,5 @@ fn braces_in_strings_do_not_end_a_body() {
 #[test]
 fn a_brace_inside_an_event_is_not_a_body() {
     let stream = format!("data: {{\"choices\":[]}}\n{{\"error\":\"x\"}}\n\n{HELLO}");
-    assert_eq!(seen(&stream), Seen::Output);
+    assert_eq!(seen(&stream), Peeked::Output);
 }

@@ -2,14 +2,14 @@
 
 /// The part of a text's characters that is kept: a fraction below 1, of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct Fraction {
     kept: u128,
     of: u128,
 }
 
 const MILLION: u32 = 1_000_000;
 
-impl Share {
+impl Fraction {
     /// What fits, from the numbers of tokens that the error states: `limit / actual`, and a tenth less, since tokens
     /// are not characters. Numbers that contradict the error (nothing is allowed, or no more was sent than is allowed)
     /// give the default.
@@ -45,7 +45,7 @@ impl Share {
     }
 }
 
-impl Default for Share {
+impl Default for Fraction {
     /// Three quarters: two such cuts bring a text to 56 %, and a guess that is too small loses text for nothing.
     fn default() -> Self {
         Self { kept: 3, of: 4 }
@@ -59,40 +59,40 @@ mod tests {
     #[test]
     fn three_quarters_are_kept_unless_told_otherwise() {
         for (chars, kept) in [(100, 75), (10, 7), (5, 3), (3, 2), (2, 1)] {
-            assert_eq!(Share::default().of(chars), Some(kept));
+            assert_eq!(Fraction::default().of(chars), Some(kept));
         }
-        assert_eq!(Share::millionths(500_000).of(9), Some(4));
-        assert_eq!(Share::millionths(0), Share::default());
-        assert_eq!(Share::millionths(MILLION), Share::default());
+        assert_eq!(Fraction::millionths(500_000).of(9), Some(4));
+        assert_eq!(Fraction::millionths(0), Fraction::default());
+        assert_eq!(Fraction::millionths(MILLION), Fraction::default());
     }
 
     #[test]
     fn stated_counts_keep_what_fits_less_a_tenth() {
-        assert_eq!(Share::fitting(8_192, 9_000).of(1_000), Some(819));
+        assert_eq!(Fraction::fitting(8_192, 9_000).of(1_000), Some(819));
         assert_eq!(
-            Share::fitting(200_000, 209_573).of(1_000_000),
+            Fraction::fitting(200_000, 209_573).of(1_000_000),
             Some(858_889)
         );
-        assert_eq!(Share::fitting(100, 100).of(100), Some(90));
-        assert_eq!(Share::fitting(u64::MAX, u64::MAX).of(100), Some(90));
-        assert_eq!(Share::fitting(1, u64::MAX).of(usize::MAX), Some(1));
+        assert_eq!(Fraction::fitting(100, 100).of(100), Some(90));
+        assert_eq!(Fraction::fitting(u64::MAX, u64::MAX).of(100), Some(90));
+        assert_eq!(Fraction::fitting(1, u64::MAX).of(usize::MAX), Some(1));
     }
 
     #[test]
     fn counts_that_contradict_the_error_are_not_used() {
         for (limit, actual) in [(0, 0), (0, 9), (9, 0), (101, 100), (u64::MAX, 1)] {
-            assert_eq!(Share::fitting(limit, actual), Share::default());
+            assert_eq!(Fraction::fitting(limit, actual), Fraction::default());
         }
     }
 
     #[test]
     fn one_character_stays_and_one_goes() {
-        assert_eq!(Share::default().of(0), None);
-        assert_eq!(Share::default().of(1), None);
-        assert_eq!(Share::millionths(1).of(2), Some(1));
-        assert_eq!(Share::millionths(999_999).of(2), Some(1));
+        assert_eq!(Fraction::default().of(0), None);
+        assert_eq!(Fraction::default().of(1), None);
+        assert_eq!(Fraction::millionths(1).of(2), Some(1));
+        assert_eq!(Fraction::millionths(999_999).of(2), Some(1));
         assert_eq!(
-            Share::default()
+            Fraction::default()
                 .of(usize::MAX)
                 .map(|kept| kept < usize::MAX),
             Some(true)

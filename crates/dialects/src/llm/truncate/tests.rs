@@ -7,7 +7,7 @@ use super::*;
 use serde_json::{Value, json};
 
 fn cut_of(body: &str) -> Option<Cut> {
-    cut(body.as_bytes(), Keep::Head, Share::default())
+    cut(body.as_bytes(), Keep::Head, Fraction::default())
 }
 
 /// Where the cut was made, and how many characters were there before and after.
@@ -27,7 +27,7 @@ fn a_user_says(raw: &str) -> String {
 
 /// What is left of a user's text, as it stands in the body.
 fn left(raw: &str, keep: Keep) -> Option<String> {
-    let shorter = cut(a_user_says(raw).as_bytes(), keep, Share::default())?.body;
+    let shorter = cut(a_user_says(raw).as_bytes(), keep, Fraction::default())?.body;
     let shorter = String::from_utf8(shorter).ok()?;
     let rest = shorter.strip_prefix(r#"{"messages":[{"role":"user","content":""#)?;
     rest.strip_suffix(r#""}]}"#).map(str::to_owned)
@@ -230,7 +230,7 @@ fn what_is_not_json_in_utf8_is_left_alone() {
         b"a=b&prompt=abcd",
     ] {
         assert!(
-            cut(body, Keep::Head, Share::default()).is_none(),
+            cut(body, Keep::Head, Fraction::default()).is_none(),
             "{body:?}"
         );
     }

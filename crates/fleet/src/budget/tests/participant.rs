@@ -3,7 +3,7 @@
 mod alone;
 mod totals;
 
-use super::super::participant::{Answer, Participant};
+use super::super::participant::{Answer, BudgetParticipant};
 use super::numbers::usual;
 use super::*;
 use http_retry_core::policy::Moment;
@@ -17,14 +17,14 @@ const MIDDLE: u64 = u64::MAX / 2;
 
 /// A process with a clock in milliseconds and a count of successes.
 struct Process {
-    participant: Participant,
+    participant: BudgetParticipant,
     now: Duration,
     successes: u64,
 }
 
 fn process() -> Process {
     Process {
-        participant: Participant::new(usual(), 1, WAIT),
+        participant: BudgetParticipant::new(usual(), 1, WAIT),
         now: Duration::from_secs(1),
         successes: 0,
     }

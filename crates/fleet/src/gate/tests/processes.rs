@@ -2,7 +2,7 @@
 
 use super::world::{Health, MILLI, Wait, World};
 use super::*;
-use http_retry_core::adapter::{End, Kind};
+use http_retry_core::adapter::{CallEnd, CallKind};
 use http_retry_core::runtime::Runtime;
 use http_retry_core::testing::ManualRuntime;
 use std::task::Waker;
@@ -10,14 +10,14 @@ use std::task::Waker;
 pub(super) const SEC: Duration = Duration::from_secs(1);
 
 pub(super) fn newcomers(world: &mut World, processes: &[usize]) -> Vec<(usize, Option<Wait>)> {
-    let wait = |process: &usize| (*process, Some(world.waits(*process, Kind::Newcomer)));
+    let wait = |process: &usize| (*process, Some(world.waits(*process, CallKind::Newcomer)));
     processes.iter().map(wait).collect()
 }
 
 /// How long it takes until a call of this process goes that was sent before, and so is no probe.
 fn goes_after(world: &mut World, process: usize, most: Duration) -> Duration {
     let begun = world.clock.now();
-    let mut waits = [(process, Some(world.waits(process, Kind::Retry)))];
+    let mut waits = [(process, Some(world.waits(process, CallKind::Retry)))];
     let went = world.play(&mut waits, most)[0];
     went.expect("it goes") - begun
 }
@@ -28,7 +28,7 @@ fn a_vote_closes_the_gate_of_every_process() {
     world.vote(0, SEC);
     world.pass(MILLI * 4);
     let begun = world.clock.now();
-    let mut waits = [1, 2, 0].map(|process| (process, Some(world.waits(process, Kind::Retry))));
+    let mut waits = [1, 2, 0].map(|process| (process, Some(world.waits(process, CallKind::Retry))));
     for went in world.play(&mut waits, SEC * 8) {
         let after = went.unwrap() - begun;
         assert!(after >= MILLI * 990 && after < SEC * 3, "{after:?}");
@@ -76,13 +76,13 @@ fn later_successes_open_the_gate_of_all() {
     let places = [(); 6].map(|()| world.go(0));
     let [refused @ .., later, last] = &places;
     for place in refused {
-        world.end(0, place, End::Refused(Some(SEC * 10)));
+        world.end(0, place, CallEnd::Refused(Some(SEC * 10)));
     }
     world.pass(MILLI * 4);
-    let mut waits = [(1, Some(world.waits(1, Kind::Retry)))];
+    let mut waits = [(1, Some(world.waits(1, CallKind::Retry)))];
     assert_eq!(world.play(&mut waits, MILLI), [None]);
-    world.end(0, later, End::Succeeded);
-    world.end(0, last, End::Succeeded);
+    world.end(0, later, CallEnd::Succeeded);
+    world.end(0, last, CallEnd::Succeeded);
     let went = world.play(&mut waits, MILLI * 15);
     assert!(went[0].is_some(), "{went:?}");
     // From now on the store's vote takes eight.
@@ -99,10 +99,10 @@ fn who_has_contradicted_its_own_gate_does_not_report_on_and_on() {
     let places = [(); 6].map(|()| world.go(0));
     let [refused @ .., later, last] = &places;
     for place in refused {
-        world.end(0, place, End::Refused(Some(SEC * 10)));
+        world.end(0, place, CallEnd::Refused(Some(SEC * 10)));
     }
     for place in [later, last] {
-        world.end(0, place, End::Succeeded);
+        world.end(0, place, CallEnd::Succeeded);
     }
     world.pass(SEC);
     world.health = Health::Well;
@@ -141,7 +141,7 @@ fn processes_do_not_go_on_all_at_once() {
     world.pass(MILLI * 4);
     let others = 1..PROCESSES;
     let mut waits: Vec<_> = others
-        .map(|process| (process, Some(world.waits(process, Kind::Retry))))
+        .map(|process| (process, Some(world.waits(process, CallKind::Retry))))
         .collect();
     let went = world.play(&mut waits, SEC * 6);
     let went: Vec<_> = went.into_iter().map(Option::unwrap).collect();
@@ -183,7 +183,7 @@ fn who_joins_during_a_cooldown_goes_at_once_only_once() {
     world.pass(MILLI * 5);
     let late = world.starts();
     let place = world.go(late);
-    world.end(late, &place, End::Other);
+    world.end(late, &place, CallEnd::Other);
     world.pass(MILLI * 3);
     let after = goes_after(&mut world, late, SEC * 70);
     assert!(after > MILLI * 2_900, "{after:?}");
@@ -228,7 +228,7 @@ fn with_an_impatient_one() -> (World, usize) {
     world.longest = SEC * 300;
     let impatient = world.starts();
     let place = world.go(impatient);
-    world.end(impatient, &place, End::Other);
+    world.end(impatient, &place, CallEnd::Other);
     world.pass(SEC);
     (world, impatient)
 }
@@ -286,7 +286,7 @@ fn a_store_that_lost_its_state_lets_all_go_on_at_a_pace() {
     world.pass(MILLI * 5);
     world.gate = None;
     let mut waits: Vec<_> = (0..40)
-        .map(|_| (1, Some(world.waits(1, Kind::Retry))))
+        .map(|_| (1, Some(world.waits(1, CallKind::Retry))))
         .collect();
     let went = world.play(&mut waits, SEC * 10);
     let went: Vec<_> = went.into_iter().map(Option::unwrap).collect();
@@ -346,7 +346,7 @@ fn an_open_gate_reports_nothing_and_calls_go_without_a_look() {
         let key = world.processes[0].gate.key_of("a");
         let entered = world.processes[0].gate.enter(key, Duration::ZERO, true);
         let place = entered.ok().flatten().expect("by the fast way");
-        world.end(0, &place, End::Succeeded);
+        world.end(0, &place, CallEnd::Succeeded);
         world.pass(MILLI);
     }
     assert_eq!(world.said, []);

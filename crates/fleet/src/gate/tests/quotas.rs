@@ -4,7 +4,7 @@ use super::processes::{SEC, newcomers};
 use super::world::{MILLI, World};
 use super::*;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_retry_core::adapter::{End, Quota};
+use http_retry_core::adapter::{CallEnd, GateQuota};
 use http_retry_core::policy::Outcome;
 use http_retry_core::runtime::Runtime;
 
@@ -26,7 +26,12 @@ fn go_before_the_reset(remaining: u64) -> usize {
     let told = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
     for process in 0..PROCESSES {
         let place = world.go(process);
-        world.told(process, &place, End::Succeeded, told.map(Quota::from));
+        world.told(
+            process,
+            &place,
+            CallEnd::Succeeded,
+            told.map(GateQuota::from),
+        );
     }
     let whole = world.clock.now() + SEC * 5;
     let mut waits = Vec::new();

@@ -4,7 +4,7 @@ use super::joined::Joined;
 use super::*;
 use crate::gate::link::GateLink;
 use futures_util::FutureExt;
-use http_retry_core::adapter::{Ask, End, Kind, Passed, Place, Quota};
+use http_retry_core::adapter::{CallEnd, CallKind, GateQuota, GateRequest, Passed, Permit};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::Moment;
 use http_retry_core::runtime::Runtime;
@@ -79,7 +79,7 @@ impl World {
         for _ in 0..processes {
             let process = world.starts();
             let place = world.go(process);
-            world.end(process, &place, End::Other);
+            world.end(process, &place, CallEnd::Other);
         }
         world.pass(MILLI * 10);
         world
@@ -108,7 +108,7 @@ impl World {
     }
 
     /// A call that waits for its turn.
-    pub(super) fn waits(&mut self, process: usize, kind: Kind) -> Wait {
+    pub(super) fn waits(&mut self, process: usize, kind: CallKind) -> Wait {
         let at = &mut self.processes[process];
         let (gate, runtime) = (at.gate.clone(), self.clock.clone());
         let key = gate.key_of("a");
@@ -118,12 +118,12 @@ impl World {
         if let Some(link) = at.link().filter(|_| !before) {
             link.set_subscribed(moment, at.subscribed);
         }
-        let ask = Ask {
+        let ask = GateRequest {
             key,
             kind,
             began: match kind {
-                Kind::Newcomer => moment.now,
-                Kind::Retry => Duration::ZERO,
+                CallKind::Newcomer => moment.now,
+                CallKind::Retry => Duration::ZERO,
             },
             deadline: None,
             at_gate: Duration::from_secs(86_400),
@@ -133,24 +133,30 @@ impl World {
     }
 
     /// A call that goes at once.
-    pub(super) fn go(&mut self, process: usize) -> Place {
-        let passed = self.waits(process, Kind::Newcomer).now_or_never();
+    pub(super) fn go(&mut self, process: usize) -> Permit {
+        let passed = self.waits(process, CallKind::Newcomer).now_or_never();
         passed.expect("the gate is open").place.unwrap()
     }
 
     pub(super) fn is_open(&mut self, process: usize) -> bool {
-        let passed = self.waits(process, Kind::Newcomer).now_or_never();
+        let passed = self.waits(process, CallKind::Newcomer).now_or_never();
         if let Some(place) = passed.as_ref().and_then(|passed| passed.place) {
-            self.end(process, &place, End::Other);
+            self.end(process, &place, CallEnd::Other);
         }
         passed.is_some()
     }
 
-    pub(super) fn end(&self, process: usize, place: &Place, end: End) {
+    pub(super) fn end(&self, process: usize, place: &Permit, end: CallEnd) {
         self.told(process, place, end, None);
     }
 
-    pub(super) fn told(&self, process: usize, place: &Place, end: End, quota: Option<Quota>) {
+    pub(super) fn told(
+        &self,
+        process: usize,
+        place: &Permit,
+        end: CallEnd,
+        quota: Option<GateQuota>,
+    ) {
         let gate = &self.processes[process].gate;
         gate.end(place, end, quota, &self.clock);
     }
@@ -159,7 +165,7 @@ impl World {
     pub(super) fn succeed(&mut self, process: usize, calls: usize) {
         for _ in 0..calls {
             let place = self.go(process);
-            self.end(process, &place, End::Succeeded);
+            self.end(process, &place, CallEnd::Succeeded);
         }
     }
 
@@ -167,7 +173,7 @@ impl World {
     pub(super) fn refuse(&mut self, process: usize, calls: usize, asked: Duration) {
         let places: Vec<_> = (0..calls).map(|_| self.go(process)).collect();
         for place in &places {
-            self.end(process, place, End::Refused(Some(asked)));
+            self.end(process, place, CallEnd::Refused(Some(asked)));
         }
     }
 
@@ -203,7 +209,7 @@ impl World {
                 if let Poll::Ready(passed) = waiting.as_mut().poll(&mut cx) {
                     *wait = None;
                     *went = Some(self.clock.now());
-                    self.end(*process, &passed.place.unwrap(), End::Succeeded);
+                    self.end(*process, &passed.place.unwrap(), CallEnd::Succeeded);
                 }
             }
             self.drive();

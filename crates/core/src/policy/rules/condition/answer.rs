@@ -1,6 +1,6 @@
 //! Conditions on what an answer holds: a part of a header, a place of a JSON body, an element of an XML one.
 
-use super::{Condition, Test, Value, Wanted};
+use super::{Condition, Test, Value, ValueTest};
 use crate::error::ConfigError;
 use crate::error_body::{ErrorBody, Pointer};
 use http::{HeaderMap, HeaderName};
@@ -16,11 +16,11 @@ pub(crate) struct HeadTest {
     pub(crate) name: HeaderName,
     /// `left` of `used=3, left=2`.
     pub(crate) part: Option<String>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: ValueTest,
 }
 
 impl HeadTest {
-    pub(crate) fn new(name: HeaderName, wanted: Wanted) -> Self {
+    pub(crate) fn new(name: HeaderName, wanted: ValueTest) -> Self {
         let part = None;
         Self { name, part, wanted }
     }
@@ -28,7 +28,7 @@ impl HeadTest {
     pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
         let mut lines = lines(headers, &self.name);
         match &self.part {
-            None if self.wanted == Wanted::There => headers.contains_key(&self.name),
+            None if self.wanted == ValueTest::There => headers.contains_key(&self.name),
             None => lines.any(|line| self.wanted.holds(line, str::eq_ignore_ascii_case)),
             Some(part) => lines
                 .flat_map(|line| parts(line, part))
@@ -60,7 +60,7 @@ pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a s
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonTest {
     pub(crate) pointer: Pointer,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: ValueTest,
 }
 
 impl JsonTest {
@@ -68,7 +68,7 @@ impl JsonTest {
         let same = |one: &str, other: &str| one == other;
         body.at(&self.pointer).iter().any(|found| match found {
             Some(scalar) => self.wanted.holds(scalar, same),
-            None => self.wanted == Wanted::There,
+            None => self.wanted == ValueTest::There,
         })
     }
 }
@@ -90,7 +90,7 @@ impl XmlTest {
 impl Condition {
     /// Holds for responses with this header, whatever its value. An error never has one.
     pub fn header(name: HeaderName) -> Self {
-        Self::of(Test::Header(vec![HeadTest::new(name, Wanted::There)]))
+        Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::There)]))
     }
 
     /// Holds for responses one of whose lines of this header is this value as a whole, without the blanks around it; case does
@@ -103,7 +103,7 @@ impl Condition {
     /// let shed = Condition::header_is(HeaderName::from_static("x-shed"), "true");
     /// ```
     pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
-        let wanted = Wanted::Is(vec![value.into()]);
+        let wanted = ValueTest::Is(vec![value.into()]);
         Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
     }
 

@@ -1,7 +1,7 @@
 //! Conditions as tables of a service use them: on one response, without a policy and its rules.
 
 use super::{Condition, Test};
-use super::{OfSuccess, Seen};
+use super::{ConditionInput, SuccessBodyTest};
 use crate::error_body::{ErrorBody, Pointer};
 use crate::policy::classify::{Class, is_standard_success};
 use crate::policy::outcome::Outcome;
@@ -48,15 +48,15 @@ impl Condition {
     pub fn matches(&self, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
         let is_read_success = outcome.class() == Class::Success && evidence != Evidence::Head;
         let body = outcome.body().filter(|_| is_read_success);
-        self.holds(&Seen {
+        self.holds(&ConditionInput {
             outcome,
             attempt: 0,
             method: outcome.request().map(RequestLine::method),
             idempotent: false,
             of_success: if body.is_some_and(ErrorBody::is_understood) {
-                OfSuccess::All
+                SuccessBodyTest::All
             } else {
-                OfSuccess::Unknown
+                SuccessBodyTest::Unknown
             },
             final_word: evidence != Evidence::Head,
             certain: evidence == Evidence::Certain,

@@ -4,13 +4,13 @@ use crate::policy::outcome::Outcome;
 use http::{HeaderMap, HeaderName, StatusCode};
 
 fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
-    Condition([test].into()).holds(&Seen {
+    Condition([test].into()).holds(&ConditionInput {
         outcome,
         attempt: 1,
         method: Some(&Method::GET),
         idempotent: true,
         certain: false,
-        of_success: OfSuccess::Nothing,
+        of_success: SuccessBodyTest::Nothing,
         final_word,
     })
 }
@@ -73,7 +73,7 @@ fn a_header_is_there_or_has_one_of_the_values() {
     let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
     let test = |name: &'static str, values: Option<&str>| {
         let values = values.map(|value| vec![value.to_owned()]);
-        let wanted = values.map_or(Wanted::There, Wanted::Is);
+        let wanted = values.map_or(ValueTest::There, ValueTest::Is);
         let test = HeadTest::new(HeaderName::from_static(name), wanted);
         holds(Test::Header(vec![test]), &outcome, true)
     };

@@ -19,10 +19,10 @@ use crate::policy::verdict::bare_name;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Value(pub(super) Wanted);
+pub struct Value(pub(super) ValueTest);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ValueTest {
     /// Anything, as long as it is there.
     There,
     Is(Vec<String>),
@@ -39,18 +39,18 @@ pub(crate) enum Wanted {
 impl Value {
     /// Any value, also an empty one, as long as it is there.
     pub fn any() -> Self {
-        Self(Wanted::There)
+        Self(ValueTest::There)
     }
 
     /// One of these values: in a header whatever the case, in a body written just so.
     pub fn is(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(Wanted::Is(values.into_iter().map(Into::into).collect()))
+        Self(ValueTest::Is(values.into_iter().map(Into::into).collect()))
     }
 
     /// One of these names, which may have a namespace that ends in `#` before it and an address that starts with `:`
     /// behind it, as AWS writes the names of its errors.
     pub fn name(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(Wanted::Name(names.into_iter().map(Into::into).collect()))
+        Self(ValueTest::Name(names.into_iter().map(Into::into).collect()))
     }
 
     /// A value that starts with this text; case does not matter.
@@ -63,12 +63,12 @@ impl Value {
         let starts = starts
             .into_iter()
             .map(|start| start.as_ref().to_lowercase());
-        Self(Wanted::Starts(starts.collect()))
+        Self(ValueTest::Starts(starts.collect()))
     }
 
     /// A value that has one of these texts in it, both in lower case and without `_`, `-`, `.` and blanks.
     pub fn has(parts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        Self(Wanted::Has(
+        Self(ValueTest::Has(
             parts.into_iter().map(|part| plain(part.as_ref())).collect(),
         ))
     }
@@ -80,16 +80,16 @@ impl Value {
 
     /// A value that begins with one of these whole numbers, as [`number`](Self::number) says.
     pub fn numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
-        Self(Wanted::Number(numbers.into_iter().collect()))
+        Self(ValueTest::Number(numbers.into_iter().collect()))
     }
 
     /// A value that is a whole number or a decimal, not below 0.
     pub fn any_number() -> Self {
-        Self(Wanted::AnyNumber)
+        Self(ValueTest::AnyNumber)
     }
 }
 
-impl Wanted {
+impl ValueTest {
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::There | Self::AnyNumber => false,

@@ -2,7 +2,7 @@
 
 /// What an error says of a request that did not fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TokenCounts {
     /// The tokens of the prompt.
     pub(crate) input: Option<u64>,
     /// The tokens kept free for the answer.
@@ -14,7 +14,7 @@ pub(crate) struct Counts {
 /// The counts of a message such as `maximum context length is 8192 tokens, your messages resulted in 9000`.
 ///
 /// Each number is read by the words around it, since every provider has a sentence of its own.
-pub(crate) fn context_counts(text: &str) -> Counts {
+pub(crate) fn context_counts(text: &str) -> TokenCounts {
     let text = text.to_ascii_lowercase();
     let parts = parts(&text);
     sum(&parts).unwrap_or_else(|| by_words(&parts))
@@ -39,14 +39,14 @@ pub(super) fn has_zero_limit(text: &str) -> bool {
 const MOST_PARTS: usize = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part<'a> {
+enum CountToken<'a> {
     Word(&'a str),
     Number(u64),
     Mark(char),
 }
 
 /// Text in lower case as words, whole numbers and marks; a number inside a name, or with a fraction, is a word.
-fn parts(text: &str) -> Vec<Part<'_>> {
+fn parts(text: &str) -> Vec<CountToken<'_>> {
     let (mut rest, mut parts) = (text.trim_start(), Vec::new());
     while let Some(first) = rest.chars().next() {
         if parts.len() >= MOST_PARTS {
@@ -55,8 +55,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         let word = word(rest);
         let length = word.len().max(first.len_utf8());
         parts.push(match word {
-            "" => Part::Mark(first),
-            _ => whole_number(word).map_or(Part::Word(word), Part::Number),
+            "" => CountToken::Mark(first),
+            _ => whole_number(word).map_or(CountToken::Word(word), CountToken::Number),
         });
         rest = rest
             .get(length..)
@@ -93,13 +93,13 @@ fn whole_number(word: &str) -> Option<u64> {
 }
 
 /// The numbers directly behind a word.
-fn behind<'a>(parts: &'a [Part<'_>], word: &'a str) -> impl Iterator<Item = u64> + 'a {
+fn behind<'a>(parts: &'a [CountToken<'_>], word: &'a str) -> impl Iterator<Item = u64> + 'a {
     let mut after_word = false;
     parts.iter().filter_map(move |part| {
         let (found, still) = match part {
-            Part::Number(number) => (Some(*number).filter(|_| after_word), false),
-            Part::Word(own) => (None, *own == word),
-            Part::Mark(mark) => (None, after_word && matches!(mark, ':' | '~' | '=')),
+            CountToken::Number(number) => (Some(*number).filter(|_| after_word), false),
+            CountToken::Word(own) => (None, *own == word),
+            CountToken::Mark(mark) => (None, after_word && matches!(mark, ':' | '~' | '=')),
         };
         after_word = still;
         found
@@ -107,9 +107,9 @@ fn behind<'a>(parts: &'a [Part<'_>], word: &'a str) -> impl Iterator<Item = u64>
 }
 
 /// `188240 + 21333 > 200000`, `213462 > 200000` and `(5000 > 4096 - 100)`.
-fn sum(parts: &[Part<'_>]) -> Option<Counts> {
-    use Part::{Mark, Number, Word};
-    let counts = |input, output, limit| Counts {
+fn sum(parts: &[CountToken<'_>]) -> Option<TokenCounts> {
+    use CountToken::{Mark, Number, Word};
+    let counts = |input, output, limit| TokenCounts {
         input: Some(input),
         output,
         limit: Some(limit),
@@ -148,29 +148,29 @@ enum Cue {
     Neither,
 }
 
-fn by_words(parts: &[Part<'_>]) -> Counts {
-    let mut counts = Counts::default();
+fn by_words(parts: &[CountToken<'_>]) -> TokenCounts {
+    let mut counts = TokenCounts::default();
     let (mut clear, mut vague) = (None, None);
     for (at, part) in parts.iter().enumerate() {
         match part {
-            Part::Word(word) => {
+            CountToken::Word(word) => {
                 clear = clear_cue(word).or(clear);
                 vague = vague_cue(word).or(vague);
             }
-            Part::Number(number) => {
+            CountToken::Number(number) => {
                 let after = parts.get(at.saturating_add(1)..).unwrap_or_default();
                 counts.note(*number, clear.or(vague), following(after));
                 (clear, vague) = (None, None);
             }
-            Part::Mark('.' | ';' | '\n') => (clear, vague) = (None, None),
-            Part::Mark('>' | '<') => clear = Some(Cue::Limit),
-            Part::Mark(_) => {}
+            CountToken::Mark('.' | ';' | '\n') => (clear, vague) = (None, None),
+            CountToken::Mark('>' | '<') => clear = Some(Cue::Limit),
+            CountToken::Mark(_) => {}
         }
     }
     counts
 }
 
-impl Counts {
+impl TokenCounts {
     /// A share named behind its number, `4500 in the messages`, goes before a total.
     fn note(&mut self, number: u64, before: Option<Cue>, after: Option<Cue>) {
         match (before, after) {
@@ -211,11 +211,11 @@ fn vague_cue(word: &str) -> Option<Cue> {
 }
 
 /// What the few words behind a number, up to the end of the clause, make of it.
-fn following(parts: &[Part<'_>]) -> Option<Cue> {
+fn following(parts: &[CountToken<'_>]) -> Option<Cue> {
     const MOST_WORDS: usize = 5;
     let words = parts.iter().map_while(|part| match part {
-        Part::Word(word) => Some(*word),
-        Part::Number(_) | Part::Mark(_) => None,
+        CountToken::Word(word) => Some(*word),
+        CountToken::Number(_) | CountToken::Mark(_) => None,
     });
     words
         .take(MOST_WORDS)

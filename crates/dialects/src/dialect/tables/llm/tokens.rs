@@ -5,7 +5,7 @@ use http_retry_core::policy::{ErrorBody, Outcome};
 
 /// What one code token means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Money, credits or a daily quota are used up.
     Quota,
     /// The prompt does not fit the model.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// What is known of one kind of token.
 struct Tokens {
-    kind: Kind,
+    kind: TokenKind,
     /// The status that it is usually sent with.
     status: u16,
     /// Whole tokens, in lower case and without what [`plain`] leaves out.
@@ -49,42 +49,42 @@ struct Tokens {
 /// All kinds; of several in one answer the first counts.
 #[rustfmt::skip]
 const KNOWN: [Tokens; 18] = [
-    tokens(Kind::Quota, 429,
+    tokens(TokenKind::Quota, 429,
         "accountoverdue arrearage exceededcurrentquota nocredits notenoughcredits openroutercredits outofcredit \
          outofcredits paymentrequired quotaexceeded quotaexhausted servicequotaexceeded usagelimitexceeded \
          usagelimitreached usagenotincluded",
         "insufficientquota insufficientcredit insufficientbalance insufficientfund creditsbalance creditbalance \
          spendlimit spendinglimit billing budgetexceeded creditsexhausted perday perweek permonth"),
-    tokens(Kind::Context, 400, "exceedcontextlength inputtoolong prompttoolong tokenlimitexceeded",
+    tokens(TokenKind::Context, 400, "exceedcontextlength inputtoolong prompttoolong tokenlimitexceeded",
         "contextlength contextwindow contextsize contextlimit"),
-    tokens(Kind::ContentPolicy, 400, "datainspectionfailed moderationblocked prohibitedcontent",
+    tokens(TokenKind::ContentPolicy, 400, "datainspectionfailed moderationblocked prohibitedcontent",
         "contentpolicy contentfilter policyviolation"),
-    tokens(Kind::Field, 400, "stringabovemaxlength arrayabovemaxlength", ""),
-    tokens(Kind::TooLarge, 413, "requesttoolarge requestentitytoolarge payloadtoolarge", ""),
-    tokens(Kind::InFlight, 402, "openrouterinflightbudget", ""),
-    tokens(Kind::SharedPool, 429, "", "sharedpool"),
-    tokens(Kind::Overloaded, 529,
+    tokens(TokenKind::Field, 400, "stringabovemaxlength arrayabovemaxlength", ""),
+    tokens(TokenKind::TooLarge, 413, "requesttoolarge requestentitytoolarge payloadtoolarge", ""),
+    tokens(TokenKind::InFlight, 402, "openrouterinflightbudget", ""),
+    tokens(TokenKind::SharedPool, 429, "", "sharedpool"),
+    tokens(TokenKind::Overloaded, 529,
         "flexunavailable resourceunavailable serviceunavailable unavailable theserviceiscurrentlyunavailable \
          modelnotready modelloading serverbusy enginebusy modelbusy", "capacity overload"),
-    tokens(Kind::RateLimit, 429, "slowdown ramplimitexceeded userratelimitexceeded", "ratelimit"),
-    tokens(Kind::Throttle, 429,
+    tokens(TokenKind::RateLimit, 429, "slowdown ramplimitexceeded userratelimitexceeded", "ratelimit"),
+    tokens(TokenKind::Throttle, 429,
         "resourceexhausted someresourcehasbeenexhausted toomanyrequests requestlimitexceeded bandwidthlimitexceeded \
          limitexceeded priorrequestnotcomplete provisionedthroughputexceeded transactioninprogress", "throttl"),
-    tokens(Kind::Timeout, 504, "deadlineexceeded cancelled", "timeout"),
-    tokens(Kind::Auth, 401,
+    tokens(TokenKind::Timeout, 504, "deadlineexceeded cancelled", "timeout"),
+    tokens(TokenKind::Auth, 401,
         "apikeyinvalid authentication expiredtoken invalidapikey invalidauthentication unauthenticated unauthorized \
          unrecognizedclient", ""),
-    tokens(Kind::Permission, 403, "accessdenied forbidden permission permissiondenied", ""),
-    tokens(Kind::NotFound, 404, "deploymentnotfound modelnotfound notfound resourcenotfound", ""),
-    tokens(Kind::Conflict, 409, "conflict", ""),
-    tokens(Kind::Internal, 500, "api cmekkeyunreachable internal internalserver", ""),
-    tokens(Kind::Server, 500, "server modelstream internalfailure", ""),
-    tokens(Kind::Invalid, 400,
+    tokens(TokenKind::Permission, 403, "accessdenied forbidden permission permissiondenied", ""),
+    tokens(TokenKind::NotFound, 404, "deploymentnotfound modelnotfound notfound resourcenotfound", ""),
+    tokens(TokenKind::Conflict, 409, "conflict", ""),
+    tokens(TokenKind::Internal, 500, "api cmekkeyunreachable internal internalserver", ""),
+    tokens(TokenKind::Server, 500, "server modelstream internalfailure", ""),
+    tokens(TokenKind::Invalid, 400,
         "badrequest clientspecifiedaninvalidargument failedprecondition unprocessableentity validation",
         "invalid unsupported"),
 ];
 
-const fn tokens(kind: Kind, status: u16, whole: &'static str, parts: &'static str) -> Tokens {
+const fn tokens(kind: TokenKind, status: u16, whole: &'static str, parts: &'static str) -> Tokens {
     Tokens {
         kind,
         status,
@@ -94,7 +94,7 @@ const fn tokens(kind: Kind, status: u16, whole: &'static str, parts: &'static st
 }
 
 /// Whether an answer has a token of one of these kinds.
-pub(super) fn says(outcome: &Outcome<'_>, kinds: &[Kind]) -> bool {
+pub(super) fn says(outcome: &Outcome<'_>, kinds: &[TokenKind]) -> bool {
     let all = all(outcome.headers(), outcome.body());
     kinds.iter().any(|kind| all & bit(*kind) != 0)
 }
@@ -123,19 +123,19 @@ fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
     let head = head.filter(|token| token.len() <= LONGEST).and_then(kind);
     let of_body = |body: &ErrorBody| {
         let kinds = body.labels().iter().filter_map(|token| kind(token));
-        Kinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
+        TokenKinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
     };
     body.map_or(0, |body| body.memo(of_body).0) | head.map_or(0, bit)
 }
 
 /// Kinds of tokens, a bit for each.
 #[derive(Clone, Copy)]
-struct Kinds(u32);
+struct TokenKinds(u32);
 
 /// The longest token in a header that is looked at, in bytes.
 const LONGEST: usize = 512;
 
-fn bit(kind: Kind) -> u32 {
+fn bit(kind: TokenKind) -> u32 {
     1_u32.checked_shl(kind as u32).unwrap_or_default()
 }
 
@@ -144,9 +144,9 @@ fn bit(kind: Kind) -> u32 {
 /// A token is compared whole, in lower case and without `_`, `-` and blanks; AWS may put a namespace before it and an
 /// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are
 /// known by the words in the token.
-fn kind(token: &str) -> Option<Kind> {
+fn kind(token: &str) -> Option<TokenKind> {
     if is_quota_problem(token) {
-        return Some(Kind::RateLimit);
+        return Some(TokenKind::RateLimit);
     }
     let plain = plain(token);
     let ends = ["exception", "error"];
@@ -156,7 +156,7 @@ fn kind(token: &str) -> Option<Kind> {
     let whole = |known: &&Tokens| words(known.whole).any(|whole| whole == name);
     let part = |known: &&Tokens| words(known.parts).any(|part| name.contains(part));
     match KNOWN.iter().find(whole) {
-        None if is_of_a_day(name) => Some(Kind::Quota),
+        None if is_of_a_day(name) => Some(TokenKind::Quota),
         None => Some(KNOWN.iter().find(part)?.kind),
         Some(known) => Some(known.kind),
     }
@@ -204,7 +204,7 @@ mod tests {
             "Throttling.RateQuota",
             "RequestThrottled",
         ] {
-            assert_eq!(kind(token), Some(Kind::Throttle), "{token}");
+            assert_eq!(kind(token), Some(TokenKind::Throttle), "{token}");
         }
         for token in [
             "rate_limit_exceeded",
@@ -212,7 +212,7 @@ mod tests {
             "RATE_LIMIT_EXCEEDED",
             "rate-limited",
         ] {
-            assert_eq!(kind(token), Some(Kind::RateLimit), "{token}");
+            assert_eq!(kind(token), Some(TokenKind::RateLimit), "{token}");
         }
     }
 
@@ -222,14 +222,14 @@ mod tests {
             "ServiceUnavailableException:http://internal.amazon.com/coral/",
             "https://example.com/problems/service-unavailable",
         ] {
-            assert_eq!(kind(token), Some(Kind::Overloaded), "{token}");
+            assert_eq!(kind(token), Some(TokenKind::Overloaded), "{token}");
         }
     }
 
     #[test]
     fn a_daily_quota_is_told_from_one_of_a_minute() {
         let day = "GenerateRequestsPerDayPerProjectPerModel-FreeTier";
-        assert_eq!(kind(day), Some(Kind::Quota));
+        assert_eq!(kind(day), Some(TokenKind::Quota));
         let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
         assert_eq!(kind(minute), None);
         assert_eq!(kind("token_quota_exceeded"), None);
@@ -241,7 +241,7 @@ mod tests {
             "weekly_usage",
             "rate_limit_per_week",
         ] {
-            assert_eq!(kind(day), Some(Kind::Quota), "{day}");
+            assert_eq!(kind(day), Some(TokenKind::Quota), "{day}");
         }
         assert_eq!(kind("daily-digest"), None);
     }
@@ -254,7 +254,7 @@ mod tests {
             "HTTPS://api.example/Quota-Exceeded/",
             "/quota-exceeded",
         ] {
-            assert_eq!(kind(problem), Some(Kind::RateLimit), "{problem}");
+            assert_eq!(kind(problem), Some(TokenKind::RateLimit), "{problem}");
         }
         for money in [
             "quota_exceeded",
@@ -263,7 +263,7 @@ mod tests {
             "com.amazonaws#QuotaExceededException",
             "https://api.example/problems/monthly-quota-exceeded",
         ] {
-            assert_eq!(kind(money), Some(Kind::Quota), "{money}");
+            assert_eq!(kind(money), Some(TokenKind::Quota), "{money}");
         }
     }
 

@@ -3,7 +3,7 @@ mod output;
 use super::*;
 
 /// A stream of these events, each with its name where it has one.
-fn stream(events: &[(&str, Value)]) -> Seen {
+fn stream(events: &[(&str, Value)]) -> Peeked {
     let lines = events.iter().map(|(name, data)| match *name {
         "" => format!("data: {data}\n\n"),
         name => format!("event: {name}\ndata: {data}\n\n"),
@@ -11,7 +11,7 @@ fn stream(events: &[(&str, Value)]) -> Seen {
     seen(&lines.collect::<String>())
 }
 
-fn of(data: &[Value]) -> Seen {
+fn of(data: &[Value]) -> Peeked {
     stream(
         &data
             .iter()
@@ -105,7 +105,7 @@ fn beginnings_are_held_back() {
     for quiet in begin.concat() {
         assert_eq!(
             of(std::slice::from_ref(&quiet)),
-            Seen::Incomplete,
+            Peeked::Incomplete,
             "{quiet}"
         );
         let failed = json!({"error": {"type": "server_error"}});
@@ -131,12 +131,12 @@ fn an_empty_answer_is_an_answer() {
     ] {
         assert_eq!(
             of(&[choice(&json!({"role": "assistant"})), last.clone()]),
-            Seen::Output,
+            Peeked::Output,
             "{last}"
         );
     }
-    assert_eq!(seen("data: [DONE]\n\n"), Seen::Output);
-    assert_eq!(seen("event: done\ndata: [DONE]\n\n"), Seen::Output);
+    assert_eq!(seen("data: [DONE]\n\n"), Peeked::Output);
+    assert_eq!(seen("event: done\ndata: [DONE]\n\n"), Peeked::Output);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn errors_that_are_error_bodies_are_given_as_they_came() {
     let named = json!({"message": "slow down", "code": "Throttling"});
     assert!(same(&stream(&[("error", named.clone())]), &named));
     let silent = json!({"choices": [{"delta": {"content": "Hi"}}], "error": null});
-    assert_eq!(of(&[silent]), Seen::Output);
+    assert_eq!(of(&[silent]), Peeked::Output);
 }
 
 #[test]
@@ -219,16 +219,16 @@ fn the_name_of_an_event_stands_in_for_its_type() {
     );
     let text = ("content_block_delta", json!({"delta": {"text": "Hi"}}));
     let failed = ("error", json!({"error": {"type": "server_error"}}));
-    assert_eq!(stream(&[start.clone(), open.clone()]), Seen::Incomplete);
+    assert_eq!(stream(&[start.clone(), open.clone()]), Peeked::Incomplete);
     assert_eq!(
         stream(&[start.clone(), open.clone(), failed.clone()]),
         failure()
     );
-    assert_eq!(stream(&[start, open, text, failed]), Seen::Output);
+    assert_eq!(stream(&[start, open, text, failed]), Peeked::Output);
 }
 
 #[test]
 fn what_nests_too_deep_is_unknown_and_let_go() {
     let deep = format!("data: {}{}\n\n", "[".repeat(20_000), "]".repeat(20_000));
-    assert_eq!(seen(&deep), Seen::Output);
+    assert_eq!(seen(&deep), Peeked::Output);
 }

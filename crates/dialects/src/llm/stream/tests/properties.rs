@@ -40,16 +40,16 @@ pub(super) fn a_stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// The decision for a stream in pieces, and whether its end had to be seen first.
-fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Seen, bool) {
+fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Peeked, bool) {
     let mut peek = Peek::new();
-    let mut last = Seen::Hold;
+    let mut last = Peeked::Hold;
     for piece in pieces {
         last = peek.feed(piece);
-        if last != Seen::Hold {
+        if last != Peeked::Hold {
             break;
         }
     }
-    let ended = last == Seen::Hold;
+    let ended = last == Peeked::Hold;
     (peek.end(), ended)
 }
 
@@ -70,12 +70,12 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let (seen, _) = decide(&bytes);
-        prop_assert_ne!(seen, Seen::Hold);
+        prop_assert_ne!(seen, Peeked::Hold);
     }
 
     #[test]
     fn an_error_is_json(stream in a_stream()) {
-        if let (Seen::Error(error), _) = decide(&stream) {
+        if let (Peeked::Error(error), _) = decide(&stream) {
             prop_assert!(serde_json::from_slice::<Value>(&error).is_ok_and(|error| error.is_object()));
         }
     }

@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn one_text_is_shorter_and_nothing_else_differs(request in a_request(), mode in 0_usize..3, share in 1_u32..999_999) {
         let keep = KEEPS[mode];
-        if let Some(cut) = cut(request.as_bytes(), keep, Share::millionths(share)) {
+        if let Some(cut) = cut(request.as_bytes(), keep, Fraction::millionths(share)) {
             let (mut old, new) = (parse(request.as_bytes()), parse(&cut.body));
             let pointer = place::pointer(request.as_bytes(), &cut);
             let (before, after) = (as_text(&old, &pointer), as_text(&new, &pointer));
@@ -137,7 +137,7 @@ proptest! {
         let mut body = request.into_bytes();
         let most = body.len();
         let mut cuts = 0;
-        while let Some(next) = cut(&body, KEEPS[mode], Share::fitting(9, 10)) {
+        while let Some(next) = cut(&body, KEEPS[mode], Fraction::fitting(9, 10)) {
             body = next.body;
             cuts += 1;
             prop_assert!(cuts <= most);
@@ -166,10 +166,10 @@ proptest! {
         let mut body = request.into_bytes();
         let at = at.index(body.len());
         body[at] = byte;
-        if let Some(cut) = cut(&body, Keep::Ends, Share::default()) {
+        if let Some(cut) = cut(&body, Keep::Ends, Fraction::default()) {
             prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&cut.body).is_ok());
         }
         body.truncate(end.index(body.len()));
-        prop_assert!(cut(&body, Keep::Tail, Share::default()).is_none());
+        prop_assert!(cut(&body, Keep::Tail, Fraction::default()).is_none());
     }
 }

@@ -39,9 +39,9 @@ fn a_large_body_takes_time_by_its_size_alone() {
 fn the_largest_body_is_64_mib() {
     let mut body = br#"{"prompt":"abcd"}"#.to_vec();
     body.resize(LARGEST_BODY, b' ');
-    assert!(cut(&body, Keep::Head, Share::default()).is_some());
+    assert!(cut(&body, Keep::Head, Fraction::default()).is_some());
     body.push(b' ');
-    assert!(cut(&body, Keep::Head, Share::default()).is_none());
+    assert!(cut(&body, Keep::Head, Fraction::default()).is_none());
 }
 
 #[test]

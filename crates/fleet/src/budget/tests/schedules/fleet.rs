@@ -1,6 +1,6 @@
 //! The fleet and its network, in simulated time.
 
-use super::super::super::participant::{Answer, Participant};
+use super::super::super::participant::{Answer, BudgetParticipant};
 use super::super::numbers::Numbers;
 use super::*;
 use http_retry_core::policy::Moment;
@@ -13,7 +13,7 @@ const WAIT: Duration = Duration::from_millis(50);
 
 /// A process that runs; one that crashes makes room for another.
 struct Process {
-    participant: Participant,
+    participant: BudgetParticipant,
     life: u64,
     successes: u64,
     waiting: Vec<u64>,
@@ -82,7 +82,7 @@ impl Fleet {
     fn born(&mut self) -> Process {
         self.lives += 1;
         Process {
-            participant: Participant::new(terms(), self.lives, WAIT),
+            participant: BudgetParticipant::new(terms(), self.lives, WAIT),
             life: self.lives,
             successes: 0,
             waiting: Vec::new(),
@@ -255,7 +255,7 @@ impl Fleet {
     }
 
     /// Changes a process, and gives those who wait there their answers.
-    fn changes(&mut self, place: usize, change: impl FnOnce(&mut Participant)) {
+    fn changes(&mut self, place: usize, change: impl FnOnce(&mut BudgetParticipant)) {
         let process = &mut self.processes[place];
         change(&mut process.participant);
         let spent = self.spent.entry(process.life).or_default();

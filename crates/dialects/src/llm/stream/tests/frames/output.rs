@@ -69,8 +69,8 @@ fn output_lets_everything_go() {
     ];
     for output in output.concat() {
         let failed = json!({"error": "late"});
-        assert_eq!(of(&[output.clone(), failed]), Seen::Output, "{output}");
+        assert_eq!(of(&[output.clone(), failed]), Peeked::Output, "{output}");
     }
-    assert_eq!(seen("data: Hi\n\n"), Seen::Output);
-    assert_eq!(seen("event: token\ndata: \n\n"), Seen::Output);
+    assert_eq!(seen("data: Hi\n\n"), Peeked::Output);
+    assert_eq!(seen("event: token\ndata: \n\n"), Peeked::Output);
 }
