@@ -230,18 +230,18 @@ impl Engine {
         if let Some(own) = policy.key_header() {
             headers.remove(own);
         }
-        session.goes_on_with(headers, false);
+        session.replace_headers(headers, false);
         if self.idempotency_keys && !session.facts().is_idempotent() {
             let keyed = self.put_new_key(policy, headers);
-            session.goes_on_with(headers, keyed);
+            session.replace_headers(headers, keyed);
         }
     }
 
     /// Gives a request a key of idempotency that no other has, in the header of the service's own if it has one; whether
     /// there was room for it. One without is not idempotent by it.
     pub(crate) fn put_new_key(&self, policy: &RetryPolicy, headers: &mut HeaderMap) -> bool {
-        static USUAL: HeaderName = HeaderName::from_static("idempotency-key");
-        let name = policy.key_header().unwrap_or(&USUAL);
+        static DEFAULT_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+        let name = policy.key_header().unwrap_or(&DEFAULT_KEY_HEADER);
         let key = uuid(self.runtime.key_entropy());
         let key = if policy.quotes_keys() {
             format!("\"{key}\"")
@@ -367,7 +367,7 @@ impl Engine {
         let timer = self.runtime.sleep(asking.wait().min(left));
         match within(timer, &mut asking).await {
             Some(answer) => answer,
-            None => asking.alone(self.runtime.now()),
+            None => asking.pay_alone(self.runtime.now()),
         }
     }
 }
@@ -375,7 +375,7 @@ impl Engine {
 impl Engine {
     /// The key under which calls on this route wait. With its first call it joins the gate's fleet, if there is one, by
     /// its name and by what tells it from others of that name; that of a route that shares nothing stays in this process.
-    pub(crate) fn comes_to_the_gate(
+    pub(crate) fn gate_key_of(
         &self,
         route: &Route,
         (key, name): (GateKey, &str),

@@ -91,7 +91,7 @@ impl AttemptMark {
     /// Whether a redirect was followed since the attempt began that may be its own, and was not seen where it was polled.
     pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
         let outermost = POLLED.get().outermost.unwrap_or(layer);
-        has_new(self.before, path, outermost)
+        has_new_redirect(self.before, path, outermost)
     }
 }
 
@@ -159,7 +159,7 @@ fn note(path: Option<&str>, seen_by: Option<LayerId>) {
 
 /// Whether a redirect since then may be one of an attempt for this path that this layer has not seen: one for the same path
 /// that nobody saw, or that another layer saw, perhaps further in and in another task.
-fn has_new(before: u32, path: Option<&str>, layer: LayerId) -> bool {
+fn has_new_redirect(before: u32, path: Option<&str>, layer: LayerId) -> bool {
     if count() == before {
         return false;
     }
@@ -226,7 +226,7 @@ impl Redirects {
         not(any(feature = "reqwest", test)),
         expect(dead_code, reason = "no other client follows redirects")
     )]
-    pub(crate) fn told(told: RedirectMode) -> Self {
+    pub(crate) fn with_mode(told: RedirectMode) -> Self {
         Self {
             told,
             disproved: Arc::default(),
@@ -383,7 +383,7 @@ mod redirects_tests {
 
     #[test]
     fn an_answer_from_elsewhere_disproves_what_was_told_for_good() {
-        let redirects = Redirects::told(RedirectMode::Off);
+        let redirects = Redirects::with_mode(RedirectMode::Off);
         let mark = AttemptMark::new(true);
         let watch = RedirectTracker {
             redirects: &redirects,

@@ -233,11 +233,11 @@ impl Runner {
     /// The gate of the service, which joins its fleet, if it is shared.
     fn gate_key(&self, route: &Route) -> GateKey {
         let key = self.engine.gate.key_of(&self.service);
-        if self.service.is_empty() || route.policy().max_gate_wait().is_none() {
+        if self.service.is_empty() || route.policy().gate_wait_limit().is_none() {
             return key;
         }
         let named = (key, &*self.service);
-        self.engine.comes_to_the_gate(route, named, || None)
+        self.engine.gate_key_of(route, named, || None)
     }
 
     async fn call<T, E, X>(&self, client: X) -> Result<T, E>
@@ -251,7 +251,7 @@ impl Runner {
             .route(&RequestHead::default(), Some(&self.service));
         let mut session = route.policy().session(self.facts, started);
         if crate::nested::is_inside() {
-            session = session.standing_aside(StopReason::Nested);
+            session = session.disabled(StopReason::Nested);
         }
         let subject = Subject {
             service: Arc::clone(&self.service),

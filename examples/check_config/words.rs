@@ -33,7 +33,7 @@ pub(super) fn attempts(route: &RouteSummary) -> String {
 
 /// The longest wait before each retry. What repeats to the end is named once.
 pub(super) fn schedule(policy: &RetryPolicy) -> String {
-    let retries = policy.max_retries();
+    let retries = policy.retry_limit();
     if retries == 0 || policy.worst_case().attempts == Some(1) {
         return "-".to_owned();
     }
@@ -55,7 +55,7 @@ pub(super) fn schedule(policy: &RetryPolicy) -> String {
         _ if retries == u32::MAX => words.push(format!("{} each", duration(last))),
         _ => words.push(format!("{repeats} x {}", duration(last))),
     }
-    format!("{} ({})", words.join(" "), policy.jitter())
+    format!("{} ({})", words.join(" "), policy.own_jitter())
 }
 
 pub(super) fn time(route: &RouteSummary) -> String {

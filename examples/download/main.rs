@@ -160,7 +160,7 @@ fn show_length(bar: &ProgressBar, length: Option<u64>) {
 fn broken(error: reqwest::Error, read: u64) -> anyhow::Error {
     match Interrupted::of(&error) {
         Some(cut) => {
-            let (why, at, length) = (cut.why(), cut.at(), cut.length());
+            let (why, at, length) = (cut.reason(), cut.at(), cut.length());
             anyhow!(
                 "it broke at byte {at} of {length}: {} ({why})",
                 why.explain()

@@ -106,7 +106,7 @@ impl<C: Client> Driver<C> {
     ) -> Self {
         let request = match &begin {
             DriverStart::Request(request) => Some(request),
-            DriverStart::Ended(..) | DriverStart::Late => None,
+            DriverStart::Ended(..) | DriverStart::TimedOut => None,
         };
         let Call {
             permit,
@@ -175,7 +175,7 @@ impl<C: Client> Driver<C> {
                 next = Some(state.attempt_ended(&client, result, judged));
                 state.asks_ready = true;
             }
-            DriverStart::Late => {
+            DriverStart::TimedOut => {
                 state.attempt_starts(state.session.started());
                 client.leave_connection(state.session.policy(), None);
                 state.asks_ready = true;

@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most bytes of an error body that are read.
-const EVIDENCE_BYTES: usize = 64 * 1024;
+const MAX_EVIDENCE_BYTES: usize = 64 * 1024;
 
 /// How long an error body is read.
-const EVIDENCE_TIME: Duration = Duration::from_secs(2);
+const MAX_EVIDENCE_TIME: Duration = Duration::from_secs(2);
 
 /// Makes the event of an outcome.
 type OutcomeEvent = for<'e, 'a> fn(&'e mut Outcome<'a>) -> Event<'e, 'a>;
@@ -78,7 +78,7 @@ impl<C: Client> CallState<C> {
         };
         let redirected = self.redirected(&self.mark, trail);
         self.ended.get_or_insert_default().error_type = error_type;
-        let outcome = outcome.redirected(redirected).about(line.as_deref());
+        let outcome = outcome.redirected(redirected).for_request(line.as_deref());
         let command = match judged {
             Some(verdict) => {
                 let outcome = outcome.judged(verdict);
@@ -105,8 +105,8 @@ impl<C: Client> CallState<C> {
         if !matches!(command, Command::Read(_)) {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
-            self.leave_the_gates(&outcome, at);
-            self.tell(outcome, &command);
+            self.end_gate_permits(&outcome, at);
+            self.record(outcome, &command);
         }
         command
     }
@@ -120,7 +120,7 @@ impl<C: Client> CallState<C> {
     }
 
     /// Tells the budgets and the report of an attempt that has ended.
-    fn tell(&mut self, outcome: Outcome<'_>, command: &Command) {
+    fn record(&mut self, outcome: Outcome<'_>, command: &Command) {
         let ended = self.ended.as_ref();
         let (at, error_type) = ended
             .map(|ended| (ended.at, ended.error_type))
@@ -155,7 +155,7 @@ impl<C: Client> CallState<C> {
     fn judge_body(&mut self, result: AttemptResult<C>, found: &BodyEvidence) -> Command {
         let line = self.session.request();
         let head = result.as_ref().ok().and_then(C::Responses::head);
-        let outcome = self.outcome().with_head(head).about(line.as_deref());
+        let outcome = self.outcome().with_head(head).for_request(line.as_deref());
         let outcome = match found {
             BodyEvidence::Nothing => outcome,
             BodyEvidence::Evidence(body) => outcome.with_body(body),
@@ -181,12 +181,12 @@ impl<C: Client> CallState<C> {
             }
         };
         let left = self.time_left().unwrap_or(Duration::MAX);
-        let time = self.engine.runtime.sleep(EVIDENCE_TIME.min(left));
+        let time = self.engine.runtime.sleep(MAX_EVIDENCE_TIME.min(left));
         let mut start = Vec::new();
         let mut see = |data: &[u8]| {
-            let room = EVIDENCE_BYTES.saturating_sub(start.len());
+            let room = MAX_EVIDENCE_BYTES.saturating_sub(start.len());
             start.extend(data.iter().take(room));
-            if start.len() < EVIDENCE_BYTES {
+            if start.len() < MAX_EVIDENCE_BYTES {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -196,11 +196,11 @@ impl<C: Client> CallState<C> {
         let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
         let line = self.session.request();
         let places = C::Responses::head(&response).map(|(status, headers)| {
-            let outcome = Outcome::response(status, headers).about(line.as_deref());
+            let outcome = Outcome::response(status, headers).for_request(line.as_deref());
             self.session.policy().pointers(&outcome)
         });
         let body = ErrorBody::read(&start).cut(!is_whole);
-        let body = body.looked_at(&places.unwrap_or_default());
+        let body = body.with_pointers(&places.unwrap_or_default());
         self.judge_body(Ok(response), &BodyEvidence::Evidence(body))
     }
 
@@ -218,7 +218,7 @@ impl<C: Client> CallState<C> {
         let bound = streams.and_then(StreamHolder::first_event_timeout);
         let time = left.into_iter().chain(bound).min();
         let time = runtime.sleep(time.unwrap_or(Duration::MAX));
-        let mut see = |data: &[u8]| probe.see(data);
+        let mut see = |data: &[u8]| probe.push(data);
         let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
         let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
         let found = verdict.map_or(BodyEvidence::Nothing, BodyEvidence::Verdict);
@@ -257,7 +257,7 @@ impl<C: Client> CallState<C> {
         let BrokenAnswer { outcome, words } = broken;
         self.ended.get_or_insert_default().broken = Some(ErrorBody::of_words(&words));
         let line = self.session.request();
-        let command = self.judge(outcome.about(line.as_deref()), true, |outcome| {
+        let command = self.judge(outcome.for_request(line.as_deref()), true, |outcome| {
             Event::Outcome(outcome)
         });
         *self.result_mut() = Some(Ok(response));
@@ -304,7 +304,7 @@ impl<C: Client> CallState<C> {
             Some(redirected) => outcome.redirected(redirected),
             None => outcome.after_an_answer(),
         };
-        let mut outcome = outcome.about(line.as_deref());
+        let mut outcome = outcome.for_request(line.as_deref());
         self.prepare_decision(is_answered);
         // Nobody waits for the attempt any more but who lets it go on.
         self.permit = None;
@@ -319,7 +319,7 @@ impl<C: Client> CallState<C> {
                 Command::Withdraw(plan) => *plan,
                 _ if own.is_none() && !is_answered => return None,
                 end => {
-                    self.tell(outcome, &end);
+                    self.record(outcome, &end);
                     *self.result_mut() = own
                         .map(|own| Err(own(OwnError::Timeout(error))))
                         .or(self.result_mut().take());
@@ -336,7 +336,7 @@ impl<C: Client> CallState<C> {
             if self.saved.is_none() && own.is_none() && !is_answered {
                 return None;
             }
-            self.tell(outcome, &Command::Wait(at.now));
+            self.record(outcome, &Command::Wait(at.now));
             *self.result_mut() = own.map(|own| Err(own(OwnError::Timeout(error))));
             return Some(self.schedule(paid));
         }
@@ -403,7 +403,7 @@ impl<C: Client> CallState<C> {
                 began: self.session.started(),
                 deadline: self.session.deadline(),
                 at_gate: left.saturating_sub(*waited),
-                quotas_at_once: self.route.policy().quotas_at_once(),
+                quotas_at_once: self.route.policy().obeys_quotas_at_once(),
             };
             gate.pass(ask, &**runtime, on_wait)
         };
@@ -427,7 +427,7 @@ impl<C: Client> CallState<C> {
     }
 
     /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was met.
-    pub(super) fn leave_the_gates(&mut self, outcome: &Outcome<'_>, at: Moment) {
+    pub(super) fn end_gate_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
         let mut narrower = std::mem::take(&mut self.narrower);
         let Some(mut permit) = self.permit.take() else {
             return;
@@ -475,7 +475,7 @@ impl<C: Client> CallState<C> {
         headers: &HeaderMap,
         extensions: Option<&Extensions>,
     ) -> Option<GateKey> {
-        self.route.policy().max_gate_wait()?;
+        self.route.policy().gate_wait_limit()?;
         let head = self.head.as_ref()?;
         let at = head.at.as_ref()?;
         let authority = public_authority(at, || None)?;
@@ -483,7 +483,7 @@ impl<C: Client> CallState<C> {
         call.extensions = extensions;
         let gate = &self.engine.gate;
         let key = (gate.key(&call), &*authority);
-        let apart = || gate.apart(&call);
-        Some(self.engine.comes_to_the_gate(&self.route, key, apart))
+        let apart = || gate.key_text(&call);
+        Some(self.engine.gate_key_of(&self.route, key, apart))
     }
 }

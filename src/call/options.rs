@@ -51,12 +51,12 @@ struct UnsavedRequest {
 impl RequestSettings {
     /// Takes the settings of a request for the rest of a download.
     #[cold]
-    fn goes_on(&mut self, policy: &RetryPolicy) {
+    fn resume_settings(&mut self, policy: &RetryPolicy) {
         let Some(rest) = self.rest else {
             return;
         };
         let own = self.settings.take().unwrap_or_default().whole_answers(0);
-        self.settings = Some(match policy.attempt_timeout() {
+        self.settings = Some(match policy.attempt_time_limit() {
             Some(_) => own,
             None => own.attempt_timeout(rest.head_within),
         });
@@ -119,7 +119,7 @@ impl RequestOptions {
     }
 
     /// Returns `true` if the layer only passes the request on.
-    pub(super) fn stands_aside(&self) -> bool {
+    pub(super) fn is_passthrough(&self) -> bool {
         self.nested || self.own().is_some_and(RetryOverride::is_off)
     }
 
@@ -131,7 +131,7 @@ impl RequestOptions {
             Routes::PerRequest(_) => self.chosen_route(engine, head),
         };
         if let Some(own) = self.own.as_mut().filter(|own| own.rest.is_some()) {
-            own.goes_on(route.policy());
+            own.resume_settings(route.policy());
         }
         route
     }
@@ -152,9 +152,9 @@ impl RequestOptions {
     /// Returns `true` if a retry can follow the first attempt at all; if not, nothing need be kept for one.
     pub(crate) fn may_retry(&self, route: &Route) -> bool {
         let own = self.own().and_then(RetryOverride::retries);
-        let ever = own.unwrap_or(route.policy().max_retries()) > 0
+        let ever = own.unwrap_or(route.policy().retry_limit()) > 0
             || route.policy().resends_beyond_its_limit();
-        ever && !self.stands_aside()
+        ever && !self.is_passthrough()
     }
 
     /// Returns `true` if a success needs no report, and nothing is read of it.
@@ -178,7 +178,7 @@ impl RequestOptions {
             session = session.with_override(own);
         }
         if self.nested {
-            session = session.standing_aside(StopReason::Nested);
+            session = session.disabled(StopReason::Nested);
         }
         session
     }
@@ -242,7 +242,7 @@ impl RequestOptions {
     pub(super) fn keep_facts(&mut self, (engine, route): (&Engine, &Route), head: Head<'_>) {
         self.unkept = Some(head.facts());
         let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
-        let is_named = || is_logged() && !self.stands_aside() && !route.policy().is_off();
+        let is_named = || is_logged() && !self.is_passthrough() && !route.policy().is_off();
         if !one_budget || route.policy().asks_for_the_request() || is_named() {
             self.keep_line((engine, route), head);
         }
@@ -273,10 +273,10 @@ pub(super) fn key_at_the_gate(
     authority: &str,
     head: Head<'_>,
 ) -> Option<GateKey> {
-    route.policy().max_gate_wait()?;
+    route.policy().gate_wait_limit()?;
     let key = gate_key(engine, authority, head);
-    let apart = || gated(authority, head, |call| engine.gate.apart(call));
-    Some(engine.comes_to_the_gate(route, (key, authority), apart))
+    let apart = || gated(authority, head, |call| engine.gate.key_text(call));
+    Some(engine.gate_key_of(route, (key, authority), apart))
 }
 
 #[inline(always)]

@@ -62,7 +62,7 @@ impl<C: Client> CallState<C> {
         let paid = match self.route.ask(plan, &self.budget, at.now) {
             PaymentResult::Paid(paid) => Some(paid),
             PaymentResult::Refused => None,
-            PaymentResult::Asking(asking) => {
+            PaymentResult::Pending(asking) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
                 self.engine.answer(asking, left).await
             }
@@ -165,7 +165,7 @@ impl<C: Client> CallState<C> {
         let head = self.head.as_mut()?;
         head.credentials
             .extend_from_slice(self.session.credentials());
-        let mut way = self.route.way_to(&destination);
+        let mut way = self.route.rebase_to(&destination);
         way.credentials.clone_from(&head.credentials);
         let at = way.of(head.at.as_ref()?)?;
         let there = route::RequestHead::new(&head.method, &at);
@@ -189,7 +189,7 @@ impl<C: Client> CallState<C> {
         if let Some(before) = self.moved_from.take() {
             self.session = before.session;
             self.budget = before.budget;
-            self.recorder.goes_back_to(before.subject);
+            self.recorder.undo_move(before.subject);
             self.route = before.route;
         }
     }
@@ -208,7 +208,7 @@ impl<C: Client> CallState<C> {
             .destinations()
             .iter()
             .filter_map(|(name, there)| {
-                self.route.way_to(there).of(at)?;
+                self.route.rebase_to(there).of(at)?;
                 let server = if is_same_server(at, &there.base) {
                     Server::Same
                 } else {

@@ -12,7 +12,7 @@ use crate::route::Route;
 use crate::runtime::Sleep;
 use http::{HeaderMap, StatusCode};
 use http_retry_core::adapter::{
-    Budgets, CallEnd, GateQuota, NotIdle, Permit, RouteOf, tells_of_a_quota,
+    Budgets, CallEnd, GateQuota, NotIdle, Permit, RouteOf, has_quota_header,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) enum DriverStart<C: Client> {
     /// The first attempt has ended. A classifier may have judged it.
     Ended(AttemptResult<C>, Option<Verdict>),
     /// The first attempt had no time left.
-    Late,
+    TimedOut,
 }
 
 /// The end of a first attempt.
@@ -97,7 +97,7 @@ impl<C: Client> Call<C> {
             return Err(request);
         };
         let is_gated =
-            !self.options.stands_aside() && self.route.policy().max_gate_wait().is_some();
+            !self.options.is_passthrough() && self.route.policy().gate_wait_limit().is_some();
         if is_gated && !enter_gate(&mut self.permit, &self.route, head, self.started) {
             return Err(request);
         }
@@ -135,7 +135,7 @@ impl<C: Client> Call<C> {
         let Poll::Ready(result) = polled else {
             return match self.limit() {
                 Some(limit) if self.is_late(limit, cx) => {
-                    Poll::Ready(FirstEnd::Drive(DriverStart::Late))
+                    Poll::Ready(FirstEnd::Drive(DriverStart::TimedOut))
                 }
                 _ => Poll::Pending,
             };
@@ -168,8 +168,8 @@ impl<C: Client> Call<C> {
             let urls = asked.zip(C::Responses::url(response));
             self.permit.engine.redirects.check(&self.mark, urls);
         }
-        if self.permit.hears_quotas() && tells_of_a_quota(headers) {
-            tell_quota(&mut self.permit, &self.route, headers);
+        if self.permit.reads_quotas() && has_quota_header(headers) {
+            end_with_quota(&mut self.permit, &self.route, headers);
         } else {
             self.permit.succeeds();
         }
@@ -215,7 +215,7 @@ impl HeldPermit {
 
     /// Returns `true` if the gate listens to what a success says of a quota.
     #[inline]
-    pub(super) fn hears_quotas(&self) -> bool {
+    pub(super) fn reads_quotas(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.hears_quotas)
     }
 
@@ -270,7 +270,10 @@ fn enter_gate(permit: &mut HeldPermit, route: &Route, head: Head<'_>, now: Durat
             return false;
         }
     }
-    match engine.gate.enter(key, now, route.policy().quotas_at_once()) {
+    match engine
+        .gate
+        .enter(key, now, route.policy().obeys_quotas_at_once())
+    {
         Ok(place) => {
             permit.place = place;
             true
@@ -281,7 +284,7 @@ fn enter_gate(permit: &mut HeldPermit, route: &Route, head: Head<'_>, now: Durat
 
 /// Tells the gate of a success, and what its response says of a quota.
 #[cold]
-fn tell_quota(permit: &mut HeldPermit, route: &Route, headers: &HeaderMap) {
+fn end_with_quota(permit: &mut HeldPermit, route: &Route, headers: &HeaderMap) {
     let at = permit.engine.runtime.moment();
     let quota = route.quota(&Outcome::response(StatusCode::OK, headers), at);
     permit.ends(CallEnd::Succeeded, quota);

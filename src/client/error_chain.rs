@@ -19,7 +19,7 @@ use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
 use io_errors::while_connecting;
 use link::Link;
 use links::{known, links};
-use reading::{read, said_by_connector, said_within_a_body};
+use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
 
@@ -75,7 +75,7 @@ pub(crate) fn into_box<F: Into<BoxError> + 'static, E: 'static>() -> Option<fn(F
 }
 
 /// An error of this crate as another type, if that is a box that can hold it.
-pub(crate) fn held_in<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
+pub(crate) fn downcast_box<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
     into_box().map(|into| into(error))
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
 
 /// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
-    const LONGEST: usize = 4 * 1024;
+    const MAX_TEXT_BYTES: usize = 4 * 1024;
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
     let known = policy.own_error(error).or_else(|| known(error));
     for link in known.into_iter().flat_map(links) {
@@ -103,7 +103,7 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
             words.push_str(": ");
         }
         words.push_str(&link.to_string());
-        if words.len() > LONGEST {
+        if words.len() > MAX_TEXT_BYTES {
             break;
         }
     }
@@ -149,7 +149,7 @@ impl ChainFacts {
             return;
         }
         match read(link) {
-            Link::Silent => self.found = self.said_in_its_place(link).map(Outcome::error),
+            Link::Silent => self.found = self.kind_of_link(link).map(Outcome::error),
             Link::Connecting => self.connecting = true,
             Link::Connected => {
                 self.connected = true;
@@ -167,11 +167,11 @@ impl ChainFacts {
             Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
                 self.complains = true;
             }
-            Link::Says(kind) => self.found = Some(Outcome::error(self.in_its_place(kind))),
+            Link::Says(kind) => self.found = Some(Outcome::error(self.refined(kind))),
         }
     }
 
-    fn in_its_place(&self, kind: ErrorKind) -> ErrorKind {
+    fn refined(&self, kind: ErrorKind) -> ErrorKind {
         match kind {
             kind if self.connecting => while_connecting(kind),
             // A network that is gone says of a connection in use what it says of one that cannot be made.
@@ -180,10 +180,10 @@ impl ChainFacts {
         }
     }
 
-    fn said_in_its_place(&self, link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    fn kind_of_link(&self, link: &(dyn Error + 'static)) -> Option<ErrorKind> {
         match (self.connecting, self.answered) {
-            (true, _) => said_by_connector(link),
-            (false, true) if !self.decoding => said_within_a_body(link),
+            (true, _) => kind_by_connector(link),
+            (false, true) if !self.decoding => kind_within_body(link),
             _ => None,
         }
     }

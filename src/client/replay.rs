@@ -175,7 +175,7 @@ impl Measure {
     }
 
     /// Returns `true` if a copy that measures `copy` lacks nothing of a body that measured this before the first attempt.
-    pub(super) fn is_still(self, copy: Self) -> bool {
+    pub(super) fn is_complete_copy(self, copy: Self) -> bool {
         match (self, copy) {
             (Self::NotAsked, _) => true,
             (Self::Unknown, _) => false,
@@ -206,8 +206,8 @@ impl FirstMeasure {
     const LONGEST: u64 = 1 << 62;
 
     /// Returns `true` if a copy lacks nothing of the body.
-    pub(super) fn is_still(self, copy: Measure) -> bool {
-        Measure::from(self).is_still(copy)
+    pub(super) fn is_complete_copy(self, copy: Measure) -> bool {
+        Measure::from(self).is_complete_copy(copy)
     }
 }
 
@@ -278,7 +278,7 @@ mod measure_tests {
             (AtLeast(3), Exactly(2), false),
             (AtLeast(3), AtItsEnd, false),
         ] {
-            let is_still = FirstMeasure::from(first).is_still(now);
+            let is_still = FirstMeasure::from(first).is_complete_copy(now);
             assert_eq!(is_still, whole, "{first:?}, {now:?}");
         }
     }

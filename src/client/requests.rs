@@ -229,7 +229,7 @@ impl<K: Replay> SavedRequest<K> {
             Measure::Exactly(bytes) => announced > Some(bytes),
             Measure::NotAsked | Measure::Unknown | Measure::AtLeast(_) => false,
         };
-        self.first.is_still(copy)
+        self.first.is_complete_copy(copy)
             && !is_shorter
             && self
                 .body
@@ -247,7 +247,7 @@ impl<K: Replay> SavedRequest<K> {
         let mut headers = self.headers.to_map();
         if let Some((way, uri)) = way {
             let before = std::mem::replace(&mut self.uri, uri);
-            way.leave_behind(&mut headers, &before);
+            way.strip_headers(&mut headers, &before);
         }
         replace_headers(&mut headers, set);
         if let Some(rewrite) = rewrite {

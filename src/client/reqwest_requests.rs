@@ -173,7 +173,7 @@ impl SavedReqwest {
         }
         if let Some((way, at, url)) = way {
             *self.request.url_mut() = url;
-            way.leave_behind(&mut headers, &at);
+            way.strip_headers(&mut headers, &at);
         }
         replace_headers(&mut headers, set);
         if let Some(rewrite) = rewrite {
@@ -230,7 +230,7 @@ pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentia
     };
     if let Ok(to) = url.as_str().parse() {
         let way = Rebase::new(None, to, credentials.to_vec());
-        way.leave_behind(headers, &at);
+        way.strip_headers(headers, &at);
     }
     *place = url;
 }

@@ -45,7 +45,7 @@ impl<A: KeepsReqwest> Responses<Response> for A {
         if matches!(reading, Reading::Whole(..)) && kept.content_length() == Some(0) {
             return (kept, Ok(Inspected::AtTheEnd));
         }
-        let (url, parts, body) = apart(kept);
+        let (url, parts, body) = into_parts(kept);
         let mut body = RetryBody::untouched(BoxedErrors(body));
         let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
         (with_body(url, parts, body), end)
@@ -91,7 +91,7 @@ fn with_body(url: Url, parts: Parts, body: RetryBody<BoxedErrors>) -> Response {
 }
 
 /// Takes a response apart.
-pub(crate) fn apart(response: Response) -> (Url, Parts, Body) {
+pub(crate) fn into_parts(response: Response) -> (Url, Parts, Body) {
     let url = response.url().clone();
     let (parts, body) = http::Response::<Body>::from(response).into_parts();
     (url, parts, body)

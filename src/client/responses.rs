@@ -181,7 +181,7 @@ where
                 None => Inspected::TimeIsUp,
             })
         }
-        Reading::Probe(probe) => Ok(body.look(probe, time).await),
+        Reading::Probe(probe) => Ok(body.inspect(probe, time).await),
         Reading::Whole(_, bytes) if bytes == 0 || is_longer(headers, bytes) => {
             body.expect_length();
             Ok(Inspected::Enough)

@@ -22,7 +22,7 @@ pin_project! {
     ///
     /// On a success the layer has read nothing, and every call goes to the inner body. It has read some if the policy reads
     /// whole answers or holds streams back, or if a dialect or a classifier looks into successes (64 KiB). Of a failure that comes back it has read at most what a rule looks at (64 KiB) and the
-    /// layer's `drain_limit`.
+    /// layer's `drain_before_retry`.
     ///
     /// Its error is the inner body's. `size_hint` counts what was read and what is left; of a body that ended before the length
     /// that it told, also what is missing. If the policy reads [whole answers](crate::RetryPolicyBuilder::whole_answers) and
@@ -66,7 +66,7 @@ enum FrameRead {
 }
 
 /// The most frames that are read, however short they are.
-const MOST_FRAMES: usize = 8 * 1024;
+const MAX_FRAMES: usize = 8 * 1024;
 
 impl<E> Default for ReadSoFar<E> {
     fn default() -> Self {
@@ -188,7 +188,7 @@ impl<E> ReadSoFar<E> {
     }
 
     fn is_over(&self, bytes: usize) -> bool {
-        self.data.len() > bytes || self.frames > MOST_FRAMES
+        self.data.len() > bytes || self.frames > MAX_FRAMES
     }
 }
 
@@ -238,7 +238,7 @@ where
 
     /// Shows an inspection the body from its start, and then each new piece, while it wants more and the time allows;
     /// the caller still gets all of the body.
-    pub(crate) async fn look(
+    pub(crate) async fn inspect(
         &mut self,
         look: &mut Inspect<'_>,
         time: impl Future<Output = ()>,
@@ -263,7 +263,7 @@ where
             let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
-            if new.is_some_and(|new| look(new).is_break()) || read.frames > MOST_FRAMES {
+            if new.is_some_and(|new| look(new).is_break()) || read.frames > MAX_FRAMES {
                 return Poll::Ready(Inspected::Enough);
             }
             let Some(body) = rest else {

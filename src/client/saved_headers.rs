@@ -3,15 +3,15 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// With more headers than this the map itself is copied: one that is built anew could fail where many names share a hash.
-const MOST_PACKED: usize = 4_096;
+const MAX_PACKED_BYTES: usize = 4_096;
 /// Before each header stands a number: whether its value is sensitive, and the lengths of name and value.
 const NUMBER_BYTES: usize = size_of::<u32>();
 const SENSITIVE: u32 = 1 << 31;
 const NAME_SHIFT: u32 = 21;
-const LONGEST_NAME: u32 = (SENSITIVE >> NAME_SHIFT) - 1;
-const LONGEST_VALUE: u32 = (1 << NAME_SHIFT) - 1;
+const MAX_NAME_BYTES: u32 = (SENSITIVE >> NAME_SHIFT) - 1;
+const MAX_VALUE_BYTES: u32 = (1 << NAME_SHIFT) - 1;
 /// Most requests' headers take no more, and are measured while they are packed.
-const FEW_BYTES: usize = 512;
+const INLINE_BYTES: usize = 512;
 
 /// All headers of a request, in their order.
 #[derive(Clone)]
@@ -59,16 +59,16 @@ impl SavedHeaders {
 /// The headers in one buffer; nothing where there are too many, or one is too long.
 #[inline]
 fn pack(headers: &HeaderMap) -> Option<Box<[u8]>> {
-    let mut few = [0; FEW_BYTES];
+    let mut few = [0; INLINE_BYTES];
     match pack_into(&mut few, headers) {
-        Some(left) => few.get(..FEW_BYTES.checked_sub(left)?).map(Box::from),
+        Some(left) => few.get(..INLINE_BYTES.checked_sub(left)?).map(Box::from),
         None => pack_many(headers),
     }
 }
 
 #[cold]
 fn pack_many(headers: &HeaderMap) -> Option<Box<[u8]>> {
-    if headers.len() > MOST_PACKED {
+    if headers.len() > MAX_PACKED_BYTES {
         return None;
     }
     let bytes = headers.iter().fold(0_usize, |bytes, (name, value)| {
@@ -103,7 +103,7 @@ fn pack_into(buffer: &mut [u8], headers: &HeaderMap) -> Option<usize> {
 fn number(name: &[u8], value: &HeaderValue) -> Option<u32> {
     let name = u32::try_from(name.len()).ok()?;
     let length = u32::try_from(value.len()).ok()?;
-    if name > LONGEST_NAME || length > LONGEST_VALUE {
+    if name > MAX_NAME_BYTES || length > MAX_VALUE_BYTES {
         return None;
     }
     let sensitive = if value.is_sensitive() { SENSITIVE } else { 0 };
@@ -121,7 +121,7 @@ fn lines(mut packed: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let (number, rest) = packed.split_first_chunk::<NUMBER_BYTES>()?;
         let number = u32::from_le_bytes(*number);
         let name = (number & !SENSITIVE) >> NAME_SHIFT;
-        let value = number & LONGEST_VALUE;
+        let value = number & MAX_VALUE_BYTES;
         let (name, rest) = rest.split_at_checked(usize::try_from(name).ok()?)?;
         let (value, rest) = rest.split_at_checked(usize::try_from(value).ok()?)?;
         packed = rest;
@@ -190,7 +190,7 @@ pub(super) mod tests {
     }
 
     /// What can be seen of a map: names, values and what is secret, in their order.
-    pub(in crate::client) fn seen(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
+    pub(in crate::client) fn entries(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
         map.iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes(), value.is_sensitive()))
             .collect()
@@ -204,7 +204,7 @@ pub(super) mod tests {
             let saved = SavedHeaders::of(&map);
             assert!(matches!(saved, SavedHeaders::Packed(_)));
             let (again, clone) = (saved.to_map(), map.clone());
-            assert_eq!(seen(&again), seen(&clone), "{seed}");
+            assert_eq!(entries(&again), entries(&clone), "{seed}");
             assert_eq!(again.keys_len(), clone.keys_len());
             let name = random.name();
             let first = map.get(&name).map(HeaderValue::as_bytes);
@@ -214,7 +214,7 @@ pub(super) mod tests {
 
     #[test]
     fn more_headers_than_are_packed_come_back_too() {
-        for most in [MOST_PACKED, MOST_PACKED + 1] {
+        for most in [MAX_PACKED_BYTES, MAX_PACKED_BYTES + 1] {
             let mut map = HeaderMap::new();
             for n in 0..most {
                 map.append(HeaderName::try_from(format!("x-{n}")).unwrap(), n.into());
@@ -222,19 +222,19 @@ pub(super) mod tests {
             let saved = SavedHeaders::of(&map);
             assert_eq!(
                 matches!(saved, SavedHeaders::Packed(_)),
-                most == MOST_PACKED
+                most == MAX_PACKED_BYTES
             );
-            assert_eq!(seen(&saved.to_map()), seen(&map));
+            assert_eq!(entries(&saved.to_map()), entries(&map));
             assert_eq!(saved.value("x-7"), Some(&b"7"[..]));
         }
     }
 
     #[test]
     fn headers_of_any_length_come_back_too() {
-        let (name, value) = (LONGEST_NAME as usize, LONGEST_VALUE as usize);
+        let (name, value) = (MAX_NAME_BYTES as usize, MAX_VALUE_BYTES as usize);
         for (name, value, packed) in [
-            (1, FEW_BYTES - NUMBER_BYTES - 1, true),
-            (1, FEW_BYTES - NUMBER_BYTES, true),
+            (1, INLINE_BYTES - NUMBER_BYTES - 1, true),
+            (1, INLINE_BYTES - NUMBER_BYTES, true),
             (name, value, true),
             (name + 1, 1, false),
             (1, value + 1, false),
@@ -246,7 +246,7 @@ pub(super) mod tests {
             map.append(HeaderName::try_from(&name).unwrap(), sent);
             let saved = SavedHeaders::of(&map);
             assert_eq!(matches!(saved, SavedHeaders::Packed(_)), packed);
-            assert_eq!(seen(&saved.to_map()), seen(&map));
+            assert_eq!(entries(&saved.to_map()), entries(&map));
             assert_eq!(saved.value(&name), Some(value.as_bytes()));
         }
     }

@@ -83,7 +83,7 @@ macro_rules! http_engine_settings {
         /// What was read within the limit is kept: if the retry is not sent in the end, the caller gets the response
         /// whole. On HTTP/2 nothing is read, since a response that is dropped resets only its stream.
         #[must_use]
-        pub fn drain_limit(self, bytes: usize, time: std::time::Duration) -> Self {
+        pub fn drain_before_retry(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
         }
 
@@ -156,7 +156,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
-            let watched = crate::nested::Redirects::told(crate::nested::RedirectMode::Watched);
+            let watched = crate::nested::Redirects::with_mode(crate::nested::RedirectMode::Watched);
             self.with(|engine| engine.redirects = watched)
         }
 
@@ -168,7 +168,7 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            let off = crate::nested::Redirects::told(crate::nested::RedirectMode::Off);
+            let off = crate::nested::Redirects::with_mode(crate::nested::RedirectMode::Off);
             self.with(|engine| engine.redirects = off)
         }
     };

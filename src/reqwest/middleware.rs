@@ -55,7 +55,7 @@ use std::sync::Arc;
 ///     .budgets(ServiceBudgets::default())
 ///     .gate(Gate::new())
 ///     .runtime(ManualRuntime::new())
-///     .drain_limit(64 * 1024, Duration::from_millis(500))
+///     .drain_before_retry(64 * 1024, Duration::from_millis(500))
 ///     .idempotency_keys()
 ///     .redirects_off();
 /// // A script answers in the place of the network.

@@ -151,7 +151,7 @@ struct ClientAgain {
 }
 
 impl Resend<Body> for ClientAgain {
-    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<Body>> {
+    fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<Body>> {
         let mut request = self.request.try_clone()?;
         if !rest.ask(request.headers_mut()) {
             return None;

@@ -186,7 +186,7 @@ where
     }
 
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
-        if self.is_past_its_end() {
+        if self.is_complete() {
             return Poll::Ready(Ok(Step::GoesTo(ResumeState::Over)));
         }
         let frame = match Pin::new(body).poll_frame(cx) {
@@ -202,7 +202,7 @@ where
         };
         // A frame without a byte ends no silence: a server can send any number of them.
         if !frame.as_ref().is_some_and(is_empty) {
-            self.heard();
+            self.reset_idle();
         }
         Poll::Ready(self.read(frame))
     }

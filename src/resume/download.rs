@@ -30,7 +30,7 @@ pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, Box
 /// Sends a request once more, for the rest of its answer.
 pub(crate) trait Resend<B>: Send {
     /// None where the request cannot be sent, or not for the rest.
-    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
+    fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
 
     /// The body broke with its connection, or stalled: no later request is to share that.
     fn leave_connection(&mut self) {}
@@ -59,7 +59,7 @@ impl RestRequest<'_> {
     }
 
     pub(crate) fn extend(&self, extensions: &mut Extensions) {
-        self.terms.go_on_with(extensions);
+        self.terms.apply_to(extensions);
     }
 }
 
@@ -96,7 +96,7 @@ struct Deadline {
 }
 
 /// A resume that has brought so much, or the end, repeats nothing and costs nothing.
-const WORTH_IT: u64 = 64 * 1024;
+const FREE_RESUME_BYTES: u64 = 64 * 1024;
 
 impl<B> Download<B> {
     pub(super) fn new(
@@ -134,7 +134,7 @@ impl<B> Download<B> {
     }
 
     /// Whether nothing more of the answer is wanted, although more of it comes.
-    pub(super) fn is_past_its_end(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.goes_past && self.is_whole()
     }
 
@@ -163,8 +163,8 @@ impl<B> Download<B> {
         Poll::Ready(self.fails(late, None))
     }
 
-    pub(super) fn heard(&mut self) {
-        self.idle.heard();
+    pub(super) fn reset_idle(&mut self) {
+        self.idle.reset();
     }
 
     /// What of this data is new.
@@ -172,7 +172,7 @@ impl<B> Download<B> {
         let Some((data, again)) = self.overlap.strip(data) else {
             return Err(self.fails(ResumeFailure::WrongOverlap, None));
         };
-        self.progress.came_again(again);
+        self.progress.count_read_twice(again);
         let data = match usize::try_from(self.left()) {
             Ok(left) if self.goes_past && left < data.len() => data.slice(..left),
             _ => data,
@@ -187,7 +187,7 @@ impl<B> Download<B> {
             self.overlap.keep(&data);
         }
         let resumed_at = self.last_break.as_ref().map_or(0, |last| last.at);
-        if self.got.saturating_sub(resumed_at) >= WORTH_IT || self.is_whole() {
+        if self.got.saturating_sub(resumed_at) >= FREE_RESUME_BYTES || self.is_whole() {
             self.paid = None;
         }
         if self.is_whole() {
@@ -203,7 +203,7 @@ impl<B> Download<B> {
             got: self.got,
             terms: &self.terms,
         };
-        match self.again.get().again(&rest) {
+        match self.again.get().resend(&rest) {
             Some(sending) => {
                 self.progress.resumed();
                 Ok(sending)
@@ -221,7 +221,7 @@ impl<B> Download<B> {
             Ok(answer) => answer.into_parts(),
             Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
         };
-        self.heard();
+        self.reset_idle();
         if head.extensions.get::<OtherOrigin>().is_some() {
             let failed = self.interrupted(ResumeFailure::Changed);
             return Err(failed.answered(head.status).into());
@@ -234,8 +234,8 @@ impl<B> Download<B> {
                 return Err(failed.answered(head.status).into());
             }
         };
-        self.overlap.comes_again(skip);
-        self.goes_past = self.mark.is_passed_by(head.status);
+        self.overlap.expect(skip);
+        self.goes_past = self.mark.is_whole_again(head.status);
         if let Some(last) = &self.last_break {
             let recorder = &self.terms.recorder;
             recorder.resumed(self.got, last.kind, self.now());

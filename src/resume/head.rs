@@ -18,7 +18,7 @@ pub(super) struct ContentRange {
 /// How old a change must be at the time of the answer: one that came later may have kept the date.
 ///
 /// RFC 9110 section 8.8.2.2 asks for one second and clocks that can be trusted.
-const OLD_ENOUGH: Duration = Duration::from_secs(60);
+const STRONG_DATE_AGE: Duration = Duration::from_secs(60);
 
 /// The value of a header that stands there once.
 pub(super) fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
@@ -38,12 +38,12 @@ fn number(text: &str) -> Option<u64> {
 }
 
 pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
-    let told = tells_length(headers).then_some(headers)?;
+    let told = has_length(headers).then_some(headers)?;
     number(text(told, &CONTENT_LENGTH)?)
 }
 
 /// Whether a head says anything of its body's length. RFC 9112 section 6.3: where chunks end a body, no length counts.
-pub(super) fn tells_length(headers: &HeaderMap) -> bool {
+pub(super) fn has_length(headers: &HeaderMap) -> bool {
     headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING)
 }
 
@@ -55,11 +55,14 @@ pub(super) fn is_unencoded(headers: &HeaderMap) -> bool {
 
 /// Whether the body holds several ranges, each with a head of its own.
 pub(super) fn is_multipart(headers: &HeaderMap) -> bool {
-    const SEVERAL: &[u8] = b"multipart/byteranges";
+    const MULTIPART_RANGES: &[u8] = b"multipart/byteranges";
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     types.any(|kind| {
-        let start = kind.as_bytes().trim_ascii_start().get(..SEVERAL.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(SEVERAL))
+        let start = kind
+            .as_bytes()
+            .trim_ascii_start()
+            .get(..MULTIPART_RANGES.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(MULTIPART_RANGES))
     })
 }
 
@@ -92,5 +95,5 @@ pub(super) fn settled_date(headers: &HeaderMap) -> Option<&HeaderValue> {
     let date =
         |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };
     let age = date(&DATE)?.duration_since(date(&LAST_MODIFIED)?).ok()?;
-    one(headers, &LAST_MODIFIED).filter(|_| age >= OLD_ENOUGH)
+    one(headers, &LAST_MODIFIED).filter(|_| age >= STRONG_DATE_AGE)
 }

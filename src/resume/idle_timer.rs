@@ -38,7 +38,7 @@ impl IdleTimer {
     }
 
     /// The body has said something.
-    pub(super) fn heard(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.since = None;
         self.is_stale = true;
         self.is_last_look = false;
@@ -78,7 +78,7 @@ impl IdleTimer {
                     LAST_LOOK
                 }
                 (true, true) => {
-                    self.heard();
+                    self.reset();
                     return Poll::Ready(());
                 }
             };

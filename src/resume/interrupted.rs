@@ -74,7 +74,7 @@ impl Interrupted {
 
     /// Why the rest does not come.
     #[must_use]
-    pub fn why(&self) -> ResumeFailure {
+    pub fn reason(&self) -> ResumeFailure {
         self.why
     }
 }

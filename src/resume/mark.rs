@@ -5,8 +5,8 @@
 //! RFC 9110 sections 8.8 (validators), 13.1.5 (`If-Range`) and 14 (ranges).
 
 use super::head::{
-    ContentRange, content_range, is_multipart, is_unencoded, length, one, refused_total,
-    settled_date, strong_tag, tells_length,
+    ContentRange, content_range, has_length, is_multipart, is_unencoded, length, one,
+    refused_total, settled_date, strong_tag,
 };
 use crate::policy::ResumeFailure;
 use http::header::{
@@ -91,7 +91,7 @@ impl ResumeValidator {
     }
 
     /// Whether an answer of this status that goes on does so past the last byte: the whole again, in the place of a part.
-    pub(crate) fn is_passed_by(&self, status: StatusCode) -> bool {
+    pub(crate) fn is_whole_again(&self, status: StatusCode) -> bool {
         status == StatusCode::OK && self.range.last.saturating_add(1) < self.range.total
     }
 
@@ -147,7 +147,7 @@ impl ResumeValidator {
         let length_fits = || {
             let least = rest.last.saturating_sub(rest.first);
             let told_length = length(told).and_then(|length| length.checked_sub(1));
-            !tells_length(told) || told_length == Some(least)
+            !has_length(told) || told_length == Some(least)
         };
         match () {
             () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),

@@ -11,11 +11,11 @@ pub(super) struct Overlap {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "1 KiB")]
-const MOST: usize = OVERLAP as usize;
+const MAX_OVERLAP_BYTES: usize = OVERLAP as usize;
 
 impl Overlap {
     /// So many bytes come again, the last of which are those at hand.
-    pub(super) fn comes_again(&mut self, skip: u64) {
+    pub(super) fn expect(&mut self, skip: u64) {
         self.skip = skip;
     }
 
@@ -42,8 +42,8 @@ impl Overlap {
 
     /// Keeps the last of what is handed out now.
     pub(super) fn keep(&mut self, data: &[u8]) {
-        let new = data.len().min(MOST);
-        let room = MOST.saturating_sub(new);
+        let new = data.len().min(MAX_OVERLAP_BYTES);
+        let room = MAX_OVERLAP_BYTES.saturating_sub(new);
         let old = self.tail.len().saturating_sub(room);
         self.tail.drain(..old);
         let (_, last) = data.split_at(data.len().saturating_sub(new));
@@ -80,7 +80,7 @@ mod tests {
                 let tail = after(got, piece).tail;
                 assert_eq!(
                     tail,
-                    bytes(got.saturating_sub(MOST)..got),
+                    bytes(got.saturating_sub(MAX_OVERLAP_BYTES)..got),
                     "{got} by {piece}"
                 );
             }
@@ -92,13 +92,13 @@ mod tests {
         for (got, from) in [
             (10, 0),
             (1024, 0),
-            (3000, 3000 - MOST),
+            (3000, 3000 - MAX_OVERLAP_BYTES),
             (3000, 0),
             (3000, 17),
         ] {
             for piece in [1, 100, 1024, 5000] {
                 let mut overlap = after(got, 512);
-                overlap.comes_again((got - from) as u64);
+                overlap.expect((got - from) as u64);
                 let (mut rest, mut twice) = (Vec::new(), 0);
                 for data in bytes(from..4000).chunks(piece) {
                     let (data, again) = overlap.strip(Bytes::copy_from_slice(data)).unwrap();
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn each_byte_of_the_last_kibibyte_is_compared() {
-        for wrong in [0, 1, 500, MOST - 1] {
+        for wrong in [0, 1, 500, MAX_OVERLAP_BYTES - 1] {
             for piece in [1, 300, 2048] {
                 let mut overlap = after(3000, 512);
-                overlap.comes_again(2000);
+                overlap.expect(2000);
                 let mut again = bytes(1000..3000).to_vec();
-                again[2000 - MOST + wrong] ^= 1;
+                again[2000 - MAX_OVERLAP_BYTES + wrong] ^= 1;
                 let mut pieces = again.chunks(piece);
                 let differs = |data| overlap.strip(Bytes::copy_from_slice(data)).is_none();
                 assert!(pieces.any(differs), "{wrong} by {piece}");

@@ -53,7 +53,7 @@ impl ResumeProgress {
         self.0.received.store(bytes, Ordering::Relaxed);
     }
 
-    pub(super) fn came_again(&self, bytes: u64) {
+    pub(super) fn count_read_twice(&self, bytes: u64) {
         self.0.read_twice.fetch_add(bytes, Ordering::Relaxed);
     }
 }

@@ -140,7 +140,7 @@ mod of_reqwest {
             self,
             goes_on: impl FnOnce(Body) -> (ResumedBody<Body>, ResumeProgress),
         ) -> Self {
-            let (url, mut head, body) = reqwest_responses::apart(self);
+            let (url, mut head, body) = reqwest_responses::into_parts(self);
             let (body, progress) = goes_on(body);
             head.extensions.insert(progress);
             reqwest_responses::whole(url, head, Body::wrap(body))

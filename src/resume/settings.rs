@@ -18,8 +18,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resume(pub(crate) DownloadLimits);
 
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST_SILENCE: Duration = Duration::from_secs(60 * 60);
+const MIN_IDLE_TIMEOUT: Duration = Duration::from_millis(1);
+const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 impl Resume {
     /// The defaults: an idle timeout of 30 s, and no deadline.
@@ -40,7 +40,7 @@ impl Resume {
     ///
     /// If the time is out of its range.
     pub fn idle_timeout(self, idle_timeout: Duration) -> Result<Self, ConfigError> {
-        if (SHORTEST..=LONGEST_SILENCE).contains(&idle_timeout) {
+        if (MIN_IDLE_TIMEOUT..=MAX_IDLE_TIMEOUT).contains(&idle_timeout) {
             Ok(Self(DownloadLimits {
                 idle_timeout,
                 ..self.0
@@ -65,7 +65,7 @@ impl Resume {
     ///
     /// If the time is out of its range.
     pub fn deadline(self, deadline: Duration) -> Result<Self, ConfigError> {
-        if deadline >= SHORTEST {
+        if deadline >= MIN_IDLE_TIMEOUT {
             Ok(Self(DownloadLimits {
                 deadline: Some(deadline),
                 ..self.0
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_deadline_is_a_time() {
-        assert!(Resume::new().deadline(SHORTEST).is_ok());
+        assert!(Resume::new().deadline(MIN_IDLE_TIMEOUT).is_ok());
         assert!(Resume::new().deadline(Duration::MAX).is_ok());
         let error = Resume::new().deadline(Duration::ZERO).unwrap_err();
         let text = "resume.deadline: 0ns is not allowed: must be at least 1 ms";

@@ -81,7 +81,7 @@ impl DownloadTerms {
 
     /// Makes the extensions of the first request those of one for the rest: its head comes in time, whatever the policy
     /// says, and its report is nobody's, since the caller's is that of the first.
-    pub(crate) fn go_on_with(&self, extensions: &mut Extensions) {
+    pub(crate) fn apply_to(&self, extensions: &mut Extensions) {
         extensions.remove::<ReportSlot>();
         extensions.insert(RestOfDownload {
             head_within: self.limits().idle_timeout,
@@ -109,14 +109,16 @@ impl DownloadTerms {
     ) -> Result<Payment, StopReason> {
         let moment = self.engine.runtime.moment();
         let asked = session.request();
-        let outcome = session.policy().classify(outcome.about(asked.as_deref()));
+        let outcome = session
+            .policy()
+            .classify(outcome.for_request(asked.as_deref()));
         let plan = session.plan(&outcome, moment)?;
         let service = || self.recorder.service();
         let budget = self.engine.budget_of(&self.route, service);
         match self.route.ask(plan, &budget, moment.now) {
             PaymentResult::Paid(paid) => Ok(Payment::Paid(paid)),
             PaymentResult::Refused => Err(StopReason::BudgetExhausted),
-            PaymentResult::Asking(asking) => {
+            PaymentResult::Pending(asking) => {
                 let engine = Arc::clone(&self.engine);
                 // The download looks at its own deadline meanwhile.
                 let answer = async move { engine.answer(asking, Duration::MAX).await };

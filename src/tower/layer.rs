@@ -62,7 +62,7 @@ use tower_layer::Layer;
 ///     .budgets(ServiceBudgets::default())
 ///     .gate(Gate::new())
 ///     .runtime(ManualRuntime::new())
-///     .drain_limit(64 * 1024, Duration::from_millis(500))
+///     .drain_before_retry(64 * 1024, Duration::from_millis(500))
 ///     .replay_limit(16 * 1024)
 ///     .idempotency_keys()
 ///     .attempt_header(HeaderName::from_static("x-attempt"))
@@ -239,7 +239,7 @@ impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
     /// |---|---|
     /// | status, headers, `Retry-After`, errors, budgets, the gate, reports | as without it |
     /// | a failed response that is returned | as the server sent it, also with its body, unless a retry was begun |
-    /// | a failed response before a retry (`drain_limit`) | read for its connection's sake and dropped; kept only if it has no body |
+    /// | a failed response before a retry (`drain_before_retry`) | read for its connection's sake and dropped; kept only if it has no body |
     /// | a rule, a classifier or a dialect that looks into the body | sees no body, and judges by the head |
     /// | streams that are held back (`HoldStreams`) | come at their head |
     /// | `whole_answers` | answers are not read: the caller gets them at their head |

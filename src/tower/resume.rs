@@ -126,7 +126,7 @@ where
         let Some(terms) = head.and_then(|head| options.terms(engine, head)) else {
             return ResumeFuture::new(self.0.call(request), None);
         };
-        let leave = C::extensions_mut(&mut request).and_then(leave::<S::Error>);
+        let leave = C::extensions_mut(&mut request).and_then(retire_connection::<S::Error>);
         let (request, saved) = self.0.copies().save(request, engine.save);
         let saved = saved.filter(|saved| C::is_whole(saved, true));
         let continuation = saved.map(|saved| {
@@ -138,7 +138,7 @@ where
 }
 
 /// A way to leave the connections of a download, if the client below can tell them.
-fn leave<E: 'static>(extensions: &mut Extensions) -> Option<RetireConnection> {
+fn retire_connection<E: 'static>(extensions: &mut Extensions) -> Option<RetireConnection> {
     let used = ConnectionUsed::of_download::<E>(extensions)?;
     Some(Box::new(move || used.retire()))
 }

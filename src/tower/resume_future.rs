@@ -146,7 +146,7 @@ where
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
 {
-    fn again(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>> {
+    fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>> {
         let mut saved = self.saved.take()?;
         let start = self.start.as_deref().filter(|_| self.redirected);
         if let Some(start) = start {

@@ -292,5 +292,5 @@ fn a_document_and_code_make_the_same_places() {
 fn place(route: &RouteSummary) -> impl PartialEq + std::fmt::Debug + use<> {
     let actions: Vec<String> = route.rules.iter().map(|rule| rule.1.clone()).collect();
     let name = (route.service.clone(), route.route.clone());
-    (name, actions, route.worst_case, route.policy.max_retries())
+    (name, actions, route.worst_case, route.policy.retry_limit())
 }

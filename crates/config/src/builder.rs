@@ -189,7 +189,7 @@ fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
     let without = serde_json::from_value::<A>(hidden.to_json()).err();
     // The same complaint, unless the texts themselves are what is wrong.
     let same = without.map(|without| without.to_string());
-    let same = same.filter(|same| hidden.is_public() && *same == args.hide_in(error));
+    let same = same.filter(|same| hidden.is_public() && *same == args.redact(error));
     match same {
         Some(same) => shown::sentence(&same),
         None => "are not what this backoff takes".to_owned(),

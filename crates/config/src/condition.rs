@@ -102,7 +102,7 @@ impl Words for ErrorGroup {
         ("body", Self::Body),
     ];
     /// What reports call an error, and what people do.
-    const MEANT: &'static [(&'static str, &'static str)] = &[
+    const SYNONYMS: &'static [(&'static str, &'static str)] = &[
         ("refused", "connect"),
         ("unreachable", "connect"),
         ("connection", "connect"),

@@ -1,7 +1,7 @@
 //! From the dialects of a document to those of the builder.
 
 use super::document::DialectKeys;
-use super::layers::{LONGEST_CHAIN, Resolver};
+use super::layers::{MAX_CHAIN, Resolver};
 use super::problems::Path;
 use super::reader::Spanned;
 use super::retry::DialectChoice;
@@ -39,7 +39,7 @@ impl Resolver<'_> {
             ("as", row.value.class.is_some(), "as: throttled"),
         ] {
             let path = path.key(key);
-            if !is_given && !self.problems.are_at(path.as_str()) {
+            if !is_given && !self.problems.contains(path.as_str()) {
                 self.problems
                     .add(&path, &"", format!("is missing: write {write}"));
             }
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         trail: &mut Vec<Arc<str>>,
     ) -> Option<Dialect> {
         if let Some(own) = self.spec.dialects.get(&**name) {
-            if trail.contains(name) || trail.len() >= LONGEST_CHAIN {
+            if trail.contains(name) || trail.len() >= MAX_CHAIN {
                 trail.push(Arc::clone(name));
                 let way = trail.join(" -> ");
                 self.wrong(given, format!("from goes round in a circle: {way}"));

@@ -7,8 +7,8 @@ use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
 use super::values::{
-    BaseUrl, Capacity, Cost, Duration, HeaderKey, Host, List, MOST_TOKENS, MethodName, Name,
-    Number, PathPattern, Scheme, Several, leaf,
+    BaseUrl, Capacity, Cost, Duration, HeaderKey, Host, List, MAX_TOKENS, MethodName, Name, Number,
+    PathPattern, Scheme, Several, leaf,
 };
 use super::words::{Word, words};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
@@ -144,12 +144,12 @@ block! {
     #[derive(PartialEq)]
     BudgetKeys {
         per_second: Number<0, 1_000_000>,
-        initial: Number<0, MOST_TOKENS>,
+        initial: Number<0, MAX_TOKENS>,
         per_success: Number<0, 1_000>,
         capacity: Capacity,
         retry_cost: Cost,
         timeout_cost: Cost,
-        gated_cost: Number<0, MOST_TOKENS>,
+        gated_cost: Number<0, MAX_TOKENS>,
         growth: Duration,
         shared: bool,
     }
@@ -351,7 +351,7 @@ pub(super) struct RouteSpec {
 
 impl LevelSpec {
     /// Returns `true` if this block changes nothing.
-    pub(super) fn says_nothing(&self) -> bool {
+    pub(super) fn is_noop(&self) -> bool {
         self.retry.is_none() && self.rules.is_empty() && self.otherwise.is_none()
     }
 }
@@ -401,7 +401,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn required(&self, key: &str, is_given: bool, write: &str) {
         let path = self.path.key(key);
-        if !is_given && !self.problems.are_at(path.as_str()) {
+        if !is_given && !self.problems.contains(path.as_str()) {
             let cause = format!("is missing: write {write}");
             self.problems.add(&path, &"", cause);
         }

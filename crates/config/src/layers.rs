@@ -9,7 +9,7 @@ use super::values::Name;
 use std::sync::Arc;
 
 /// The longest chain of policies and of dialects that use each other.
-pub(super) const LONGEST_CHAIN: usize = 16;
+pub(super) const MAX_CHAIN: usize = 16;
 
 /// Looks names up in one document.
 pub(super) struct Resolver<'a> {
@@ -54,10 +54,10 @@ impl Resolver<'_> {
         };
         let Name(name) = &uses.value;
         if let Some(preset) = Retry::preset(name) {
-            return own.over(&preset);
+            return own.merged_over(&preset);
         }
-        if trail.len() >= LONGEST_CHAIN {
-            let cause = format!("use goes through more than {LONGEST_CHAIN} policies");
+        if trail.len() >= MAX_CHAIN {
+            let cause = format!("use goes through more than {MAX_CHAIN} policies");
             self.wrong(&uses, cause);
             return own;
         }
@@ -74,7 +74,7 @@ impl Resolver<'_> {
             return own;
         };
         trail.push(Arc::clone(name));
-        own.over(&self.layer_after(used, trail))
+        own.merged_over(&self.layer_after(used, trail))
     }
 
     /// Makes one field of the two words for a limit, which an explanation calls `max_retries`.

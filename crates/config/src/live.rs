@@ -26,7 +26,7 @@ pub(super) struct Live {
 }
 
 /// The most rules, each counted at every place where it may decide.
-const MOST_RULES: usize = 20_000;
+const MAX_RULES: usize = 20_000;
 
 impl Live {
     /// Puts a document into force, with the budgets of the last one if their numbers are the same.
@@ -44,9 +44,9 @@ impl Live {
             names,
             problems: &problems,
         };
-        let built = if rules_at_all_places(&spec) > MOST_RULES {
+        let built = if rules_at_all_places(&spec) > MAX_RULES {
             let cause = format!(
-                "has more than {MOST_RULES} rules, counted at every place where they decide"
+                "has more than {MAX_RULES} rules, counted at every place where they decide"
             );
             problems.add(&Path::default(), &"", cause);
             None
@@ -93,7 +93,7 @@ fn fleet_of(
             None
         }
         None => {
-            let are_read = !problems.are_at("fleet");
+            let are_read = !problems.contains("fleet");
             let keys = spec.fleet.as_ref().filter(|_| are_read);
             fleet::join(keys?, names, problems)
         }
@@ -169,7 +169,7 @@ impl All<'_> {
             Ok(services) => Some(services),
             Err(errors) => {
                 for error in errors {
-                    self.tell(&error);
+                    self.report(&error);
                 }
                 None
             }
@@ -188,7 +188,7 @@ impl All<'_> {
         let budget = self.budget(&own);
         let service = budget.into_iter().fold(service, Service::budget);
         let service = match spec.membership {
-            Membership::Alone => service.alone(),
+            Membership::Alone => service.without_fleet(),
             Membership::Member => service,
         };
         let service = service.request_overrides(spec.overrides);
@@ -229,10 +229,10 @@ impl All<'_> {
 
     /// Tells what the builder refuses at the place where the document says it. The rest has been told in the document's
     /// own words.
-    fn tell(&self, error: &ConfigError) {
+    fn report(&self, error: &ConfigError) {
         let Some(label) = error.field().strip_suffix(".failover") else {
             let (problems, given) = (self.resolver.problems, error.given());
-            if problems.are_none() {
+            if problems.is_empty() {
                 let cause = format!("{given} is not allowed: {}", error.allowed());
                 problems.at(error.field(), &given, cause);
             }

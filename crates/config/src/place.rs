@@ -40,12 +40,12 @@ impl Resolver<'_> {
         layers: &[&LevelSpec],
     ) -> ResolvedLevel {
         match (around, layers.last()) {
-            (Some(around), Some(own)) if own.says_nothing() => around.clone(),
-            _ => self.place_of_its_own(name, around, layers),
+            (Some(around), Some(own)) if own.is_noop() => around.clone(),
+            _ => self.own_level(name, around, layers),
         }
     }
 
-    fn place_of_its_own(
+    fn own_level(
         &self,
         name: &str,
         around: Option<&ResolvedLevel>,
@@ -56,7 +56,7 @@ impl Resolver<'_> {
             None => Arc::new(Retry::defaults()),
         };
         let retry = match layers.last().and_then(|own| own.retry.as_deref()) {
-            Some(own) => Arc::new(self.layer(own).over(&outer)),
+            Some(own) => Arc::new(self.layer(own).merged_over(&outer)),
             None => outer,
         };
         let mut rules = Rules {
@@ -104,7 +104,7 @@ impl Resolver<'_> {
 
     fn rule(&self, given: &Spanned<Rule>, rules: &mut Rules<'_>) {
         let (rule, path) = (&given.value, given.path());
-        let (key, said) = match rule.said() {
+        let (key, said) = match rule.effect() {
             Ok(said) => said,
             Err((Some(key), cause)) => return self.problems.add(&path.key(key), &"", cause),
             Err((None, cause)) => {
@@ -194,7 +194,7 @@ impl Resolver<'_> {
             Some(RetryBlock(block)) => {
                 self.check_is_of_the_place(&block.classify_error, "classify_error");
                 self.check_is_of_the_place(&block.hold_streams, "hold_streams");
-                self.layer(block).over(&outer)
+                self.layer(block).merged_over(&outer)
             }
             None => outer,
         };

@@ -49,7 +49,7 @@ impl Resolver<'_> {
             builder.classifier(says.judged)
         };
         let builder = self.with_dialect(builder, retry);
-        let builder = self.taught(builder, retry);
+        let builder = self.extended(builder, retry);
         let budget = value(&retry.budget).map(|name| name.0);
         let budget = budget.filter(|name| Some(name) != says.budget.as_ref());
         let builder = budget
@@ -151,7 +151,7 @@ impl Resolver<'_> {
     }
 
     /// What code taught, after what the document names of it, and what only calls to language models need.
-    fn taught(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
+    fn extended(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
         let named = value(&retry.classify_error).map_or_else(Vec::new, |names| names.0);
         let named = named
             .iter()

@@ -10,11 +10,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Of more problems than this, the others are counted.
-const MOST_TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 /// More known names than this are not compared with one that is not known.
-const MOST_COMPARED: usize = 1_000;
+const MAX_COMPARED: usize = 1_000;
 /// More bytes of known names than this are not listed.
-const MOST_LISTED: usize = 512;
+const MAX_LISTED: usize = 512;
 
 /// Everything that is wrong with a document: the first 20 problems in the order in which they were found, and how many
 /// more there are.
@@ -130,7 +130,7 @@ impl Diagnostics {
     }
 
     pub(super) fn at(&self, place: &str, given: &dyn Display, cause: impl Into<String>) {
-        self.tell(place, given, cause.into(), |cause| cause);
+        self.report(place, given, cause.into(), |cause| cause);
     }
 
     /// Tells which of the known names is nearest, or all of them.
@@ -141,21 +141,21 @@ impl Diagnostics {
         unknown: Unknown<'_, K>,
     ) {
         let Unknown { name, what, known } = unknown;
-        self.tell(place, given, what, |what| {
+        self.report(place, given, what, |what| {
             let known: Vec<&str> = known.into_iter().collect();
             format!("{what}: {}", hint(name, &known))
         });
     }
 
     /// Returns `true` if nothing is wrong so far.
-    pub(super) fn are_none(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.borrow().told.is_empty()
     }
 
     /// Returns `true` if something is wrong inside of a place, as far as that is known.
     pub(super) fn are_within(&self, path: &str) -> bool {
         let found = self.0.borrow();
-        found.told.len() >= MOST_TOLD
+        found.told.len() >= MAX_REPORTED
             || found.told.iter().any(|problem| {
                 let rest = problem.field().strip_prefix(path);
                 rest.is_some_and(|rest| rest.starts_with(['.', '[']))
@@ -163,7 +163,7 @@ impl Diagnostics {
     }
 
     /// Returns `true` if something is wrong at a place or inside of it, as far as that is known.
-    pub(super) fn are_at(&self, path: &str) -> bool {
+    pub(super) fn contains(&self, path: &str) -> bool {
         let is_at = self.0.borrow().told.iter().any(|told| told.field() == path);
         is_at || self.are_within(path)
     }
@@ -179,7 +179,7 @@ impl Diagnostics {
         Err(ConfigErrors { problems, more })
     }
 
-    fn tell(
+    fn report(
         &self,
         place: &str,
         given: &dyn Display,
@@ -188,7 +188,7 @@ impl Diagnostics {
     ) {
         let mut found = self.0.borrow_mut();
         let is_new = found.seen.insert(hash(place, &cause));
-        if is_new && found.told.len() < MOST_TOLD {
+        if is_new && found.told.len() < MAX_REPORTED {
             let problem = ConfigError::sentence(place.to_owned(), given, whole(cause));
             found.told.push(problem);
         }
@@ -213,7 +213,7 @@ pub(super) fn hint(given: &str, known: &[&str]) -> String {
 fn listed(known: &[&str]) -> String {
     let mut text = String::new();
     for (index, word) in known.iter().enumerate() {
-        if text.len() > MOST_LISTED {
+        if text.len() > MAX_LISTED {
             let more = known.len().saturating_sub(index);
             return format!("{text} and {more} more");
         }
@@ -227,8 +227,8 @@ fn listed(known: &[&str]) -> String {
 
 /// The one that ends in the given word, else the one that is most like it.
 pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
-    const NEAR: f64 = 0.75;
-    if !is_short(given) || known.len() > MOST_COMPARED {
+    const MIN_SIMILARITY: f64 = 0.75;
+    if !is_short(given) || known.len() > MAX_COMPARED {
         return None;
     }
     let plain = given.to_ascii_lowercase();
@@ -239,7 +239,7 @@ pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known
         .iter()
         .map(|word| (strsim::jaro_winkler(&plain, word), word))
-        .filter(|(likeness, _)| *likeness >= NEAR)
+        .filter(|(likeness, _)| *likeness >= MIN_SIMILARITY)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let ending = known.iter().find(ends);
     ending.or(near.map(|(_, word)| word)).copied()

@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Tells a cause at this place, unless something inside is wrong, which says more.
-    fn tell(&self, Cause(cause): Cause) -> Cause {
+    fn report(&self, Cause(cause): Cause) -> Cause {
         let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
         let is_news = !has_parts || !self.problems.are_within(self.path.as_str());
         if let Some(cause) = cause.filter(|_| is_news) {
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         for key in keys {
             match map.get_key_value(*key) {
                 None => {}
-                Some((key, Value::Null)) => self.tell_empty(name, key),
+                Some((key, Value::Null)) => self.report_empty(name, key),
                 Some((key, value)) => known.push((key.as_str(), value)),
             }
         }
@@ -193,14 +193,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A key of an action needs a value, even if that says nothing.
-    fn tell_empty(&self, name: &str, key: &str) {
+    fn report_empty(&self, name: &str, key: &str) {
         if matches!((name, key), ("Rule" | "OtherwiseRetry", "retry")) {
             let cause = "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
             self.problems.add(&self.path.key(key), &"", cause);
         }
     }
 
-    fn tell_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
+    fn report_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
         for key in map.keys().filter(|key| !keys.contains(&key.as_str())) {
             let shown = shown::key(key);
             if keys.contains(&"retry") && self.retry_keys.contains(&key.as_str()) {
@@ -285,7 +285,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         };
         let entries = Entries::of(self.known_entries(map, name, keys), self.clone());
         let read = visitor.visit_map(entries);
-        self.tell_unknown(map, keys);
+        self.report_unknown(map, keys);
         read
     }
 
@@ -300,7 +300,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         };
         let place = inside.clone();
         let read = visitor.visit_newtype_struct(inside);
-        read.map_err(|wrong| place.tell(wrong))
+        read.map_err(|wrong| place.report(wrong))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// What may lie upon another one: a field, or a block of fields.
 pub(super) trait Layer: Clone {
     /// Fills what is not given here from below.
-    fn lay_on(&mut self, below: &Self);
+    fn merge_below(&mut self, below: &Self);
 
     /// Adds each given field, under its name.
     fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>);
@@ -36,16 +36,16 @@ pub(super) trait Layer: Clone {
 pub(super) type Field = (Cow<'static, str>, Arc<str>, Arc<str>);
 
 impl<T: Clone> Layer for Spanned<T> {
-    fn lay_on(&mut self, _: &Self) {}
+    fn merge_below(&mut self, _: &Self) {}
 
     fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>) {
         all.push((name, Arc::clone(&self.text), Arc::clone(&self.from)));
     }
 }
 
-pub(super) fn lay<L: Layer>(above: &mut Option<L>, below: Option<&L>) {
+pub(super) fn merge<L: Layer>(above: &mut Option<L>, below: Option<&L>) {
     match (above, below) {
-        (Some(above), Some(below)) => above.lay_on(below),
+        (Some(above), Some(below)) => above.merge_below(below),
         (above, Some(below)) => *above = Some(below.clone()),
         (_, None) => {}
     }
@@ -64,8 +64,8 @@ pub(super) fn inside(block: &str, key: &'static str) -> Cow<'static, str> {
 macro_rules! layer {
     ($name:ident { $($field:ident $(as $key:literal)?,)+ }) => {
         impl crate::retry::Layer for $name {
-            fn lay_on(&mut self, below: &Self) {
-                $(crate::retry::lay(&mut self.$field, below.$field.as_ref());)+
+            fn merge_below(&mut self, below: &Self) {
+                $(crate::retry::merge(&mut self.$field, below.$field.as_ref());)+
             }
 
             fn fields(&self, name: std::borrow::Cow<'static, str>, all: &mut Vec<crate::retry::Field>) {
@@ -218,7 +218,7 @@ fn joined<T>(names: &[T], of: fn(&T) -> &str) -> String {
 
 impl Retry {
     /// Returns this layer above another one, field by field.
-    pub(super) fn over(mut self, below: &Self) -> Self {
+    pub(super) fn merged_over(mut self, below: &Self) -> Self {
         // No layer makes public what another one calls a credential.
         if let (Some(own), Some(below)) = (&mut self.credentials, &below.credentials) {
             let own_names = &own.value.0;
@@ -241,7 +241,7 @@ impl Retry {
         {
             self.max_refused = Some(limit.with(Count(0), "0"));
         }
-        self.lay_on(below);
+        self.merge_below(below);
         self
     }
 

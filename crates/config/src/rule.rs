@@ -275,7 +275,7 @@ type UnusedKey = (&'static str, &'static str);
 
 impl Rule {
     /// Returns what the rule says, and the key that says it; or what is wrong, at a key or of the whole.
-    pub(super) fn said(
+    pub(super) fn effect(
         &self,
     ) -> Result<(&'static str, RuleEffect<'_>), (Option<&'static str>, String)> {
         for (key, alias, both) in [
@@ -314,7 +314,7 @@ impl Rule {
             Some(("as", RuleEffect::Judges(Box::new(row))))
         };
         let said = [
-            self.verb.map(|Word(verb)| ("do", verb.said())),
+            self.verb.map(|Word(verb)| ("do", verb.effect())),
             judges(),
             self.retry
                 .as_ref()
@@ -353,19 +353,19 @@ impl Rule {
                 self.set.is_some() && !sends,
                 "this rule sends nothing again",
             ),
-            ("reach", self.reach.is_some() && !judges, SAYS_MORE),
+            ("reach", self.reach.is_some() && !judges, MORE_AS_HINT),
             (
                 "delay_from",
                 self.delay_from.is_some() && !judges,
-                SAYS_MORE,
+                MORE_AS_HINT,
             ),
-            ("at_least", self.at_least.is_some() && !judges, SAYS_MORE),
+            ("at_least", self.at_least.is_some() && !judges, MORE_AS_HINT),
             (
                 "scope_from",
                 self.scope_from.is_some() && !judges,
-                SAYS_MORE,
+                MORE_AS_HINT,
             ),
-            ("reason", self.reason.is_some() && !judges, SAYS_MORE),
+            ("reason", self.reason.is_some() && !judges, MORE_AS_HINT),
         ];
         let needless = all.into_iter().filter(|(_, is_needless, _)| *is_needless);
         needless.map(|(key, _, why)| (key, why)).collect()
@@ -380,10 +380,10 @@ impl RowKeys {
     }
 }
 
-const SAYS_MORE: &str = "it says more of as";
+const MORE_AS_HINT: &str = "it says more of as";
 
 impl Verb {
-    fn said<'a>(self) -> RuleEffect<'a> {
+    fn effect<'a>(self) -> RuleEffect<'a> {
         match self {
             Self::Accept => RuleEffect::Action(Action::Accept),
             Self::Fail => RuleEffect::Action(Action::Fail),

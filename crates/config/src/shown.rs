@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The most bytes of a name.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 /// The most characters of a value in a message.
-const LONGEST_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 /// The most characters of another's error.
-const LONGEST_SENTENCE: usize = 200;
+const MAX_SENTENCE_CHARS: usize = 200;
 /// The most characters of a key that is too long for a name.
-const LONGEST_KEY: usize = 32;
+const MAX_KEY_CHARS: usize = 32;
 
 /// What stands in an error in the place of a text that may be a secret.
 pub(super) const HIDDEN: &str = "this text";
@@ -24,7 +24,7 @@ impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
         if is_public(text) {
-            write!(f, "\"{}\"", shortened(text, LONGEST_VALUE))
+            write!(f, "\"{}\"", shortened(text, MAX_VALUE_CHARS))
         } else {
             f.write_str(HIDDEN)
         }
@@ -34,7 +34,7 @@ impl fmt::Display for Quoted<'_> {
 /// A key that nobody knows; `<hidden>` where it may be a secret.
 pub(super) fn key(key: &str) -> Cow<'_, str> {
     if is_public(key) {
-        shortened(key, LONGEST_KEY)
+        shortened(key, MAX_KEY_CHARS)
     } else {
         "<hidden>".into()
     }
@@ -81,7 +81,7 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
 
 /// Whether a text is no longer than a name.
 pub(super) fn is_short(text: &str) -> bool {
-    text.len() <= LONGEST_NAME
+    text.len() <= MAX_NAME_CHARS
 }
 
 /// Whether a value holds nothing that may be a secret: no user info, query, fragment, header or cookie.
@@ -109,7 +109,7 @@ fn holds_credentials(text: &str) -> bool {
 
 /// What another's error says, of which it is known that it holds no secret.
 pub(super) fn sentence(text: &str) -> String {
-    shortened(text, LONGEST_SENTENCE).into_owned()
+    shortened(text, MAX_SENTENCE_CHARS).into_owned()
 }
 
 fn shortened(text: &str, longest: usize) -> Cow<'_, str> {

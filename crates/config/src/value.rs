@@ -62,15 +62,15 @@ impl Value {
     }
 
     /// Returns a message with [`HIDDEN`] in the place of each text of this value.
-    pub(super) fn hide_in(&self, message: &str) -> String {
+    pub(super) fn redact(&self, message: &str) -> String {
         match self {
             Self::Text(text) if !text.is_empty() => message.replace(text.as_str(), HIDDEN),
             Self::List(list) => list
                 .iter()
-                .fold(message.to_owned(), |said, value| value.hide_in(&said)),
+                .fold(message.to_owned(), |said, value| value.redact(&said)),
             Self::Map(map) => map
                 .values()
-                .fold(message.to_owned(), |said, value| value.hide_in(&said)),
+                .fold(message.to_owned(), |said, value| value.redact(&said)),
             _ => message.to_owned(),
         }
     }

@@ -138,26 +138,26 @@ impl<const LEAST: u32, const MOST: u32> TryFrom<Value> for Number<LEAST, MOST> {
     }
 }
 
-pub(super) const MOST_TOKENS: u32 = 1_000_000_000;
-const LEAST_PART: Decimal = Decimal::from_micros(1);
+pub(super) const MAX_TOKENS: u32 = 1_000_000_000;
+const MIN_FRACTION: Decimal = Decimal::from_micros(1);
 
 leaf! {
     /// The capacity of a budget.
     Capacity(Decimal) = |value| {
-        let bounds = (LEAST_PART, Decimal::from(MOST_TOKENS));
-        decimal(value, bounds, &format!("must be above 0, up to {MOST_TOKENS}"))
+        let bounds = (MIN_FRACTION, Decimal::from(MAX_TOKENS));
+        decimal(value, bounds, &format!("must be above 0, up to {MAX_TOKENS}"))
     };
 
     /// What a retry costs.
     Cost(Decimal) = |value| {
-        let bounds = (LEAST_PART, Decimal::from(MOST_TOKENS));
+        let bounds = (MIN_FRACTION, Decimal::from(MAX_TOKENS));
         decimal(value, bounds, "must be above 0, up to the capacity")
     };
 
     /// A part of a whole.
     Share(Decimal) = |value| {
         let almost_all = Decimal::from_micros(999_999);
-        decimal(value, (LEAST_PART, almost_all), "must be above 0 and below 1")
+        decimal(value, (MIN_FRACTION, almost_all), "must be above 0 and below 1")
     };
 
     /// A size in bytes: `512KiB`, `2MiB`, or a number of bytes.

@@ -9,7 +9,7 @@ pub(super) trait Words: Clone + 'static {
     /// What stands in the place of a word, and the word that people write for it.
     const FORMS: &'static [(&'static str, &'static str)] = &[];
     /// Words of others, and which one is meant.
-    const MEANT: &'static [(&'static str, &'static str)] = &[];
+    const SYNONYMS: &'static [(&'static str, &'static str)] = &[];
 }
 
 /// One of a set of words.
@@ -56,7 +56,7 @@ pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
         let found = pairs.iter().find(|(word, _)| *word == text);
         found.map(|(_, write)| *write)
     };
-    Err(if let Some(word) = among(T::MEANT) {
+    Err(if let Some(word) = among(T::SYNONYMS) {
         format!("{value} is not known: write {word}")
     } else if let Some(form) = among(T::FORMS) {
         format!("{value} does not stand alone: write {form}")

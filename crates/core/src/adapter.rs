@@ -25,4 +25,4 @@ pub use crate::report::recorder::{ReportRecorder, Subject};
 pub use crate::report::span::{AttemptSpan, is_logged, is_traced, warn_of_misuse, warn_of_setting};
 pub use crate::route::failover::{Rebase, is_same_server};
 pub use crate::route::public_authority;
-pub use crate::server_hints::tells_of_a_quota;
+pub use crate::server_hints::has_quota_header;

@@ -203,7 +203,7 @@ impl RetryBudget {
             AccountReply::Paid => PaymentResult::Paid(PaidRetry::new(self.clone(), price, plan)),
             AccountReply::Refused => PaymentResult::Refused,
             AccountReply::Pending(payment) => {
-                PaymentResult::Asking(PendingRetry::new(self.clone(), payment, plan))
+                PaymentResult::Pending(PendingRetry::new(self.clone(), payment, plan))
             }
         }
     }
@@ -441,7 +441,7 @@ pub enum PaymentResult {
     /// There are too few tokens.
     Refused,
     /// Somebody else decides, as in a fleet.
-    Asking(PendingRetry),
+    Pending(PendingRetry),
 }
 
 /// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
@@ -477,7 +477,7 @@ impl PendingRetry {
 
     /// Waits no longer: pays at `now` from what this process may spend by itself. Returns `None` if that is too little.
     #[must_use]
-    pub fn alone(self, now: Duration) -> Option<PaidRetry> {
+    pub fn pay_alone(self, now: Duration) -> Option<PaidRetry> {
         let Self {
             budget,
             payment,

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-const MOST_PROSE: usize = 64 * 1024;
+const MAX_PROSE_CHARS: usize = 64 * 1024;
 
 /// What was read of an outcome beyond its head: the start of the answer's body, or an error's words.
 ///
@@ -91,8 +91,8 @@ impl ErrorBody {
 
     /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
     #[must_use]
-    pub fn looked_at(mut self, pointers: &[Pointer]) -> Self {
-        self.found.look(json_in(&self.text), pointers);
+    pub fn with_pointers(mut self, pointers: &[Pointer]) -> Self {
+        self.found.find(json_in(&self.text), pointers);
         self
     }
 
@@ -171,7 +171,7 @@ impl ErrorBody {
 
     /// Returns `true` if all of the body was read, and its tokens and messages can be read in one way only.
     #[must_use]
-    pub fn has_certain_tokens(&self) -> bool {
+    pub fn is_unambiguous(&self) -> bool {
         self.is_certain() && !self.has_doubtful_text
     }
 
@@ -259,7 +259,7 @@ impl ErrorBody {
 
     /// Returns what a function makes of it, and keeps that for the next call: for a look that several rows of a table need.
     /// It keeps the value of one type; that of another is made anew each time.
-    pub fn memo<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
+    pub fn memoize<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
         let kept = self.memo.get().and_then(|kept| kept.downcast_ref());
         kept.copied().unwrap_or_else(|| {
             let made = make(self);
@@ -304,7 +304,7 @@ impl ErrorBody {
     }
 
     fn add_prose(&mut self, text: &str) {
-        let room = MOST_PROSE.saturating_sub(self.prose.len());
+        let room = MAX_PROSE_CHARS.saturating_sub(self.prose.len());
         if room <= 1 || text.is_empty() {
             return;
         }

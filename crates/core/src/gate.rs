@@ -114,7 +114,7 @@ impl Gate {
     /// named limit that a server limits apart from the rest.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
-        self.but(|options| options.max_services = max_services)
+        self.with_options(|options| options.max_services = max_services)
     }
 
     /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
@@ -123,7 +123,7 @@ impl Gate {
     /// clone the handle.
     #[must_use]
     pub fn quotas_at_once(self, at_once: bool) -> Self {
-        self.but(|options| options.quotas_at_once = Some(at_once))
+        self.with_options(|options| options.quotas_at_once = Some(at_once))
     }
 
     /// One gate per credential at a host, for clients with several credentials, which a server limits one by one. Keeps a
@@ -131,7 +131,7 @@ impl Gate {
     /// gate per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.but(|options| options.by = KeyedBy::Credential)
+        self.with_options(|options| options.by = KeyedBy::Credential)
     }
 
     /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text, so it
@@ -146,7 +146,7 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.but(|options| options.by = KeyedBy::Text(Arc::new(key)))
+        self.with_options(|options| options.by = KeyedBy::Text(Arc::new(key)))
     }
 
     fn with(options: Options) -> Self {
@@ -157,7 +157,7 @@ impl Gate {
         }))
     }
 
-    fn but(self, change: impl FnOnce(&mut Options)) -> Self {
+    fn with_options(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.0.options.clone();
         change(&mut options);
         Self::with(options)
@@ -337,10 +337,10 @@ impl Gate {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, place.key, moment, |state, counters| {
                 counters.end(end == CallEnd::Succeeded);
-                state.hear(counters, (place.permit, place.is_first), end, quota);
+                state.record_end(counters, (place.permit, place.is_first), end, quota);
             });
         } else if slot.counters.end(end == CallEnd::Succeeded) {
-            self.hear(slot, place, end, runtime);
+            self.notify(slot, place, end, runtime);
         }
     }
 
@@ -349,7 +349,7 @@ impl Gate {
     pub fn succeeds(&self, place: &Permit, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.of(place) {
             if slot.counters.end(true) {
-                self.hear(slot, place, CallEnd::Succeeded, runtime);
+                self.notify(slot, place, CallEnd::Succeeded, runtime);
             }
         }
     }
@@ -357,10 +357,10 @@ impl Gate {
     /// Who holds the lock hears of a call that is counted.
     #[cold]
     #[inline(never)]
-    fn hear(&self, slot: &Slot, place: &Permit, end: CallEnd, runtime: &dyn Runtime) {
+    fn notify(&self, slot: &Slot, place: &Permit, end: CallEnd, runtime: &dyn Runtime) {
         let (map, moment) = (&self.0.map, runtime.moment());
         map.decide(slot, place.key, moment, |state, counters| {
-            state.hear(counters, (place.permit, place.is_first), end, None);
+            state.record_end(counters, (place.permit, place.is_first), end, None);
         });
     }
 }
@@ -388,7 +388,7 @@ impl Waiter<'_> {
             if deadline <= now {
                 return Poll::Ready(None);
             }
-            let time = match self.look(now, cx).transpose() {
+            let time = match self.poll_turn(now, cx).transpose() {
                 Err(time) => Duration::from_micros(time),
                 Ok(permit) => {
                     self.id = None;
@@ -405,14 +405,14 @@ impl Waiter<'_> {
         }
     }
 
-    fn look(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, u64>> {
+    fn poll_turn(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, u64>> {
         let mut moment = self.runtime.moment();
         moment.now = now;
         let (map, ask) = (&self.gate.0.map, self.ask);
         map.decide(self.slot, ask.key, moment, |state, counters| {
             let join = || state.join(ask.kind, micros(ask.began), micros(ask.at_gate));
             let id = *self.id.get_or_insert_with(join);
-            state.look(counters, id, cx.waker())
+            state.poll(counters, id, cx.waker())
         })
     }
 

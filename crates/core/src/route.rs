@@ -303,7 +303,7 @@ impl Route {
     }
 
     /// The way from this service to another one.
-    pub fn way_to(&self, there: &Destination) -> Rebase {
+    pub fn rebase_to(&self, there: &Destination) -> Rebase {
         Rebase {
             from: self.base.clone(),
             to: there.base.clone(),
@@ -424,7 +424,7 @@ impl Route {
         request: impl FnOnce() -> Option<RequestLine>,
     ) -> Result<(), Option<Verdict>> {
         let request = request();
-        let outcome = outcome.about(request.as_ref());
+        let outcome = outcome.for_request(request.as_ref());
         if self.policy.reads_body(&outcome) {
             return Err(None);
         }

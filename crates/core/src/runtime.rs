@@ -93,8 +93,8 @@ pub fn epoch(now: Instant) -> Instant {
 /// apart.
 #[must_use]
 pub fn hashed_key(at: Moment) -> u128 {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    static KEYS_MADE: AtomicU64 = AtomicU64::new(0);
+    let count = KEYS_MADE.fetch_add(1, Ordering::Relaxed);
     let half = || u128::from(RandomState::new().hash_one((count, at.now, at.wall, at.random)));
     half() << 64 | half()
 }

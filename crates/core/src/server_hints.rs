@@ -172,7 +172,7 @@ pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
         .keys()
         .filter_map(|name| Some((name, DELAYS.get(place(name.as_str())?)?)));
     let mut lines = places.flat_map(|(name, form)| {
-        let lines = headers.get_all(name).iter().take(MOST_LINES);
+        let lines = headers.get_all(name).iter().take(MAX_HEADER_LINES);
         lines.filter_map(move |line| form.1(text(line)?))
     });
     lines.next().is_some()
@@ -187,7 +187,7 @@ impl Delays {
         let Some(lines) = self.lines.get_mut(place) else {
             return;
         };
-        if usize::from(*lines) >= MOST_LINES {
+        if usize::from(*lines) >= MAX_HEADER_LINES {
             return;
         }
         *lines = lines.saturating_add(1);
@@ -217,13 +217,13 @@ fn place(name: &str) -> Option<usize> {
 }
 
 /// As many lines of one header as are read, and of all the headers that name one quota of several together.
-const MOST_LINES: usize = 64;
+const MAX_HEADER_LINES: usize = 64;
 /// As many bytes of a line as are read; a longer one is not readable.
-const MOST_BYTES: usize = 1024;
+const MAX_HEADER_BYTES: usize = 1024;
 
 /// The text of a line without the blanks around it.
 fn text(line: &HeaderValue) -> Option<&str> {
-    let short = Some(line.as_bytes()).filter(|line| line.len() <= MOST_BYTES)?;
+    let short = Some(line.as_bytes()).filter(|line| line.len() <= MAX_HEADER_BYTES)?;
     std::str::from_utf8(short).ok().map(str::trim_ascii)
 }
 
@@ -373,7 +373,7 @@ fn seconds_or_date(text: &str) -> Option<RetryTime> {
 }
 
 /// As many bytes of a quota header's name as are read; a header with a longer one is none.
-const MOST_NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// How the names of the headers begin that hold one number of a quota.
 const QUOTA_PREFIXES: [&str; 6] = [
@@ -427,7 +427,7 @@ impl<'a> ResponseHead<'a> {
     /// The lines of one header; nothing in the place of one that is not readable.
     fn lines(&self, name: &HeaderName) -> impl Iterator<Item = Option<&'a str>> {
         let lines = self.headers.get_all(name).iter();
-        lines.take(MOST_LINES).map(text)
+        lines.take(MAX_HEADER_LINES).map(text)
     }
 
     /// The lines of the headers that hold one number of a quota, with their names.
@@ -436,14 +436,14 @@ impl<'a> ResponseHead<'a> {
         let lines = lines.map(|(name, line)| (name.as_str(), line));
         let lines = lines.filter(|(name, _)| after_prefix(name).is_some());
         lines
-            .take(MOST_LINES)
+            .take(MAX_HEADER_LINES)
             .map(|(name, line)| (name, text(line)))
     }
 }
 
 /// The prefix of the name of a header that holds one number of a quota, and what follows it.
 fn after_prefix(name: &str) -> Option<(usize, &str)> {
-    if name.len() > MOST_NAME {
+    if name.len() > MAX_NAME_BYTES {
         return None;
     }
     let prefixes = QUOTA_PREFIXES.iter().enumerate();
@@ -454,7 +454,7 @@ fn after_prefix(name: &str) -> Option<(usize, &str)> {
 
 /// Whether a head tells of a quota: what most heads are done with after one look at their names.
 #[inline]
-pub fn tells_of_a_quota(headers: &HeaderMap) -> bool {
+pub fn has_quota_header(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))
 }

@@ -252,8 +252,8 @@ impl Dialect {
 
     /// Whether some row says that the server did not do what was asked, though its status says less.
     #[must_use]
-    pub fn says_refused(&self) -> bool {
-        self.all_rows().any(|row| row.meaning.says_refused())
+    pub fn has_refused_rows(&self) -> bool {
+        self.all_rows().any(|row| row.meaning.is_refused())
     }
 
     /// The same dialect without one of its own rows, the first being 0: for a test that each is needed. Without such a row it

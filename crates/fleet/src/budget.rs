@@ -79,8 +79,8 @@ impl FleetTask for BudgetTask {
         self.link.flush(self.membership.runtime.now())
     }
 
-    fn has_news(&self) -> bool {
-        self.link.has_news(self.membership.runtime.now())
+    fn has_unreported(&self) -> bool {
+        self.link.has_unreported(self.membership.runtime.now())
     }
 
     fn run(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

@@ -30,8 +30,8 @@ pub struct FleetBuilder {
 
 const PREFIX: &str = "http-retry";
 const WAIT: Duration = Duration::from_millis(50);
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+const MIN_WAIT: Duration = Duration::from_millis(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl FleetBuilder {
     /// Sets the beginning of the names of all keys and channels: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default
@@ -90,7 +90,7 @@ impl FleetBuilder {
             let allowed = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - :";
             return Err(ConfigError::new("fleet.prefix", &self.prefix, allowed));
         }
-        if !(SHORTEST_WAIT..=LONGEST_WAIT).contains(&self.wait) {
+        if !(MIN_WAIT..=MAX_WAIT).contains(&self.wait) {
             let wait = format!("{:?}", self.wait);
             return Err(ConfigError::new("fleet.wait", wait, "must be 1 ms to 1 s"));
         }

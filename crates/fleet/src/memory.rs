@@ -157,7 +157,7 @@ impl MemoryStore {
 
     /// Whether processes can hear of pauses from now on, which they do by default. While they cannot, their own gates
     /// decide.
-    pub fn tell_of_pauses(&self, tells: bool) {
+    pub fn deliver_notices(&self, tells: bool) {
         self.state().tells = tells;
         if !tells {
             self.cut();
@@ -173,7 +173,7 @@ impl MemoryStore {
     /// Nothing comes by the connections of now any more.
     fn cut(&self) {
         for connection in self.connections() {
-            connection.lose();
+            connection.disconnect();
         }
     }
 
@@ -252,19 +252,19 @@ const RESPONSE: Duration = Duration::from_secs(1);
 
 impl MemoryConnection {
     /// Ends the connection.
-    fn lose(&self) {
-        self.subscribers.lose(CONNECTION);
+    fn disconnect(&self) {
+        self.subscribers.remove_connection(CONNECTION);
     }
 
     /// Sends a command on its way, and returns an error if it is not taken.
     async fn reaches_store(&self) -> Result<(), LeaveReason> {
         self.store.state().commands += 1;
-        self.half_way().await;
+        self.half_latency().await;
         let health = self.store.state().health;
         let failed = match health {
             Health::Well => return Ok(()),
             Health::Fails(reason) => {
-                self.half_way().await;
+                self.half_latency().await;
                 reason
             }
             Health::Hangs => {
@@ -273,12 +273,12 @@ impl MemoryConnection {
             }
         };
         if ends_connection(failed) {
-            self.lose();
+            self.disconnect();
         }
         Err(failed)
     }
 
-    async fn half_way(&self) {
+    async fn half_latency(&self) {
         let latency = self.store.state().latency;
         if !latency.is_zero() {
             self.store.0.runtime.sleep(latency / 2).await;
@@ -296,7 +296,7 @@ impl Store for Arc<MemoryConnection> {
             self.reaches_store().await?;
             let now = self.store.0.runtime.now();
             let reply = self.store.state().data.settle(keys, report, now);
-            self.half_way().await;
+            self.half_latency().await;
             Ok(reply)
         })
     }
@@ -309,7 +309,7 @@ impl Store for Arc<MemoryConnection> {
             if let Some(notice) = notice {
                 self.store.notify(&keys.channel, notice);
             }
-            self.half_way().await;
+            self.half_latency().await;
             Ok(reply)
         })
     }
@@ -325,7 +325,7 @@ impl Store for Arc<MemoryConnection> {
                 return Err(LeaveReason::Denied);
             }
             self.subscribers.add(CONNECTION, &keys.channel, subscriber);
-            self.half_way().await;
+            self.half_latency().await;
             Ok(())
         })
     }
@@ -341,14 +341,14 @@ impl MemoryStore {
                 let arrives = self.0.runtime.sleep(latency / 2);
                 tokio.spawn(async move {
                     arrives.await;
-                    store.arrives(&channel, notice);
+                    store.deliver(&channel, notice);
                 });
             }
-            _ => self.arrives(channel, notice),
+            _ => self.deliver(channel, notice),
         }
     }
 
-    fn arrives(&self, channel: &str, notice: GateNotice) {
+    fn deliver(&self, channel: &str, notice: GateNotice) {
         if self.state().health == Health::Hangs {
             return;
         }

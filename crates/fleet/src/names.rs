@@ -7,9 +7,9 @@ use std::fmt::Write;
 /// The version of the keys' fields and of the scripts' arithmetic: another layout has keys of its own.
 const LAYOUT: u8 = 1;
 /// A longer name is cut, and what is cut off is hashed.
-const LONGEST: usize = 128;
-const KEPT: usize = 64;
-const LONGEST_PREFIX: usize = 64;
+const MAX_NAME_BYTES: usize = 128;
+const CHARS_KEPT: usize = 64;
+const MAX_PREFIX_BYTES: usize = 64;
 const DIGITS: usize = 16;
 
 /// The keys of one service's budget.
@@ -58,7 +58,7 @@ impl GateKeys {
 
 /// Returns `true` if keys may begin with this.
 pub(super) fn is_prefix(prefix: &str) -> bool {
-    (1..=LONGEST_PREFIX).contains(&prefix.len()) && prefix.bytes().all(is_plain)
+    (1..=MAX_PREFIX_BYTES).contains(&prefix.len()) && prefix.bytes().all(is_plain)
 }
 
 fn start(prefix: &str, name: &str) -> String {
@@ -79,8 +79,8 @@ fn escaped(name: &str) -> String {
             write!(escaped, "%{byte:02X}").unwrap_or_default();
         }
     }
-    if escaped.len() > LONGEST {
-        escaped.truncate(KEPT);
+    if escaped.len() > MAX_NAME_BYTES {
+        escaped.truncate(CHARS_KEPT);
         escaped.push('~');
         escaped.push_str(&hashed(&[name]));
     }
@@ -145,7 +145,7 @@ mod tests {
         #[test]
         fn two_names_never_share_a_key(one in ".{0,80}", other in ".{0,80}") {
             prop_assert_eq!(escaped(&one) == escaped(&other), one == other);
-            prop_assert!(escaped(&one).len() <= LONGEST);
+            prop_assert!(escaped(&one).len() <= MAX_NAME_BYTES);
             let opens_or_matches = escaped(&one).contains(['{', '}', ' ', '*']);
             prop_assert!(!opens_or_matches);
         }

@@ -20,7 +20,7 @@ pub(super) struct Resubscription {
 }
 
 /// A subscription that was lost after this time is renewed at once.
-const LASTING: Duration = Duration::from_secs(5);
+const MIN_LASTING: Duration = Duration::from_secs(5);
 
 impl Resubscription {
     /// Returns why no gate may subscribe at this time, if none may.
@@ -45,9 +45,9 @@ impl Resubscription {
     }
 
     /// Counts the loss of a subscription that was granted at `granted`.
-    pub(super) fn lose(&mut self, granted: Duration, runtime: &dyn Runtime) {
+    pub(super) fn record_loss(&mut self, granted: Duration, runtime: &dyn Runtime) {
         let now = runtime.now();
-        if now.saturating_sub(granted) < LASTING {
+        if now.saturating_sub(granted) < MIN_LASTING {
             self.fail(granted, LeaveReason::Unreachable, runtime);
         } else if granted >= self.counted_at {
             self.counted_at = now;

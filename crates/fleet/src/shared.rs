@@ -90,7 +90,7 @@ impl Shared {
             let mut left: Vec<_> = tasks.iter().filter(|task| task.flush()).collect();
             loop {
                 let ended = self.ended.notified();
-                left.retain(|task| task.has_news());
+                left.retain(|task| task.has_unreported());
                 if left.is_empty() {
                     return;
                 }

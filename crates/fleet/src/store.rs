@@ -36,7 +36,7 @@ pub(super) trait Subscriber: Send + Sync + 'static {
     fn notified(&self, notice: GateNotice);
 
     /// No more notices come; some may have been missed.
-    fn lost(&self);
+    fn on_lost(&self);
 }
 
 /// Returns `true` if only a new connection can show that such a failure is over: after a failover the same address may lead
@@ -81,7 +81,7 @@ impl Subscribers {
     }
 
     /// Removes all subscribers of a connection that has ended.
-    pub(super) fn lose(&self, connection: u64) {
+    pub(super) fn remove_connection(&self, connection: u64) {
         let mut lost = Vec::new();
         lock(&self.0).retain(|_, all| {
             let mut kept = Vec::new();
@@ -96,7 +96,7 @@ impl Subscribers {
             !all.is_empty()
         });
         for subscriber in lost {
-            subscriber.lost();
+            subscriber.on_lost();
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
             self.notices.lock().unwrap().push(Some(notice));
         }
 
-        fn lost(&self) {
+        fn on_lost(&self) {
             self.notices.lock().unwrap().push(None);
         }
     }
@@ -142,8 +142,8 @@ mod tests {
         for (connection, channel) in [(7, "a"), (7, "b"), (8, "a")] {
             subscribers.notify(connection, channel, NOTICE);
         }
-        subscribers.lose(8);
-        subscribers.lose(7);
+        subscribers.remove_connection(8);
+        subscribers.remove_connection(7);
         subscribers.notify(7, "a", NOTICE);
         assert_eq!(*recorder.notices.lock().unwrap(), [Some(NOTICE), None]);
     }

@@ -32,7 +32,7 @@ pub(super) trait FleetTask: Send + Sync + 'static {
     }
 
     /// Returns `true` if the store does not know all.
-    fn has_news(&self) -> bool {
+    fn has_unreported(&self) -> bool {
         false
     }
 

@@ -105,7 +105,7 @@ async fn ask(budget: &RetryBudget) -> (bool, Duration) {
     let paid = match budget.ask(plan(), asked) {
         PaymentResult::Paid(paid) => Some(paid),
         PaymentResult::Refused => None,
-        PaymentResult::Asking(asking) => asking.await,
+        PaymentResult::Pending(asking) => asking.await,
     };
     let took = TokioClock.now() - asked;
     (

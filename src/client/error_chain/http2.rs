@@ -21,7 +21,7 @@ pub(super) fn read(error: &Error) -> Link {
     if error.is_reset() && !error.is_remote() && !error.is_library() {
         return Link::Says(ErrorKind::Body);
     }
-    Link::says_if(!error.is_io(), ErrorKind::Http2)
+    Link::only_if(!error.is_io(), ErrorKind::Http2)
 }
 
 /// The same from what h2 prints, which of an I/O error is its kind or what a TLS library says.

@@ -27,7 +27,7 @@ pub(super) enum Link {
 
 impl Link {
     #[cfg(feature = "hyper")]
-    pub(super) fn says_if(condition: bool, kind: ErrorKind) -> Self {
+    pub(super) fn only_if(condition: bool, kind: ErrorKind) -> Self {
         if condition {
             Self::Says(kind)
         } else {

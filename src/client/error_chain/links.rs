@@ -10,12 +10,12 @@ use std::io;
 pub(super) fn links<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    const LONGEST: usize = 64;
+    const MAX_LINKS: usize = 64;
     let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
         let error: &'a (dyn Error + 'static) = *error;
         #[cfg(feature = "reqwest")]
         if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
-            return Some(carried(error));
+            return Some(carried_error(error));
         }
         #[cfg(feature = "http2")]
         if let Some(error) = error.downcast_ref::<h2::Error>() {
@@ -28,7 +28,7 @@ pub(super) fn links<'a>(
             .map(|payload| payload as _)
             .or_else(|| error.source())
     };
-    std::iter::successors(Some(error), next).take(LONGEST)
+    std::iter::successors(Some(error), next).take(MAX_LINKS)
 }
 
 /// The error behind a value of one of the types that services are known to fail with.
@@ -38,7 +38,7 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = value.downcast_ref::<reqwest_middleware::Error>() {
-        return Some(carried(error));
+        return Some(carried_error(error));
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = value.downcast_ref::<anyhow::Error>() {
@@ -68,7 +68,7 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
 
 /// What the middlewares' error carries, which its own `source()` skips.
 #[cfg(feature = "reqwest")]
-fn carried(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
+fn carried_error(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
     match error {
         reqwest_middleware::Error::Middleware(error) => error.as_ref(),
         reqwest_middleware::Error::Reqwest(error) => error,

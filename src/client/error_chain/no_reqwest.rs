@@ -2,12 +2,12 @@
 //! into its errors.
 
 use super::BoxError;
-use crate::nested::Trail;
+use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 
-pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> Trail<'a> {
-    Trail::default()
+pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectEvidence<'a> {
+    RedirectEvidence::default()
 }
 
 pub(crate) fn without_url(error: BoxError) -> BoxError {

@@ -68,7 +68,7 @@ fn read_words(link: &(dyn Error + 'static)) -> Link {
 }
 
 /// What hyper says of a body in words alone: that its connection failed, or that its chunks are none.
-pub(super) fn said_within_a_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let no_chunk = link
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
@@ -80,7 +80,7 @@ pub(super) fn said_within_a_body(link: &(dyn Error + 'static)) -> Option<ErrorKi
 }
 
 /// The connectors of hyper-util and hyper-rustls say in words alone why they did not even try.
-pub(super) fn said_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let words = link.to_string();
     if words == "dns error" {
         return Some(ErrorKind::Dns);
@@ -137,7 +137,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
     if error.is_user() {
         // That the connection's task is gone is no fault of the user's; the next link says why it is.
         let gone = error.to_string() == "dispatch task is gone";
-        return Link::says_if(!gone, ErrorKind::Body);
+        return Link::only_if(!gone, ErrorKind::Body);
     }
     if error.is_timeout() {
         return Link::Says(ErrorKind::Timeout);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::client::saved_headers::tests::{Random, seen};
+use crate::client::saved_headers::tests::{Random, entries};
 use http::{HeaderValue, Method, Version};
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn told(request: Request) -> (String, (usize, Option<Note>)) {
         request.method(),
         request.url(),
         request.version(),
-        seen(request.headers()),
+        entries(request.headers()),
         request.timeout(),
     );
     let request = http::Request::try_from(request).unwrap();

@@ -85,7 +85,7 @@ async fn look<B: Body<Data = Bytes> + Unpin>(
             ControlFlow::Break(())
         }
     };
-    let looked = body.look(&mut see, time).await;
+    let looked = body.inspect(&mut see, time).await;
     (first, looked)
 }
 

@@ -1,7 +1,7 @@
 //! A body that is read to its end before the caller gets it.
 
-use super::{FrameRead, MOST_FRAMES, ReadSoFar, RetryBody};
-use crate::client::error_chain::held_in;
+use super::{FrameRead, MAX_FRAMES, ReadSoFar, RetryBody};
+use crate::client::error_chain::downcast_box;
 use crate::error::IncompleteBody;
 use bytes::Bytes;
 use http_body::Body;
@@ -38,7 +38,7 @@ where
     pub(crate) fn expect_length(&mut self) {
         let Self { read, rest } = self;
         let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
-        read.early_end = Some(held_in);
+        read.early_end = Some(downcast_box);
     }
 
     /// Reads the body while it has at most so many bytes and the time allows; the caller still gets all of it.
@@ -73,7 +73,7 @@ where
             let (told, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
             let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
             // Frames without a byte bring no end nearer.
-            let idle = read.frames.saturating_sub(read.data.len()) > MOST_FRAMES;
+            let idle = read.frames.saturating_sub(read.data.len()) > MAX_FRAMES;
             if so_far.saturating_add(told) > bytes || idle {
                 return Poll::Ready(WholeEnd::AtTheLimit);
             }

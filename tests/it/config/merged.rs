@@ -135,9 +135,9 @@ fn what_the_document_does_not_say_is_the_default() {
 #[test]
 fn two_words_for_the_limit_are_one_field() {
     let config = layered("{max_retries: 9}", "{max_attempts: 3}", "");
-    assert_eq!(policy(&config, Some("a"), Some("r")).max_retries(), 2);
+    assert_eq!(policy(&config, Some("a"), Some("r")).retry_limit(), 2);
     let config = layered("{max_attempts: 9}", "", "{max_retries: 3}");
-    assert_eq!(policy(&config, Some("a"), Some("r")).max_retries(), 3);
+    assert_eq!(policy(&config, Some("a"), Some("r")).retry_limit(), 3);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_preset_is_a_block_of_all_its_numbers() {
         is_from(&config, field, value, "preset user_facing");
     }
     let never = layered("", "never", "");
-    assert_eq!(policy(&never, Some("a"), Some("r")).max_retries(), 0);
+    assert_eq!(policy(&never, Some("a"), Some("r")).retry_limit(), 0);
 }
 
 #[test]

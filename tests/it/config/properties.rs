@@ -118,7 +118,7 @@ proptest! {
     fn the_policy_in_force_is_the_one_that_is_explained(layers in layers()) {
         let found = policy(&config(&layers), Some("a"), Some("r"));
         let wanted = built(&model(&layers));
-        prop_assert_eq!(found.max_retries(), wanted.max_retries());
+        prop_assert_eq!(found.retry_limit(), wanted.retry_limit());
         prop_assert_eq!(schedule(&found), schedule(&wanted));
     }
 }

@@ -43,7 +43,7 @@ fn preset(name: &str) -> Result<RetryPolicy, String> {
 fn limit(case: &Fields<'_>, policy: &RetryPolicy) -> Result<(), String> {
     let retries = case.count("max_retries")?;
     let granted = delays(policy, 0).len();
-    same("max_retries", &retries, &policy.max_retries())?;
+    same("max_retries", &retries, &policy.retry_limit())?;
     same("retries made", &(retries as usize), &granted)?;
     let attempts = case.count("max_attempts")? as usize;
     same("attempts made", &attempts, &(granted + 1))

@@ -111,7 +111,7 @@ fn may_refuse(row: &str, rows: &[Own], dialect: &Dialect) -> bool {
             let place: usize = place.trim_end_matches(']').parse().unwrap();
             rows[place].says_refused()
         }
-        None => dialect.says_refused(),
+        None => dialect.has_refused_rows(),
     }
 }
 

@@ -110,7 +110,7 @@ proptest! {
         let body = ErrorBody::read(BODIES[body].as_bytes());
         let plain = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
         for dialect in Dialect::all() {
-            let may = dialect.says_refused();
+            let may = dialect.has_refused_rows();
             let policy = RetryPolicy::builder().header_rules(false).dialect(dialect);
             let policy = policy.build().unwrap();
             let outcome = policy.classify(plain.of_request(&request).with_body(&body));

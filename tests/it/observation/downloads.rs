@@ -67,7 +67,7 @@ fn by_reqwest() -> ResumeFailure {
         response.unwrap().bytes().await.unwrap_err()
     };
     let error = read.now_or_never().unwrap();
-    Interrupted::of(&error).unwrap().why()
+    Interrupted::of(&error).unwrap().reason()
 }
 
 #[test]

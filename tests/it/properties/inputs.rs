@@ -278,7 +278,7 @@ pub(super) fn own_settings() -> impl Strategy<Value = RetryOverride> {
         .prop_map(|(retries, idempotent, deadline, dice)| {
             let mut own = match dice {
                 0 => RetryOverride::off(),
-                1 => RetryOverride::new().even_if_nested(),
+                1 => RetryOverride::new().retry_when_nested(),
                 _ => RetryOverride::new(),
             };
             if let Some(retries) = retries {

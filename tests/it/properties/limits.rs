@@ -204,7 +204,7 @@ proptest! {
         let layer = RetryLayer::new(policy)
             .runtime(Wild::new(moments))
             .observe(watch)
-            .drain_limit(drain.0, drain.1);
+            .drain_before_retry(drain.0, drain.1);
         #[cfg(feature = "metrics")]
         let layer = layer.observe(http_retry::report::MetricsObserver::new());
         let (report, last) = call(&layer, own, answers);

@@ -236,7 +236,7 @@ async fn an_answer_read_before_time_ran_out_comes_back_whole() {
     let policy = every_second(4).to_builder().deadline(SECOND * 60);
     let retries = RetryMiddleware::new(policy.build().unwrap())
         .runtime(SlowTimer(ManualRuntime::paused()))
-        .drain_limit(1024, LONGEST_DRAIN);
+        .drain_before_retry(1024, LONGEST_DRAIN);
     let last = client(retries).get(&url).send().await.unwrap();
     let report = report_of(&last);
     assert_eq!(report.stop(), StopReason::DeadlineExceeded);

@@ -33,7 +33,7 @@ impl Runtime for Patient {
 
 fn patient(bytes: usize) -> ClientWithMiddleware {
     let retries = RetryMiddleware::new(every_second(3)).runtime(Patient::default());
-    client(retries.drain_limit(bytes, SECOND * 60))
+    client(retries.drain_before_retry(bytes, SECOND * 60))
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ async fn two_layers_in_one_client_do_not_multiply() {
 #[tokio::test]
 async fn two_layers_multiply_where_the_request_says_so() {
     let server = answering_statuses([503]).await;
-    let last = through_two_layers(&server, RetryOverride::new().even_if_nested()).await;
+    let last = through_two_layers(&server, RetryOverride::new().retry_when_nested()).await;
     assert_eq!(last.status(), 503);
     assert_eq!(requests(&server).await.len(), 9);
 }

@@ -154,7 +154,7 @@ async fn each_new_byte_begins_a_new_count() {
     let (ended, client) = run(cuts(1).chain(stuck)).await;
     let stopped = ResumeFailure::Stopped(StopReason::AttemptsExhausted);
     assert_eq!(ended.interrupted(), Some((1, 100, stopped)));
-    let allowed = policy().build().unwrap().max_retries();
+    let allowed = policy().build().unwrap().retry_limit();
     assert_eq!(client.ranges().len(), usize::try_from(allowed).unwrap());
 }
 

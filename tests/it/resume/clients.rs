@@ -191,7 +191,7 @@ fn deepest(error: &(dyn Error + 'static)) -> String {
 /// Why a download broke for good, in a few words.
 pub(crate) fn why(error: &BoxError) -> String {
     match Interrupted::of(&**error) {
-        Some(cut) => cut.why().to_string(),
+        Some(cut) => cut.reason().to_string(),
         None if error.is::<NoHead>() => format!("no head: {}", deepest(&**error)),
         None => format!("plain: {}", deepest(&**error)),
     }

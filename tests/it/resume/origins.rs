@@ -159,7 +159,7 @@ services:
     while let Some(frame) = body.frame().await {
         match frame {
             Ok(frame) => read.extend_from_slice(&frame.into_data().unwrap_or_default()),
-            Err(error) => return (read, Interrupted::of(&*error).map(Interrupted::why)),
+            Err(error) => return (read, Interrupted::of(&*error).map(Interrupted::reason)),
         }
     }
     (read, None)

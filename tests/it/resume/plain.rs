@@ -87,11 +87,11 @@ async fn is_watched(nested: impl Fn(&mut Request<String>) + Clone + Send + 'stat
 #[tokio::test]
 async fn within_another_layer_it_is_plain() {
     assert!(!is_watched(|_| ()).await);
-    let even_if_nested = |request: &mut Request<String>| {
-        let own = RetryOverride::new().even_if_nested();
+    let retry_when_nested = |request: &mut Request<String>| {
+        let own = RetryOverride::new().retry_when_nested();
         request.extensions_mut().insert(own);
     };
-    assert!(is_watched(even_if_nested).await);
+    assert!(is_watched(retry_when_nested).await);
 }
 
 #[tokio::test]

@@ -224,7 +224,7 @@ impl Ended {
     /// Where it broke for good, and why.
     pub(crate) fn interrupted(&self) -> Option<(u64, u64, ResumeFailure)> {
         let cut = Interrupted::of(self.error.as_deref()?)?;
-        Some((cut.at(), cut.length(), cut.why()))
+        Some((cut.at(), cut.length(), cut.reason()))
     }
 }
 

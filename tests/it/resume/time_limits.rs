@@ -101,7 +101,7 @@ async fn ends(client: Scripted, read_first: bool) -> (Duration, u64) {
             Some(Some(Err(error))) => {
                 let cut = Interrupted::of(&*error).unwrap();
                 let late = ResumeFailure::Stopped(StopReason::DeadlineExceeded);
-                assert_eq!(cut.why(), late);
+                assert_eq!(cut.reason(), late);
                 assert!(body.frame().now_or_never().unwrap().is_none());
                 return (SECOND * second, cut.at());
             }

@@ -72,7 +72,7 @@ fn readiness_is_waited_for_no_longer_than_the_deadline() {
 #[test]
 fn a_failed_body_is_read_no_longer_than_the_deadline() {
     let policy = policy().deadline(DEADLINE);
-    let limits = |layer: RetryLayer| layer.drain_limit(1_024, SECOND * 60);
+    let limits = |layer: RetryLayer| layer.drain_before_retry(1_024, SECOND * 60);
     let mut stack = Stack::layered(policy, limits);
     let mut call = stack.answered(get(), endless(503).0);
     assert!(call.is_pending());
@@ -84,7 +84,7 @@ fn a_failed_body_is_read_no_longer_than_the_deadline() {
 #[test]
 fn unchanged_errors_and_nothing_kept_wait_for_readiness() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_before_retry(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
     stack.server.allow(0);
     stack.next_retry(&mut call);
@@ -99,7 +99,7 @@ fn unchanged_errors_and_nothing_kept_wait_for_readiness() {
 #[test]
 fn unchanged_errors_and_nothing_kept_ask_for_readiness() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_before_retry(4, SECOND));
     let mut call = stack.answered(get(), text(503, "sorry"));
     assert!(call.is_pending());
     stack.runtime.advance(DEADLINE);
@@ -111,7 +111,7 @@ fn unchanged_errors_and_nothing_kept_ask_for_readiness() {
 #[test]
 fn with_nothing_to_give_back_the_error_tells_of_the_deadline() {
     let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::layered(policy, |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::layered(policy, |layer| layer.drain_before_retry(4, SECOND));
     let (request, slot) = with_slot(get());
     let mut call = stack.answered(request, text(503, "sorry"));
     assert!(call.is_pending());

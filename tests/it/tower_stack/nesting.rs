@@ -72,7 +72,7 @@ fn an_inner_layer_can_be_told_to_repeat_all_the_same() {
         .layer(layer())
         .layer(layer())
         .service(client.clone());
-    let request = with_own(get(), RetryOverride::new().even_if_nested());
+    let request = with_own(get(), RetryOverride::new().retry_when_nested());
     assert!(service.oneshot(request).now_or_never().unwrap().is_ok());
     assert_eq!(client.calls().len(), 9);
 }

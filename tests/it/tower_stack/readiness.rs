@@ -95,7 +95,7 @@ fn without_readiness_for_a_retry_the_last_error_comes_back() {
 
 #[test]
 fn where_the_body_was_cut_off_the_readiness_error_comes_back() {
-    let mut stack = Stack::layered(policy(), |layer| layer.drain_limit(4, SECOND));
+    let mut stack = Stack::layered(policy(), |layer| layer.drain_before_retry(4, SECOND));
     let (request, slot) = with_slot(get());
     let mut call = stack.answered(request, text(503, "sorry"));
     assert!(call.is_pending());
@@ -108,7 +108,7 @@ fn where_the_body_was_cut_off_the_readiness_error_comes_back() {
 
 #[test]
 fn after_a_slow_body_the_readiness_error_comes_back() {
-    let mut stack = Stack::layered(policy(), |layer| layer.drain_limit(1_024, SECOND));
+    let mut stack = Stack::layered(policy(), |layer| layer.drain_before_retry(1_024, SECOND));
     let (response, body) = endless(503);
     let mut call = stack.answered(get(), response);
     assert!(call.is_pending() && body.strong_count() == 1);
@@ -165,7 +165,7 @@ fn a_body_that_was_read_is_not_held_while_the_retry_waits() {
 
 #[test]
 fn the_time_for_reading_a_body_is_part_of_the_delay() {
-    let mut stack = Stack::layered(policy(), |layer| layer.drain_limit(1_024, SECOND));
+    let mut stack = Stack::layered(policy(), |layer| layer.drain_before_retry(1_024, SECOND));
     let mut call = stack.answered(get(), endless(503).0);
     assert!(call.is_pending());
     stack.runtime.advance(SECOND);

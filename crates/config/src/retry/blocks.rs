@@ -116,10 +116,10 @@ leaf! {
     /// What a program's own schedule is made from: whatever its type reads.
     ArgsValue(Arc<Value>) = |value| {
         const MOST: usize = 256;
-        const MOST_TEXT: usize = 16 * 1024;
+        const MAX_TEXT_BYTES: usize = 16 * 1024;
         // They are handed to the program at every place where the backoff holds.
-        if value.is_larger_than(MOST, MOST_TEXT) {
-            return Err(format!("holds more than {MOST} values or {MOST_TEXT} bytes of text"));
+        if value.is_larger_than(MOST, MAX_TEXT_BYTES) {
+            return Err(format!("holds more than {MOST} values or {MAX_TEXT_BYTES} bytes of text"));
         }
         Ok(Arc::new(value.clone()))
     };
@@ -130,7 +130,7 @@ leaf! {
 pub(crate) struct Args(pub(crate) Spanned<ArgsValue>);
 
 impl Layer for Args {
-    fn lay_on(&mut self, below: &Self) {
+    fn merge_below(&mut self, below: &Self) {
         let own = Arc::make_mut(&mut self.0.value.0);
         if let (Value::Map(own), Value::Map(below)) = (own, &*below.0.value.0) {
             for (key, value) in below {

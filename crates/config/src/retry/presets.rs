@@ -43,25 +43,25 @@ impl Retry {
     }
 
     fn of_policy(policy: &RetryPolicy, from: &Arc<str>) -> Self {
-        let limit = match policy.max_retries() {
+        let limit = match policy.retry_limit() {
             0 => Limit::Never,
             retries => Limit::Retries(retries),
         };
         let gating = Gating {
-            wait: policy.max_gate_wait(),
-            quotas_at_once: Some(policy.quotas_at_once()),
+            wait: policy.gate_wait_limit(),
+            quotas_at_once: Some(policy.obeys_quotas_at_once()),
         };
-        let refused = Some(policy.max_refused()).filter(|refused| *refused > 0);
+        let refused = Some(policy.refused_limit()).filter(|refused| *refused > 0);
         // A preset grows by exponents, and reaches its maximum.
         let (base, longest) = (
-            policy.backoff().ceiling(1),
-            policy.backoff().ceiling(u32::MAX),
+            policy.own_backoff().ceiling(1),
+            policy.own_backoff().ceiling(u32::MAX),
         );
-        let asked = policy.max_server_delay();
+        let asked = policy.server_delay_limit();
         let asked_text = asked.map_or_else(|| "none".to_owned(), duration_text);
-        let methods = policy.methods();
+        let methods = policy.retried_methods();
         Self {
-            max_retries: gives(from, limit, policy.max_retries().to_string()),
+            max_retries: gives(from, limit, policy.retry_limit().to_string()),
             max_refused: refused.and_then(|most| gives(from, Count(most), most.to_string())),
             backoff: Some(Backoff {
                 growth: gives(from, Growth::Exponential, "exponential"),

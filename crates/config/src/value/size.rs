@@ -3,19 +3,19 @@
 use std::cell::Cell;
 
 /// Deeper documents are refused, so that reading one takes bounded stack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// More values than this are refused.
-const MOST_VALUES: usize = 100_000;
+const MAX_VALUES: usize = 100_000;
 /// More bytes of keys and texts than this are refused.
-const MOST_TEXT: usize = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// More brackets than this may not be open at once in a text.
-const MOST_OPEN: usize = 128;
+const MAX_OPEN: usize = 128;
 
 /// Whether a reader can be asked to read a text.
 pub(crate) fn check_text(text: &str) -> Result<(), String> {
-    if text.len() > MOST_TEXT {
-        return Err(format!("the text has more than {MOST_TEXT} bytes"));
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(format!("the text has more than {MAX_TEXT_BYTES} bytes"));
     }
     let mut open = 0_usize;
     for byte in text.bytes() {
@@ -24,9 +24,9 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
             b']' | b'}' => open = open.saturating_sub(1),
             _ => {}
         }
-        if open > MOST_OPEN {
+        if open > MAX_OPEN {
             return Err(format!(
-                "the text has more than {MOST_OPEN} brackets open at once"
+                "the text has more than {MAX_OPEN} brackets open at once"
             ));
         }
     }
@@ -42,7 +42,7 @@ pub(super) struct Size {
 
 impl Default for Size {
     fn default() -> Self {
-        Self::up_to(MOST_VALUES, MOST_TEXT)
+        Self::up_to(MAX_VALUES, MAX_TEXT_BYTES)
     }
 }
 
@@ -56,15 +56,15 @@ impl Size {
 
     /// A value that stands so many levels below the document.
     pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err(format!("is nested more than {DEEPEST} levels deep"));
+        if depth > MAX_DEPTH {
+            return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
         }
-        take(&self.values, 1).ok_or_else(|| format!("holds more than {MOST_VALUES} values"))
+        take(&self.values, 1).ok_or_else(|| format!("holds more than {MAX_VALUES} values"))
     }
 
     pub(super) fn add_text(&self, text: &str) -> Result<(), String> {
         take(&self.text, text.len())
-            .ok_or_else(|| format!("holds more than {MOST_TEXT} bytes of text"))
+            .ok_or_else(|| format!("holds more than {MAX_TEXT_BYTES} bytes of text"))
     }
 }
 

@@ -168,7 +168,7 @@ impl ServiceBudgets {
             return act(budget);
         }
         let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(budget) = used.again(service) {
+        if let Some(budget) = used.reused(service) {
             return act(budget);
         }
         drop(used);
@@ -179,7 +179,7 @@ impl ServiceBudgets {
     fn first_use(&self, service: &str) -> RetryBudget {
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have come first.
-        if let Some(budget) = used.again(service) {
+        if let Some(budget) = used.reused(service) {
             return budget.clone();
         }
         while used.budgets.len() >= self.max_services {
@@ -207,7 +207,7 @@ impl Default for ServiceBudgets {
 
 impl UsedBudgets {
     #[inline]
-    fn again(&self, service: &str) -> Option<&RetryBudget> {
+    fn reused(&self, service: &str) -> Option<&RetryBudget> {
         let LastUsed { budget, last_use } = self.budgets.get(service)?;
         // Who calls one service alone writes nothing.
         if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ pub(super) mod visitor;
 pub(super) use unambiguous::is_unambiguous;
 
 use super::{ErrorBody, Pointer};
-use find::{Hits, MOST_POINTERS, find};
+use find::{Hits, MAX_POINTERS, find};
 use visitor::ValueVisitor;
 
 /// The places where somebody has said that they will look, and what stands there.
@@ -17,8 +17,8 @@ pub(super) struct Findings(Vec<Pointer>, Hits);
 
 impl Findings {
     /// Looks at these places in one walk. What is beyond one walk is found when somebody asks.
-    pub(super) fn look(&mut self, json: &str, pointers: &[Pointer]) {
-        let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
+    pub(super) fn find(&mut self, json: &str, pointers: &[Pointer]) {
+        let pointers = pointers.get(..MAX_POINTERS).unwrap_or(pointers);
         if !pointers.is_empty() {
             *self = Self(pointers.to_vec(), find(json, pointers));
         }

@@ -4,7 +4,7 @@ use crate::error::ConfigError;
 use std::fmt;
 
 /// As many tokens of a pointer as there may be: what lies deeper is not looked for.
-const DEEPEST: usize = 32;
+const MAX_POINTER_TOKENS: usize = 32;
 
 /// A place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
 /// `/errors/*/retry_after`. The empty pointer is the whole body.
@@ -35,7 +35,7 @@ impl Pointer {
             return wrong("a pointer starts with a slash: write /error/code");
         };
         let tokens: Box<[Box<str>]> = rest.split('/').map(unescaped).collect();
-        if tokens.len() > DEEPEST {
+        if tokens.len() > MAX_POINTER_TOKENS {
             wrong("a pointer has at most 32 parts")
         } else {
             Ok(Self(tokens))

@@ -1,4 +1,4 @@
-use super::json::visitor::DEEPEST_NESTING;
+use super::json::visitor::MAX_NESTING;
 use super::*;
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ fn depth_and_number_are_bounded() {
     );
     let body = read(&long);
     assert!(body.codes.is_empty() && body.labels.is_empty());
-    assert!(body.prose.len() <= MOST_PROSE && body.prose.len() > MOST_PROSE - 3);
+    assert!(body.prose.len() <= MAX_PROSE_CHARS && body.prose.len() > MAX_PROSE_CHARS - 3);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn json_may_stand_in_a_string_of_json_a_few_times() {
     for deep in 1..=5 {
         json = serde_json::to_string(&serde_json::json!({ "error": { "message": json } })).unwrap();
         let found = codes(&json) == ["inner"];
-        assert_eq!(found, deep <= DEEPEST_NESTING, "{deep}");
+        assert_eq!(found, deep <= MAX_NESTING, "{deep}");
     }
     let cut = r#"{"error": {"message": "{\"code\": \"inner\", \"message\": \"abc"#;
     assert_eq!(codes(cut), ["inner"]);
@@ -216,7 +216,7 @@ fn places_beyond_those_of_one_walk_are_found_too() {
         .map(|at| Pointer::parse(&format!("/{at}")).unwrap())
         .collect();
     let items: Vec<String> = (0..100).map(|at| format!("\"v{at}\"")).collect();
-    let body = read(&format!("[{}]", items.join(","))).looked_at(&pointers);
+    let body = read(&format!("[{}]", items.join(","))).with_pointers(&pointers);
     for (at, pointer) in pointers.iter().enumerate() {
         let found = body.at(pointer);
         assert_eq!(found[0].as_ref().unwrap().as_str(), format!("v{at}"));
@@ -236,7 +236,7 @@ fn a_body_of_which_more_may_follow_is_not_certain() {
         for (body, certain) in [(body(), true), (body().cut(true), false)] {
             assert_eq!(body.is_certain_at(&pointer), certain, "{text}");
             assert_eq!(body.is_certain_xml("Code"), certain, "{text}");
-            assert_eq!(body.has_certain_tokens(), certain, "{text}");
+            assert_eq!(body.is_unambiguous(), certain, "{text}");
         }
     }
 }
@@ -254,6 +254,6 @@ fn tokens_of_a_message_that_is_broken_json_are_not_certain() {
         (r#"{"code": "A", "code": "B"}"#, false),
     ] {
         let body = ErrorBody::read(text.as_bytes());
-        assert_eq!(body.has_certain_tokens(), certain, "{text}");
+        assert_eq!(body.is_unambiguous(), certain, "{text}");
     }
 }

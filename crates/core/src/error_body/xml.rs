@@ -3,7 +3,7 @@
 use super::work;
 
 /// How much of a text is looked at.
-const MOST_BYTES: usize = 4 * 1024;
+const MAX_XML_BYTES: usize = 4 * 1024;
 /// The roots that services give their errors.
 const ROOTS: [&str; 3] = ["Error", "ErrorResponse", "Response"];
 
@@ -80,7 +80,7 @@ fn name_of(markup: &str) -> Option<&str> {
 }
 
 fn start(text: &str) -> &str {
-    let mut end = text.len().min(MOST_BYTES);
+    let mut end = text.len().min(MAX_XML_BYTES);
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);
     }

@@ -20,7 +20,7 @@
 pub(crate) mod quota;
 mod release;
 /// The largest number.
-pub(crate) const MOST: u64 = (1 << 53) - 1;
+pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
 /// A part of `whole` below it, as large as the random number is.
 #[inline]
@@ -30,11 +30,11 @@ pub(crate) fn part(random: u64, whole: u64) -> u64 {
 }
 
 pub(crate) fn sum(a: u64, b: u64) -> u64 {
-    a.saturating_add(b).min(MOST)
+    a.saturating_add(b).min(MAX_COUNT)
 }
 
 pub(crate) fn product(a: u64, b: u64) -> u64 {
-    a.saturating_mul(b).min(MOST)
+    a.saturating_mul(b).min(MAX_COUNT)
 }
 
 pub(crate) fn quotient(a: u64, b: u64) -> u64 {
@@ -134,7 +134,7 @@ impl Controller {
             probes: 0,
             probe_at: 0,
             ok: 0,
-            since: now.min(MOST),
+            since: now.min(MAX_COUNT),
             ok_since_closed: true,
             interval: 0,
             release: None,
@@ -145,7 +145,7 @@ impl Controller {
 
     /// Who may go now. `has_newcomers` is whether a call waits that was never sent.
     pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> NextTurn {
-        let now = now.min(MOST);
+        let now = now.min(MAX_COUNT);
         self.quota.turn_over(now, self.sent);
         if self.closed && now >= self.until {
             self.open(now);
@@ -185,7 +185,7 @@ impl Controller {
             self.probe = Some(permit);
             self.probes = self.probes.saturating_sub(1);
         } else if let Some(release) = &mut self.release {
-            release.goes(now.min(MOST), others_wait);
+            release.sent(now.min(MAX_COUNT), others_wait);
         }
         permit
     }
@@ -200,12 +200,12 @@ impl Controller {
         asked: Option<u64>,
         quota: Option<GateQuota>,
     ) -> bool {
-        let now = now.min(MOST);
-        let asked = asked.map(|asked| asked.min(MOST));
+        let now = now.min(MAX_COUNT);
+        let asked = asked.map(|asked| asked.min(MAX_COUNT));
         let quota = quota.map(|quota| quota.within(asked));
         self.was_refused = true;
         self.fade(now);
-        self.quota.hear(now, permit, quota);
+        self.quota.record(now, permit, quota);
         let asked = asked.or(quota.and_then(GateQuota::spent_for));
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probe_at = sum(now, PROBE_INTERVAL);
@@ -241,12 +241,12 @@ impl Controller {
         permit: CallNumber,
         quota: Option<GateQuota>,
     ) -> bool {
-        let now = now.min(MOST);
+        let now = now.min(MAX_COUNT);
         self.fade(now);
         self.ok = sum(self.ok, 1);
         self.ok_since_closed = true;
-        if self.quota.hear(now, permit, quota) {
-            self.quota.untold();
+        if self.quota.record(now, permit, quota) {
+            self.quota.record_without_quota();
         }
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probes = sum(self.probes, 1);
@@ -267,22 +267,22 @@ impl Controller {
 
     /// A call ended in another way: it speaks neither for nor against a limit.
     pub(crate) fn ended(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
-        if self.quota.hear(now.min(MOST), permit, quota) {
-            self.quota.lost();
+        if self.quota.record(now.min(MAX_COUNT), permit, quota) {
+            self.quota.record_lost();
         }
         self.probe.take_if(|probe| *probe == permit);
     }
 
     /// A call that was let through was not sent.
     pub(crate) fn not_sent(&mut self, permit: CallNumber) {
-        self.quota.hear(0, permit, None);
+        self.quota.record(0, permit, None);
         self.probe.take_if(|probe| *probe == permit);
     }
 
     /// Nobody waits any more.
     pub(crate) fn line_is_empty(&mut self, now: u64) {
         if !self.closed {
-            self.paced_until(now.min(MOST), false);
+            self.paced_until(now.min(MAX_COUNT), false);
         }
     }
 
@@ -368,7 +368,7 @@ impl Controller {
     }
 
     /// Opens the gate: successes of other processes contradict the cooldown.
-    pub(in crate::gate) fn contradict(&mut self) {
+    pub(in crate::gate) fn reopen(&mut self) {
         if self.closed_by_others.take().is_some() {
             self.closed = false;
             self.run = RefusalRun::default();

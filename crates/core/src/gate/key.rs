@@ -46,9 +46,9 @@ struct NameHasher([u64; 2]);
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// As many narrower gates are kept, and as many routes whose limit has a name; the oldest goes.
-const MOST_NARROWER: usize = 1_024;
+const MAX_NARROWER: usize = 1_024;
 /// How long a narrower gate is kept after it was last closed.
-const KEPT: Duration = Duration::from_secs(60 * 60);
+const NARROWER_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The narrower gates of a handle.
 #[derive(Default)]
@@ -71,7 +71,7 @@ struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
 
 impl BoundedKeys {
     fn put(&mut self, key: u64, gate: u64, now: u64) {
-        if self.0.len() >= MOST_NARROWER && !self.0.contains_key(&key) {
+        if self.0.len() >= MAX_NARROWER && !self.0.contains_key(&key) {
             let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
             let oldest = oldest.map(|(key, _)| *key);
             oldest.map(|oldest| self.0.remove(&oldest));
@@ -81,7 +81,7 @@ impl BoundedKeys {
 
     fn get(&self, key: u64, now: u64) -> Option<u64> {
         let (since, gate) = self.0.get(&key)?;
-        let fresh = now.saturating_sub(*since) <= micros(KEPT);
+        let fresh = now.saturating_sub(*since) <= micros(NARROWER_LIFETIME);
         fresh.then_some(*gate)
     }
 }
@@ -135,7 +135,7 @@ impl Gate {
 
     /// The text that tells the gate of a call from the others at its host, where there are others. It may be a secret.
     #[must_use]
-    pub fn apart(&self, call: &GatedCall<'_>) -> Option<String> {
+    pub fn key_text(&self, call: &GatedCall<'_>) -> Option<String> {
         match &self.0.options.by {
             KeyedBy::Host => None,
             KeyedBy::Credential => {
@@ -287,8 +287,8 @@ impl KeyGate {
     }
 
     /// Opens the gate because successes of other processes contradict its pause: calls go as before it.
-    pub fn contradict(&self, at: Moment) {
-        self.act(at, KeyState::contradict);
+    pub fn reopen(&self, at: Moment) {
+        self.act(at, KeyState::reopen);
     }
 
     /// Ends the pause that [`close`](Self::close) has begun: calls go one after another, as after any pause.
@@ -303,11 +303,11 @@ impl KeyGate {
     }
 
     /// Lets the gate look at the next call, so that [`Peer::wake`] is called with it.
-    pub fn look_at_next_call(&self) {
+    pub fn wake_at_next_call(&self) {
         let gate = self.gate.upgrade();
         let slot = gate.as_ref().and_then(|gate| gate.map.at(self.at));
         if let Some(slot) = slot {
-            slot.touch(self.key, |state, counters| {
+            slot.with_state(self.key, |state, counters| {
                 if state.is_tenure(&self.tenure) {
                     state.take_counts(counters);
                 }
@@ -339,7 +339,7 @@ impl Gate {
         self,
         make: impl Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync + 'static,
     ) -> Self {
-        self.but(|options| options.make_peer = Some(Arc::new(make)))
+        self.with_options(|options| options.make_peer = Some(Arc::new(make)))
     }
 
     /// Makes the peer of a shared key, if this is its first call. A call that does not go at once comes here; the first

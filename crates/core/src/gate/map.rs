@@ -1,6 +1,6 @@
 //! The keys of a gate: a fixed number of places, found without a lock.
 
-use super::controller::{CallNumber, Controller, IdleCounts, MOST, faded, fades_at, part};
+use super::controller::{CallNumber, Controller, IdleCounts, MAX_COUNT, faded, fades_at, part};
 use super::key::GateKey;
 use super::micros;
 use super::state::KeyState;
@@ -118,7 +118,7 @@ impl GateMap {
         let state = guard.get_or_insert_with(new);
         state.take_over(&slot.counters, now);
         let acted = act(state, &slot.counters);
-        let calls = state.leave_alone(&slot.counters);
+        let calls = state.release_if_idle(&slot.counters);
         let peer = state.peer().cloned();
         drop(guard);
         calls.into_iter().for_each(Waker::wake);
@@ -191,7 +191,7 @@ impl Slot {
     }
 
     /// Acts on what the lock guards, if that is this key's, without a look at the time.
-    pub(super) fn touch(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
+    pub(super) fn with_state(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
         let mut guard = self.lock();
         if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {
             act(state, &self.counters);
@@ -214,7 +214,7 @@ const REFUSED: u64 = 1;
 /// that have not faded.
 const ENDED: u64 = (1 << 32) - 1;
 const SUCCESS: u64 = (1 << 32) + 1;
-const MOST_SUCCESSES: u64 = (1 << 31) - 1;
+const MAX_SUCCESSES: u64 = (1 << 31) - 1;
 /// Set there while the gate is not idle.
 const BUSY: u64 = 1 << 63;
 
@@ -270,7 +270,7 @@ impl Counters {
     }
 
     /// From here on calls count themselves, on top of the successes that the controller has come to.
-    pub(super) fn leave(&self, come_to: &Controller) {
+    pub(super) fn release(&self, come_to: &Controller) {
         self.change_ended(|ended| Some(with_successes(ended, come_to.ok)));
         let idle = (fades_at(come_to.since) << 1) | u64::from(come_to.was_refused);
         self.idle.store(idle, Ordering::Release);
@@ -298,7 +298,7 @@ impl Counters {
     /// Old successes weigh less. Of several who see that, one does it.
     #[cold]
     fn fade(&self, idle: u64, now: u64) -> u64 {
-        let now = now.min(MOST);
+        let now = now.min(MAX_COUNT);
         let since = since(idle).unwrap_or(now);
         let (_, later) = faded(0, since, now);
         let next = (fades_at(later) << 1) | (idle & REFUSED);
@@ -329,7 +329,7 @@ fn successes(ended: u64) -> u64 {
 }
 
 fn with_successes(ended: u64, ok: u64) -> u64 {
-    (ended & ENDED) | (ok.min(MOST_SUCCESSES) << 32)
+    (ended & ENDED) | (ok.min(MAX_SUCCESSES) << 32)
 }
 
 /// Since when successes count, by the word of an idle gate; nothing where there can be none.

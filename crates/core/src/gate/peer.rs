@@ -28,7 +28,7 @@ use std::time::Duration;
 ///             self.0.lock().unwrap().1 = asked.or(Some(Duration::from_secs(1)));
 ///         }
 ///     }
-///     fn contradicted(&self) {}
+///     fn reopened(&self) {}
 ///     fn wake(&self) {
 ///         let Some(pause) = self.0.lock().unwrap().1.take() else { return };
 ///         let all = self.0.lock().unwrap().0.clone();
@@ -54,7 +54,7 @@ pub trait Peer: Send + Sync + 'static {
     fn refused(&self, asked: Option<Duration>, closed: bool);
 
     /// Successes of this process have opened the gate before its pause was over.
-    fn contradicted(&self);
+    fn reopened(&self);
 
     /// Called after each of the others, and whenever the gate has decided something, without a lock: the time to wake a
     /// task that has something to send.

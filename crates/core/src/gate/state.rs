@@ -115,10 +115,10 @@ impl KeyState {
     }
 
     /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
-    pub(super) fn leave_alone(&mut self, counters: &Counters) -> Vec<Waker> {
+    pub(super) fn release_if_idle(&mut self, counters: &Counters) -> Vec<Waker> {
         let is_idle = self.controller.is_idle() && self.queue.is_unused();
         if is_idle {
-            counters.leave(&self.controller);
+            counters.release(&self.controller);
         }
         self.queue.take_calls()
     }
@@ -134,16 +134,16 @@ impl KeyState {
     /// # Errors
     ///
     /// After how long it looks again, unless it is called before.
-    pub(super) fn look(
+    pub(super) fn poll(
         &mut self,
         counters: &Counters,
         id: WaiterId,
         waker: &Waker,
     ) -> Result<CallNumber, u64> {
-        self.queue.is_called(id);
+        self.queue.mark_called(id);
         self.serve(counters);
         self.queue.take_given(id).ok_or_else(|| {
-            let at = self.queue.looks_again(id, waker);
+            let at = self.queue.schedule_look(id, waker);
             at.saturating_sub(self.now)
         })
     }
@@ -157,7 +157,7 @@ impl KeyState {
     }
 
     /// A call has come to its end, which is counted.
-    pub(super) fn hear(
+    pub(super) fn record_end(
         &mut self,
         counters: &Counters,
         (permit, is_first): (CallNumber, bool),
@@ -184,7 +184,7 @@ impl KeyState {
                 if let Some(peer) = self.peer() {
                     peer.succeeded(1, is_later);
                     if contradicts {
-                        peer.contradicted();
+                        peer.reopened();
                     }
                 }
             }
@@ -294,8 +294,8 @@ impl KeyState {
         true
     }
 
-    pub(super) fn contradict(&mut self, counters: &Counters) {
-        self.controller.contradict();
+    pub(super) fn reopen(&mut self, counters: &Counters) {
+        self.controller.reopen();
         self.serve(counters);
     }
 
@@ -318,9 +318,9 @@ impl fmt::Debug for Sharing {
 /// The others look so long after the turn of the first, in microseconds, in case that it is not polled.
 const PATIENCE: u64 = 100_000;
 /// So many, the first among them, look that soon.
-const NEAR: usize = 8;
+const PROMPT_WAITERS: usize = 8;
 /// Those behind them look later by as much for each before them, and by no more than for so many.
-const FAR: u64 = 50;
+const MAX_POLL_STEPS: u64 = 50;
 
 /// Whether a call was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -383,7 +383,7 @@ impl WaitQueue {
             looks_at: 0,
             patient_until,
         };
-        self.stand(id, waiting);
+        self.insert(id, waiting);
         id
     }
 
@@ -423,14 +423,14 @@ impl WaitQueue {
     pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
         let given = std::mem::take(&mut self.given).into_iter();
         let back = given.map(|(id, (waiting, permit))| {
-            self.stand(id, waiting);
+            self.insert(id, waiting);
             permit
         });
         back.collect()
     }
 
     /// A waiter looks, and need not be called.
-    pub(super) fn is_called(&mut self, id: WaiterId) {
+    pub(super) fn mark_called(&mut self, id: WaiterId) {
         if let Some(waiting) = self.line.get_mut(&id) {
             waiting.waker = None;
         }
@@ -438,14 +438,18 @@ impl WaitQueue {
 
     /// A waiter has looked; when it looks again, if it is not called before: the first when its turn comes, the others
     /// later, so that the line moves on though those before them are not polled.
-    pub(super) fn looks_again(&mut self, id: WaiterId, waker: &Waker) -> u64 {
-        let place = self.line.keys().take(NEAR).position(|other| *other == id);
+    pub(super) fn schedule_look(&mut self, id: WaiterId, waker: &Waker) -> u64 {
+        let place = self
+            .line
+            .keys()
+            .take(PROMPT_WAITERS)
+            .position(|other| *other == id);
         let first = self.first().map_or(0, |(_, number)| number);
         let before = id.1.saturating_sub(first);
         let later = match place {
             Some(0) => 0,
             Some(_) => PATIENCE,
-            None => before.clamp(1, FAR).saturating_mul(PATIENCE),
+            None => before.clamp(1, MAX_POLL_STEPS).saturating_mul(PATIENCE),
         };
         let at = self.turn.saturating_add(later);
         if let Some(waiting) = self.line.get_mut(&id) {
@@ -458,7 +462,7 @@ impl WaitQueue {
     /// Who is to be called: those who may go, and those of the first who would look too late.
     pub(super) fn take_calls(&mut self) -> Vec<Waker> {
         let mut by = self.turn;
-        for waiting in self.line.values_mut().take(NEAR) {
+        for waiting in self.line.values_mut().take(PROMPT_WAITERS) {
             if waiting.looks_at > by {
                 self.calls.extend(waiting.waker.take());
             }
@@ -467,7 +471,7 @@ impl WaitQueue {
         std::mem::take(&mut self.calls)
     }
 
-    fn stand(&mut self, id: WaiterId, waiting: Waiting) {
+    fn insert(&mut self, id: WaiterId, waiting: Waiting) {
         self.patience.insert((waiting.patient_until, id));
         if waiting.kind == CallKind::Newcomer {
             self.newcomers.insert(id);

@@ -50,7 +50,7 @@ pub enum Inspected {
 /// }
 ///
 /// impl BodyProbe for FirstLine {
-///     fn see(&mut self, chunk: &[u8]) -> ControlFlow<()> {
+///     fn push(&mut self, chunk: &[u8]) -> ControlFlow<()> {
 ///         self.0.extend_from_slice(chunk);
 ///         let is_enough = self.0.contains(&b'\n') || self.0.len() > 1024;
 ///         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -81,7 +81,7 @@ pub trait StreamHolder: Send + Sync {
 /// probe must break after a number of bytes of its own choice. [`StreamHolder`] shows one.
 pub trait BodyProbe: Send {
     /// Reads the next bytes of the body, in order; returns `Break` once it has seen enough. It must not panic.
-    fn see(&mut self, chunk: &[u8]) -> ControlFlow<()>;
+    fn push(&mut self, chunk: &[u8]) -> ControlFlow<()>;
 
     /// Returns the verdict on the response, or `None` if it is what the caller asked for. Called once, after the last
     /// chunk.

@@ -2,6 +2,7 @@
 
 mod inside;
 mod limits;
+mod on_policy;
 mod rules;
 
 use super::classifier::Classify;

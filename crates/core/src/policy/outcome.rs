@@ -174,7 +174,7 @@ impl<'a> Outcome<'a> {
 
     /// The same outcome, of this request where one is kept.
     #[must_use]
-    pub fn about(self, request: Option<&'a RequestLine>) -> Self {
+    pub fn for_request(self, request: Option<&'a RequestLine>) -> Self {
         match request {
             Some(request) => self.of_request(request),
             None => self,
@@ -276,7 +276,7 @@ impl fmt::Debug for Outcome<'_> {
 
 impl<'a> Outcome<'a> {
     /// Whether a classifier or a dialect says when to come back.
-    pub(in crate::policy) fn is_told_a_time(&self) -> bool {
+    pub(in crate::policy) fn names_delay(&self) -> bool {
         let Verdict {
             asked,
             until,
@@ -392,7 +392,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Why a request is not sent again that may have been processed.
-    pub(in crate::policy) fn why_in_doubt(&self) -> StopReason {
+    pub(in crate::policy) fn doubt_reason(&self) -> StopReason {
         match self.redirected {
             Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
                 StopReason::RedirectsUnknown

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn never_retries_decently_where_a_request_asks_for_it() {
         let policy = RetryPolicy::never();
-        assert_eq!(policy.max_retries(), 0);
+        assert_eq!(policy.retry_limit(), 0);
         let schedule = policy
             .to_builder()
             .max_retries(4)

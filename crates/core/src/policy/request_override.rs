@@ -1,6 +1,6 @@
 //! One request's own settings, and which of them its service lets it set.
 
-use super::whole_answers::LONGEST;
+use super::whole_answers::MAX_ANSWER_BYTES;
 use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,7 +122,9 @@ impl RetryOverride {
     /// comes: for an answer that goes on under a plain content type, such as a watch. More than 64 MiB counts as 64 MiB.
     #[must_use]
     pub fn whole_answers(self, bytes: usize) -> Self {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).min(LONGEST);
+        let bytes = u64::try_from(bytes)
+            .unwrap_or(u64::MAX)
+            .min(MAX_ANSWER_BYTES);
         Self {
             whole_answers: u32::try_from(bytes).ok(),
             ..self
@@ -144,9 +146,9 @@ impl RetryOverride {
     /// Retries even inside another retry layer; attempts then multiply. Default the inner layer stands aside
     /// ([`StopReason::Nested`](crate::StopReason::Nested)).
     #[must_use]
-    pub fn even_if_nested(self) -> Self {
+    pub fn retry_when_nested(self) -> Self {
         Self {
-            even_if_nested: true,
+            retry_when_nested: true,
             ..self
         }
     }
@@ -193,7 +195,7 @@ impl RetryOverride {
     #[must_use]
     #[inline]
     pub fn ignores_nesting(&self) -> bool {
-        self.even_if_nested
+        self.retry_when_nested
     }
 
     /// Returns `true` if a download may be resumed.

@@ -50,7 +50,7 @@ pub use crate::policy::canned_response::CannedResponse;
 pub use action::{Action, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Evidence, Value};
 pub(crate) use condition::{ConditionInput, SuccessBodyTest};
-pub(crate) use condition::{is_like, lines, parts};
+pub(crate) use condition::{lines, matches_glob, parts};
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 
@@ -183,7 +183,7 @@ impl Rules {
     }
 
     /// Whether anything but the class of an outcome and the lists decides.
-    pub(in crate::policy) fn speak(&self) -> bool {
+    pub(in crate::policy) fn decide_anything(&self) -> bool {
         !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)
     }
 

@@ -35,22 +35,22 @@ pub enum Scope {
 }
 
 /// The longest name of a limit, in bytes.
-const LONGEST: usize = 128;
+const MAX_SCOPE_NAME: usize = 128;
 
 impl Scope {
     /// The calls that a limit of this name stops; `None` unless the name has 1 to 128 bytes. The hash differs from process to
     /// process.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let fits = (1..=LONGEST).contains(&name.len());
+        let fits = (1..=MAX_SCOPE_NAME).contains(&name.len());
         fits.then(|| Self::Named(hash(name.as_bytes())))
     }
 }
 
 /// With a seed of the process, so that nobody can make up two names of one hash: answers write them.
 fn hash(bytes: &[u8]) -> u64 {
-    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    SEED.hash_one(bytes)
+    static SCOPE_SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    SCOPE_SEED.hash_one(bytes)
 }
 
 #[cfg(test)]

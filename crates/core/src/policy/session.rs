@@ -28,12 +28,12 @@ type Delay = (Duration, DelaySource);
 
 /// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
 /// is not asked without end.
-pub(in crate::policy) const GATED_LEAST: Duration = Duration::from_secs(1);
+pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
 
 /// The least wait of a refused call that was told a time, and of one that was told none; both double with each refusal.
-const LEAST_ASKED: Duration = Duration::from_millis(10);
-const LEAST_UNASKED: Duration = Duration::from_millis(100);
-const MOST_UNASKED: Duration = Duration::from_secs(10);
+const MIN_WAIT_ASKED: Duration = Duration::from_millis(10);
+const MIN_WAIT_UNASKED: Duration = Duration::from_millis(100);
+const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
 
 /// An outcome by which a rate limit sends all callers away for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl RetrySession {
         asked: Option<Duration>,
         case: &Evaluation<'_>,
     ) -> Result<Delay, StopReason> {
-        let asked = heard(asked.unwrap_or_default(), case.policy)?;
+        let asked = accepted_delay(asked.unwrap_or_default(), case.policy)?;
         let asked = asked.unwrap_or_default();
         let delay = own
             .max(asked)
@@ -99,13 +99,16 @@ impl RetrySession {
 
     fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
-        if !may_be_of_all(outcome) {
+        if !may_be_shared(outcome) {
             return None;
         }
         let policy = self.policy_by(by);
-        let asked = self.demanded(outcome, moment, policy);
+        let asked = self.demanded_delay(outcome, moment, policy);
         let names_a_time = asked.is_some();
-        let heard = asked.map(|asked| heard(asked, policy)).transpose().ok()?;
+        let heard = asked
+            .map(|asked| accepted_delay(asked, policy))
+            .transpose()
+            .ok()?;
         // Who asks for no time at all has not said when to come back.
         let asked = heard.flatten().filter(|asked| !asked.is_zero());
         is_of_all(outcome, names_a_time).then_some(Refusal { asked })
@@ -113,7 +116,7 @@ impl RetrySession {
 
     /// The wait that the server asks for, and at least what a table demands where the server names no time, or a shorter
     /// one: that is twice as long with each repetition, up to the longest delay of the policy.
-    fn demanded(
+    fn demanded_delay(
         &self,
         outcome: &Outcome<'_>,
         moment: Moment,
@@ -136,11 +139,11 @@ impl RetrySession {
         let grown = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
         match refusal.asked {
             Some(asked) => {
-                let asked = asked.max(grown(LEAST_ASKED, GATED_LEAST));
+                let asked = asked.max(grown(MIN_WAIT_ASKED, MIN_GATED_WAIT));
                 asked.saturating_add(spread(asked, case.moment.random))
             }
             None => {
-                let whole = grown(LEAST_UNASKED, MOST_UNASKED);
+                let whole = grown(MIN_WAIT_UNASKED, MAX_WAIT_UNASKED);
                 let half = whole.checked_div(2).unwrap_or_default();
                 half.saturating_add(part_of(half, case.moment.random))
             }
@@ -166,14 +169,14 @@ impl RetrySession {
         self.check_resend(case)?;
         let planned = self.in_time((delay, DelaySource::Gate), case)?;
         let mut plan = self.resend(planned, Cost::Gated, case);
-        let waited = delay.max(GATED_LEAST);
+        let waited = delay.max(MIN_GATED_WAIT);
         plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
         Ok(plan)
     }
 }
 
 /// What counts of a delay that the server asks for.
-fn heard(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
+fn accepted_delay(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
     let settings = &policy.0;
     let most = settings.max_server_delay.unwrap_or(Duration::MAX);
     match settings.rules.server_delays {
@@ -202,7 +205,7 @@ pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
 
 /// Whether a limit that was met, as far as the status and the class tell, may be everybody's. Overload never is, whatever a
 /// classifier calls it: a gate that closes on it turns load into bursts.
-fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
+fn may_be_shared(outcome: &Outcome<'_>) -> bool {
     let status = outcome.status().map(|status| status.as_u16());
     let others = outcome.scope() != Some(Scope::Request);
     let why = outcome.reason();
@@ -216,7 +219,7 @@ fn may_be_of_all(outcome: &Outcome<'_>) -> bool {
 fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
     match outcome.status().map(|status| status.as_u16()) {
         Some(429) => true,
-        Some(500..) => outcome.is_told_a_time(),
+        Some(500..) => outcome.names_delay(),
         _ => names_a_time,
     }
 }
@@ -349,7 +352,7 @@ impl RetrySession {
 
     /// The same session without any retries, and why.
     #[must_use]
-    pub fn standing_aside(self, why: StopReason) -> Self {
+    pub fn disabled(self, why: StopReason) -> Self {
         Self {
             standing_aside: self.standing_aside.or(Some(why)),
             ..self
@@ -450,7 +453,7 @@ impl RetrySession {
     }
 
     /// The request goes on with these headers, which may hold another key of idempotency than before, or none.
-    pub fn goes_on_with(&mut self, headers: &HeaderMap, keyed: bool) {
+    pub fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
             let facts = RequestFacts::of(method, headers).keyed(keyed);
             self.facts = facts.replayable(self.facts.is_replayable());

@@ -61,11 +61,11 @@ impl RetryPolicy {
     /// ([`worst_case`](Self::worst_case)).
     ///
     /// ```
-    /// assert_eq!(http_retry::RetryPolicy::background().max_retries(), 4);
+    /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
     /// ```
     #[must_use]
     #[inline]
-    pub fn max_retries(&self) -> u32 {
+    pub fn retry_limit(&self) -> u32 {
         self.0.max_retries
     }
 }
@@ -141,7 +141,7 @@ macro_rules! settings {
             $($(pub(crate) $setting: Option<$own>,)?)+
             pub(crate) idempotent: Option<bool>,
             pub(crate) service: Option<Arc<str>>,
-            pub(crate) even_if_nested: bool,
+            pub(crate) retry_when_nested: bool,
             pub(crate) never_resumed: bool,
         }
 
@@ -151,7 +151,7 @@ macro_rules! settings {
                 $($($setting: None::<$own>,)?)+
                 idempotent: None,
                 service: None,
-                even_if_nested: false,
+                retry_when_nested: false,
                 never_resumed: false,
             };
 
@@ -259,7 +259,7 @@ impl RetryPolicy {
 
     /// Whether anything but the class of an outcome and the lists decides.
     pub(super) fn has_rules(&self) -> bool {
-        self.0.rules.speak()
+        self.0.rules.decide_anything()
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -294,35 +294,35 @@ impl RetryPolicy {
     /// How the delays grow.
     #[must_use]
     #[inline]
-    pub fn backoff(&self) -> &Backoff {
+    pub fn own_backoff(&self) -> &Backoff {
         &self.0.backoff
     }
 
     /// Which methods are repeated after the server may have processed the request.
     #[must_use]
     #[inline]
-    pub fn methods(&self) -> Methods {
+    pub fn retried_methods(&self) -> Methods {
         self.0.methods
     }
 
     /// How many attempts a rate limit may refuse without a retry counted.
     #[must_use]
     #[inline]
-    pub fn max_refused(&self) -> u32 {
+    pub fn refused_limit(&self) -> u32 {
         self.0.max_refused
     }
 
     /// The longest wait that a server may ask for; `None` for any.
     #[must_use]
     #[inline]
-    pub fn max_server_delay(&self) -> Option<Duration> {
+    pub fn server_delay_limit(&self) -> Option<Duration> {
         self.0.max_server_delay
     }
 
     /// The longest total wait of a call at the gate; `None` without a gate.
     #[must_use]
     #[inline]
-    pub fn max_gate_wait(&self) -> Option<Duration> {
+    pub fn gate_wait_limit(&self) -> Option<Duration> {
         self.0.max_gate_wait
     }
 
@@ -341,7 +341,7 @@ impl RetryPolicy {
     /// Whether a quota counts at the gate from the first response on, not only after a refusal.
     #[must_use]
     #[inline]
-    pub fn quotas_at_once(&self) -> bool {
+    pub fn obeys_quotas_at_once(&self) -> bool {
         self.0.quotas_at_once
     }
 
@@ -353,7 +353,7 @@ impl RetryPolicy {
     /// The longest time of one attempt; `None` for any.
     #[must_use]
     #[inline]
-    pub fn attempt_timeout(&self) -> Option<Duration> {
+    pub fn attempt_time_limit(&self) -> Option<Duration> {
         self.0.attempt_timeout
     }
 

@@ -344,7 +344,7 @@ mod header_rules_tests {
     use super::*;
     use http::{HeaderName, HeaderValue};
 
-    fn said(words: [(&'static str, &'static str); 2]) -> Option<bool> {
+    fn header_bool(words: [(&'static str, &'static str); 2]) -> Option<bool> {
         let headers = words.map(|(name, word)| {
             let name = HeaderName::from_static(name);
             (name, HeaderValue::from_static(word))
@@ -355,9 +355,12 @@ mod header_rules_tests {
     #[test]
     fn of_two_words_on_a_retry_the_no_counts() {
         let (one, other) = ("x-should-retry", "stripe-should-retry");
-        assert_eq!(said([(one, "true"), (other, "false")]), Some(false));
-        assert_eq!(said([(one, "false"), (other, "true")]), Some(false));
-        assert_eq!(said([(one, "perhaps"), (other, " True ")]), Some(true));
-        assert_eq!(said([(one, "perhaps"), (other, "")]), None);
+        assert_eq!(header_bool([(one, "true"), (other, "false")]), Some(false));
+        assert_eq!(header_bool([(one, "false"), (other, "true")]), Some(false));
+        assert_eq!(
+            header_bool([(one, "perhaps"), (other, " True ")]),
+            Some(true)
+        );
+        assert_eq!(header_bool([(one, "perhaps"), (other, "")]), None);
     }
 }

@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 
 /// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
-pub(crate) const LONGEST: u64 = 64 << 20;
+pub(crate) const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 /// How the reading of an answer has ended: with [`Inspected::Enough`] the rest is for the caller to read.
 pub type Filled = Result<Inspected, Box<BrokenAnswer>>;
@@ -24,7 +24,7 @@ pub struct BrokenAnswer {
 }
 
 pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
-    if bytes <= LONGEST {
+    if bytes <= MAX_ANSWER_BYTES {
         Ok(())
     } else {
         Err(ConfigError::new(
@@ -37,7 +37,7 @@ pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
 
 /// Returns `true` if a response with this head has a body that ends by itself, and so belongs to its attempt.
 pub(crate) fn has_an_end(status: StatusCode, headers: &HeaderMap) -> bool {
-    !WITHOUT_BODY.contains(&status) && !goes_on(headers)
+    !WITHOUT_BODY.contains(&status) && !is_endless_type(headers)
 }
 
 /// Returns `true` if a response with these headers is longer than this number of bytes, and so is not read.
@@ -55,7 +55,7 @@ const WITHOUT_BODY: [StatusCode; 3] = [
 ];
 
 /// Types of answers whose parts count when they come, and that may never end.
-const GO_ON: [&str; 9] = [
+const ENDLESS_TYPES: [&str; 9] = [
     "text/event-stream",
     "multipart/x-mixed-replace",
     "application/x-ndjson",
@@ -67,8 +67,8 @@ const GO_ON: [&str; 9] = [
     "application/vnd.amazon.eventstream",
 ];
 
-fn goes_on(headers: &HeaderMap) -> bool {
-    let mut all = GO_ON.iter();
+fn is_endless_type(headers: &HeaderMap) -> bool {
+    let mut all = ENDLESS_TYPES.iter();
     media_type(headers).is_some_and(|own| {
         is_grpc(own) || all.any(|kind| own.eq_ignore_ascii_case(kind.as_bytes()))
     })
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn the_longest_is_64_mib() {
-        assert!(check(LONGEST).is_ok());
-        let refused = check(LONGEST + 1).unwrap_err();
+        assert!(check(MAX_ANSWER_BYTES).is_ok());
+        let refused = check(MAX_ANSWER_BYTES + 1).unwrap_err();
         assert_eq!(refused.field(), "whole_answers");
         assert!(refused.to_string().contains("a longer body is a download"));
     }

@@ -70,7 +70,7 @@ impl RetryPolicy {
 
     /// The random part of a ceiling, as [`Backoff::jitter`](crate::Backoff::jitter) sets it.
     #[must_use]
-    pub fn jitter(&self) -> Jitter {
+    pub fn own_jitter(&self) -> Jitter {
         self.0.backoff.jitter
     }
 

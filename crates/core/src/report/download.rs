@@ -37,13 +37,13 @@ impl DownloadRecorder {
             kind,
             delay,
         };
-        self.tell(now, kind_of_event);
+        self.emit(now, kind_of_event);
         super::span::log_resume(&self.subject, (at, length), kind, delay);
     }
 
     /// Tells that the rest begins to come.
     pub fn resumed(&self, at: u64, kind: ErrorKind, now: Duration) {
-        self.tell(now, RetryEventKind::Resumed { at, kind });
+        self.emit(now, RetryEventKind::Resumed { at, kind });
     }
 
     /// Tells that the download broke for good.
@@ -54,11 +54,11 @@ impl DownloadRecorder {
         why: ResumeFailure,
         now: Duration,
     ) {
-        self.tell(now, RetryEventKind::Interrupted { at, kind, why });
+        self.emit(now, RetryEventKind::Interrupted { at, kind, why });
         super::span::log_interrupted(&self.subject, (at, length), kind, why);
     }
 
-    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject.tell(&self.observers, at, kind);
+    fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
+        self.subject.emit(&self.observers, at, kind);
     }
 }

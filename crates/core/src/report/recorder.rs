@@ -73,7 +73,7 @@ impl ReportRecorder {
             self.first_started = at;
         }
         let number = self.number;
-        self.tell(at, RetryEventKind::AttemptStarted { number });
+        self.emit(at, RetryEventKind::AttemptStarted { number });
         self.span = AttemptSpan::new(&self.subject, number);
         self.span.clone()
     }
@@ -101,7 +101,7 @@ impl ReportRecorder {
     }
 
     /// Takes back a move: the request was not sent there.
-    pub fn goes_back_to(&mut self, subject: Subject) {
+    pub fn undo_move(&mut self, subject: Subject) {
         self.moves = self.moves.saturating_sub(1);
         self.subject = subject;
     }
@@ -131,7 +131,7 @@ impl ReportRecorder {
             error_type,
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
-        self.tell(at.now, RetryEventKind::AttemptEnded(&attempt));
+        self.emit(at.now, RetryEventKind::AttemptEnded(&attempt));
         self.report.push(attempt);
     }
 
@@ -146,7 +146,7 @@ impl ReportRecorder {
             due,
             source,
         };
-        self.tell(due.saturating_sub(delay), kind);
+        self.emit(due.saturating_sub(delay), kind);
         super::span::log_retry(&self.subject, paid, self.report.attempts().last());
     }
 
@@ -158,13 +158,13 @@ impl ReportRecorder {
             Some(_) => self.delay.saturating_add(waited),
         };
         self.delay_source = Some(DelaySource::Gate);
-        self.tell(at, RetryEventKind::WaitedAtGate { waited });
+        self.emit(at, RetryEventKind::WaitedAtGate { waited });
     }
 
     /// Tells that the request's text was cut.
     pub fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
         self.cut = Some(cut);
-        self.tell(at, RetryEventKind::TextCut(cut));
+        self.emit(at, RetryEventKind::TextCut(cut));
     }
 
     /// Notes that the scheduled retry is on its way.
@@ -181,7 +181,7 @@ impl ReportRecorder {
     ) -> Option<RetryReport> {
         self.report.close(stop, tokens_left);
         self.report.set_from_elsewhere(self.moves > 0);
-        self.tell(at, RetryEventKind::Stopped(&self.report));
+        self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(&self.subject, &self.report);
         if let Some(slot) = &self.slot {
             slot.put(self.report.clone());
@@ -190,8 +190,8 @@ impl ReportRecorder {
         (!plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
     }
 
-    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject.tell(&self.observers, at, kind);
+    fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
+        self.subject.emit(&self.observers, at, kind);
     }
 }
 
@@ -209,7 +209,7 @@ pub struct Subject {
 
 impl Subject {
     /// Tells observers what has happened to a request for the service.
-    pub(super) fn tell(
+    pub(super) fn emit(
         &self,
         observers: &[Arc<dyn Observer>],
         at: Duration,

@@ -47,10 +47,10 @@ pub struct RetryReport {
 }
 
 /// The most attempts that a report keeps; of more, it drops the first ones.
-const KEPT: usize = 64;
+const MAX_ATTEMPTS_KEPT: usize = 64;
 
 /// The most attempts of any preset.
-const USUAL: usize = 5;
+const USUAL_ATTEMPTS: usize = 5;
 
 impl RetryReport {
     pub(super) fn new() -> Self {
@@ -135,13 +135,13 @@ impl RetryReport {
     }
 
     pub(super) fn push(&mut self, attempt: AttemptReport) {
-        if self.attempts.len() >= KEPT {
+        if self.attempts.len() >= MAX_ATTEMPTS_KEPT {
             self.attempts.remove(0);
         }
         self.attempt_count = attempt.number;
         self.waited = self.waited.saturating_add(attempt.delay);
         if self.attempts.capacity() == 0 {
-            self.attempts.reserve_exact(USUAL);
+            self.attempts.reserve_exact(USUAL_ATTEMPTS);
         }
         self.attempts.push(attempt);
     }
@@ -277,7 +277,7 @@ impl AttemptReport {
 
 impl AttemptReport {
     /// What the answer said, and what judged it.
-    fn fmt_why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_reason(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = self.reason {
             write!(f, ", {reason}")?;
         }
@@ -317,7 +317,7 @@ impl fmt::Display for AttemptReport {
         if self.class != Class::Success {
             write!(f, " ({}, {})", self.class, self.reach)?;
         }
-        self.fmt_why(f)?;
+        self.fmt_reason(f)?;
         if let Some(TextCut { before, after, .. }) = self.cut {
             write!(
                 f,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The longest chain of services that fail over to each other.
-pub(crate) const LONGEST_CHAIN: usize = 16;
+pub(crate) const MAX_CHAIN: usize = 16;
 
 /// The services that are made, and the way to the one in the making.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) enum Broken {
 
 impl Chains {
     /// A service that is made already.
-    pub(crate) fn made(&self, name: &str) -> Option<Arc<ServiceEntry>> {
+    pub(crate) fn built(&self, name: &str) -> Option<Arc<ServiceEntry>> {
         self.made.get(name).map(|(service, _)| Arc::clone(service))
     }
 
@@ -48,18 +48,18 @@ impl Chains {
     }
 
     /// Whether the way to the service in the making leads through this one.
-    pub(crate) fn come_through(&self, name: &str) -> bool {
+    pub(crate) fn is_ancestor(&self, name: &str) -> bool {
         self.trail.iter().any(|service| **service == *name)
     }
 
     /// Whether one service more would make the way too long.
     pub(crate) fn are_full(&self) -> bool {
-        self.trail.len() >= LONGEST_CHAIN
+        self.trail.len() >= MAX_CHAIN
     }
 
     /// Whether the service in the making may fail over to this one, which may not be made yet.
     pub(crate) fn check_step(&self, name: &str) -> Result<(), Broken> {
-        if self.come_through(name) {
+        if self.is_ancestor(name) {
             let way = [self.trail.as_slice(), &[name.into()]].concat();
             return Err(Broken::Circle(way.join(" -> ")));
         }
@@ -73,7 +73,7 @@ impl Chains {
     /// The same of one that is made, whose chain goes on from there.
     pub(crate) fn check_rest(&self, name: &str) -> Result<(), Broken> {
         let length = self.made.get(name).map(|(_, length)| *length);
-        if length.is_some_and(|length| length >= LONGEST_CHAIN) {
+        if length.is_some_and(|length| length >= MAX_CHAIN) {
             Err(Broken::TooLong)
         } else {
             Ok(())
@@ -91,10 +91,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Circle(way) => write!(f, "failover goes round in a circle: {way}"),
-            Self::TooLong => write!(
-                f,
-                "failover goes through more than {LONGEST_CHAIN} services"
-            ),
+            Self::TooLong => write!(f, "failover goes through more than {MAX_CHAIN} services"),
         }
     }
 }

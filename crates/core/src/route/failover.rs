@@ -48,7 +48,7 @@ impl Rebase {
     /// # Source
     ///
     /// RFC 9110 section 15.4 and the fetch standard's HTTP-redirect fetch, for redirects.
-    pub fn leave_behind(&self, headers: &mut HeaderMap, at: &Uri) {
+    pub fn strip_headers(&self, headers: &mut HeaderMap, at: &Uri) {
         headers.remove(HOST);
         if is_same_server(at, &self.to) {
             return;

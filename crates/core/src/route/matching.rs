@@ -1,7 +1,7 @@
 //! Which requests belong to a service or a route.
 
 use super::RequestHead;
-use crate::policy::rules::is_like;
+use crate::policy::rules::matches_glob;
 use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
 
@@ -54,7 +54,8 @@ impl Matching {
         })?;
         let authority = head.authority.as_deref().unwrap_or_default();
         let host = best(&self.hosts, |host| {
-            is_at(host, authority, head.scheme).then(|| (!host.contains('*'), host.len()))
+            matches_authority(host, authority, head.scheme)
+                .then(|| (!host.contains('*'), host.len()))
         })?;
         let path = best(&self.paths, |path| {
             is_on(path, head.path).then_some(path.len())
@@ -74,7 +75,7 @@ fn best<T, R: Ord + Default>(wanted: &[T], rank: impl Fn(&T) -> Option<R>) -> Op
 
 fn is_on(pattern: &str, path: &str) -> bool {
     let whole = pattern.strip_suffix("/*");
-    is_like(pattern, path) || whole.is_some_and(|whole| whole == path)
+    matches_glob(pattern, path) || whole.is_some_and(|whole| whole == path)
 }
 
 /// What a pattern of a host must be like.
@@ -132,7 +133,7 @@ pub(crate) fn base_url(text: &str) -> Option<Uri> {
 
 /// Whether an authority is what a pattern says; without a port of its own the pattern takes any, and with the scheme's the
 /// authorities that leave it out.
-fn is_at(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
+fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
     let authority = authority.to_ascii_lowercase();
     let hosts = [without_port(&authority), &authority];
     let default_port = match scheme {

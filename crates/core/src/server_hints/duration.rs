@@ -65,10 +65,10 @@ fn with_units(text: &str, skip: fn(&str) -> &str) -> Option<Duration> {
 
 /// The word that a text starts with, but no more of it than of the longest that is known here, and what follows.
 pub(super) fn letters(text: &str) -> (&str, &str) {
-    const LONGEST: usize = 16;
-    let mut next = text.char_indices().take(LONGEST);
+    const MAX_UNIT_LETTERS: usize = 16;
+    let mut next = text.char_indices().take(MAX_UNIT_LETTERS);
     let end = next.find(|(_, c)| !c.is_alphabetic());
-    let longest = || text.char_indices().nth(LONGEST);
+    let longest = || text.char_indices().nth(MAX_UNIT_LETTERS);
     let end = end.or_else(longest).map_or(text.len(), |(at, _)| at);
     text.split_at_checked(end).unwrap_or((text, ""))
 }
@@ -94,7 +94,7 @@ pub(super) struct Number {
     parts: u128,
 }
 
-const PLACES: usize = 18;
+const DECIMAL_PLACES: usize = 18;
 const ONE: u128 = 1_000_000_000_000_000_000;
 
 impl Number {
@@ -139,8 +139,10 @@ fn saturating(digits: &str) -> u128 {
 }
 
 fn parts(places: &str) -> u128 {
-    let (kept, cut) = places.split_at_checked(PLACES).unwrap_or((places, ""));
-    let kept = saturating(&format!("{kept:0<PLACES$}"));
+    let (kept, cut) = places
+        .split_at_checked(DECIMAL_PLACES)
+        .unwrap_or((places, ""));
+    let kept = saturating(&format!("{kept:0<DECIMAL_PLACES$}"));
     let more = cut.bytes().any(|digit| digit != b'0');
     kept.saturating_add(u128::from(more))
 }

@@ -75,15 +75,15 @@ const SMALL: [&str; 20] = [
 /// What follows `retry`: some small words, one of them `in`, `after` or `for` unless the cue can do without, and then a
 /// number with its unit.
 fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
-    const MOST_WORDS: usize = 8;
+    const MAX_WORDS: usize = 8;
     let is_header = text.starts_with("-after") || text.starts_with("_after");
     let (mut rest, mut joined) = (text, alone);
-    for _ in 0..MOST_WORDS {
+    for _ in 0..MAX_WORDS {
         rest = rest.trim_start_matches([
             ' ', '\n', ':', '=', '~', '-', '_', '"', '\'', '`', '*', '(', '>',
         ]);
         if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-            return spoken(rest, is_header).filter(|_| joined);
+            return parse_spoken(rest, is_header).filter(|_| joined);
         }
         let (word, after) = letters(rest);
         match word {
@@ -97,10 +97,10 @@ fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
 }
 
 /// `1m2.5s`, `1.5 minutes`, `1 minute and 30 seconds`; behind the name of a header also a bare number.
-fn spoken(text: &str, is_header: bool) -> Option<u128> {
-    const MOST_PARTS: usize = 6;
+fn parse_spoken(text: &str, is_header: bool) -> Option<u128> {
+    const MAX_PARTS: usize = 6;
     let (mut rest, mut total) = (text, None);
-    for _ in 0..MOST_PARTS {
+    for _ in 0..MAX_PARTS {
         let Some((number, after)) = Number::read_grouped(rest) else {
             break;
         };

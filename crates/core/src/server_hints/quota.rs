@@ -78,7 +78,7 @@ enum Level {
 }
 
 /// As many parameters of an item as are read.
-const MOST_PARAMETERS: usize = 16;
+const MAX_PARAMETERS: usize = 16;
 
 impl Quota {
     /// The same quota after an answer that may ask for a delay by itself: on a refusal that goes before the reset.
@@ -170,7 +170,7 @@ fn count(text: &str) -> Option<u64> {
 
 /// The length of a quota's window, as the parameter of something else: `100;w=60`, `100;window=60`.
 fn window(parameters: &str) -> Option<Duration> {
-    let mut parameters = parameters.split(';').take(MOST_PARAMETERS);
+    let mut parameters = parameters.split(';').take(MAX_PARAMETERS);
     parameters.find_map(|parameter| {
         let (key, value) = parameter.split_once('=')?;
         is_window(key.trim()).then(|| header_duration(value))?

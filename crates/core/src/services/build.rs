@@ -119,7 +119,7 @@ impl Builder<'_> {
     /// A service, after all that it leads to.
     fn service(&mut self, service: &Service) -> Arc<route::ServiceEntry> {
         let name = service.name();
-        if let Some(made) = self.chains.made(name) {
+        if let Some(made) = self.chains.built(name) {
             return made;
         }
         self.chains.begin(name);

@@ -24,7 +24,7 @@ impl WorstCase {
     }
 
     /// The cost of the dearer of two, part by part.
-    pub(super) fn or(self, other: Self) -> Self {
+    pub(super) fn max(self, other: Self) -> Self {
         Self {
             attempts: sum_of(self.attempts, other.attempts, u64::max),
             backoff: larger(self.backoff, other.backoff),
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(open.and_then(open).time(), Some(SECOND * (60 + 60 + 8)));
         assert_eq!(bounded.and_then(open).time(), Some(SECOND * 30));
         assert_eq!(open.and_then(bounded).time(), Some(SECOND * (60 + 4 + 30)));
-        assert_eq!(open.or(bounded).time(), Some(SECOND * 64));
-        assert_eq!(open.or(bounded).attempts, Some(3));
+        assert_eq!(open.max(bounded).time(), Some(SECOND * 64));
+        assert_eq!(open.max(bounded).attempts, Some(3));
     }
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
         let twice = worst.time().unwrap() * 2 - Duration::from_millis(4_500);
         assert_eq!(worst.and_then(worst).time(), Some(twice));
         assert_eq!(worst.and_then(worst).gated_attempts, 5);
-        assert_eq!(worst.or(patient).gated_attempts, 9);
+        assert_eq!(worst.max(patient).gated_attempts, 9);
     }
 
     #[test]
@@ -103,6 +103,6 @@ mod tests {
         let gated = |refused| cost(fixed(1).max_gate_wait(SECOND * 10).max_refused(refused));
         assert_eq!(gated(3).and_then(gated(4)).gated_attempts, 7);
         assert_eq!(gated(8).and_then(gated(4)).gated_attempts, 10);
-        assert_eq!(gated(3).or(gated(4)).gated_attempts, 4);
+        assert_eq!(gated(3).max(gated(4)).gated_attempts, 4);
     }
 }

@@ -153,7 +153,7 @@ impl Service {
     }
 
     /// Keeps the service out of the fleet of its services or of its layer: its budget and its gate are of this process alone.
-    pub fn alone(self) -> Self {
+    pub fn without_fleet(self) -> Self {
         Self {
             alone: true,
             ..self
@@ -308,8 +308,8 @@ impl LevelSettings {
 
 /// A text as an error shows it: not all of a long one, and without user info.
 fn shown(text: &str) -> String {
-    const MOST: usize = 64;
-    match text.char_indices().nth(MOST) {
+    const MAX_SHOWN_CHARS: usize = 64;
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         _ if text.contains('@') => "a text with an @".to_owned(),
         Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

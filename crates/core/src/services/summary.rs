@@ -100,7 +100,7 @@ fn summary<'a>(
         worst_case: costs.of_route(route),
         budget: name_of_budget.map(|origin| origin.value.to_string()),
         shared: route.budget.is_shared(),
-        shares_gate: !route.alone && route.policy().max_gate_wait().is_some(),
+        shares_gate: !route.alone && route.policy().gate_wait_limit().is_some(),
         tokens: budget.map(|(tokens, _)| tokens),
         capacity: budget.map(|(_, capacity)| capacity),
     }
@@ -133,7 +133,7 @@ impl<'a> Costs<'a> {
         let here = route.policy().worst_case();
         let targets = route.destinations.keys();
         let there = targets.filter_map(|name| self.of_service(name));
-        match there.reduce(WorstCase::or) {
+        match there.reduce(WorstCase::max) {
             Some(there) => here.and_then(there),
             None => here,
         }
@@ -151,7 +151,7 @@ impl<'a> Costs<'a> {
         for route in routes.chain([&*service.rest]) {
             costs.push(self.of_route(route));
         }
-        let dearest = costs.into_iter().reduce(WorstCase::or)?;
+        let dearest = costs.into_iter().reduce(WorstCase::max)?;
         self.known.insert(name, dearest);
         Some(dearest)
     }

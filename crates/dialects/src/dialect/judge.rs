@@ -141,15 +141,16 @@ impl Dialect {
     /// A body that is not whole or can be read in two ways never makes an answer refused: it may hide that the request was
     /// processed. Then only the status can say so.
     fn reach(&self, place: usize, row: &Row, outcome: &Outcome<'_>) -> Reach {
-        if !row.meaning.says_refused() {
+        if !row.meaning.is_refused() {
             return Reach::Answered;
         }
         // A row before it may hold by what is missing from the body.
         let success = is_success(outcome);
         let has_body = outcome.body().is_some();
-        let rivals = self.all_rows().take(place).filter(|row| {
-            has_body && !row.meaning.says_refused() && (row.of_successes || !success)
-        });
+        let rivals = self
+            .all_rows()
+            .take(place)
+            .filter(|row| has_body && !row.meaning.is_refused() && (row.of_successes || !success));
         let is_certain = || {
             let certain = |row: &Row| row.when.matches(outcome, Evidence::Certain);
             let mut rivals = rivals.map(certain);

@@ -199,7 +199,7 @@ impl Interpretation {
         self.class
     }
 
-    pub(super) fn says_refused(&self) -> bool {
+    pub(super) fn is_refused(&self) -> bool {
         self.reach == Reach::Refused
     }
 

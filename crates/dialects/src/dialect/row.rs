@@ -150,7 +150,7 @@ impl RowBuilder {
             ConfigError::new("row", "this condition", allowed)
         });
         Row {
-            of_successes: self.when.asks_for_success(),
+            of_successes: self.when.tests_success_status(),
             refused: self.refused.or(meaning.refused.clone()).or(unfit),
             when: self.when,
             meaning,

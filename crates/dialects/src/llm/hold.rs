@@ -45,12 +45,12 @@ pub struct HoldStreams {
 }
 
 /// The default limit for a held stream.
-const LONGEST: Duration = Duration::from_secs(10 * 60);
+const DEFAULT_HOLD_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 impl Default for HoldStreams {
     fn default() -> Self {
         Self {
-            first_event_timeout: Some(LONGEST),
+            first_event_timeout: Some(DEFAULT_HOLD_LIMIT),
         }
     }
 }
@@ -102,7 +102,7 @@ impl StreamHolder for HoldStreams {
 struct StreamPeek(Peek);
 
 impl BodyProbe for StreamPeek {
-    fn see(&mut self, data: &[u8]) -> ControlFlow<()> {
+    fn push(&mut self, data: &[u8]) -> ControlFlow<()> {
         match self.0.feed(data) {
             Peeked::Hold => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),

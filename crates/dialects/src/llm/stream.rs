@@ -45,7 +45,7 @@ pub(crate) struct Peek {
 }
 
 /// Bytes that are held back at most.
-const LARGEST_HOLD: usize = 64 * 1024;
+const MAX_HOLD_BYTES: usize = 64 * 1024;
 
 impl Peek {
     pub(crate) fn new() -> Self {
@@ -71,7 +71,7 @@ impl Peek {
         }
         let mut seen = None;
         while let (None, Some(piece)) = (&seen, self.reader.finish()) {
-            seen = self.look(&piece);
+            seen = self.interpret(&piece);
         }
         self.decided
             .insert(seen.unwrap_or(Peeked::Incomplete))
@@ -80,12 +80,12 @@ impl Peek {
 
     fn read(&mut self, chunk: &[u8]) -> Option<Peeked> {
         for byte in chunk {
-            if self.taken >= LARGEST_HOLD {
+            if self.taken >= MAX_HOLD_BYTES {
                 return Some(Peeked::Output);
             }
             self.taken = self.taken.saturating_add(1);
             let piece = self.reader.push(*byte);
-            let seen = piece.and_then(|piece| self.look(&piece));
+            let seen = piece.and_then(|piece| self.interpret(&piece));
             if seen.is_some() {
                 return seen;
             }
@@ -93,7 +93,7 @@ impl Peek {
         None
     }
 
-    fn look(&mut self, piece: &StreamItem) -> Option<Peeked> {
+    fn interpret(&mut self, piece: &StreamItem) -> Option<Peeked> {
         let frame = match piece {
             StreamItem::Event { name, data } => {
                 work::add(data.as_bytes());

@@ -34,7 +34,7 @@ pub(crate) struct Cut {
 }
 
 /// Larger bodies are left alone.
-const LARGEST_BODY: usize = 64 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Cuts the longest text that may be cut to `share` of its characters; of equally long ones the oldest.
 ///
@@ -46,7 +46,7 @@ const LARGEST_BODY: usize = 64 * 1024 * 1024;
 /// 64 MiB, or an object on the way names a member twice that decides what may be cut (nobody knows which of the two the
 /// server reads). A text with half a surrogate pair is not text; it stays whole.
 pub(crate) fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Cut> {
-    if body.len() > LARGEST_BODY {
+    if body.len() > MAX_BODY_BYTES {
         return None;
     }
     let longest = shapes::longest(Span::of(body)?)?;

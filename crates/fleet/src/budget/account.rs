@@ -176,7 +176,7 @@ impl AccountLink {
 
     /// Makes a report due now if there is news, for programs that end. Returns `true` if there is.
     pub(super) fn flush(&self, now: Duration) -> bool {
-        if !self.has_news(now) {
+        if !self.has_unreported(now) {
             return false;
         }
         let driver = self.0.lock().flush_now();
@@ -187,8 +187,8 @@ impl AccountLink {
     }
 
     /// Returns `true` if there is anything that the store does not know.
-    pub(super) fn has_news(&self, now: Duration) -> bool {
-        self.0.settle(now).has_news()
+    pub(super) fn has_unreported(&self, now: Duration) -> bool {
+        self.0.settle(now).has_unreported()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The amounts that one process keeps account of: what it has earned and taken in all, and what it may spend without the
 //! store.
 
-use super::message::{BudgetReply, BudgetReport, MOST_AT_ONCE, ReplyKind, StoreTerms, bounded};
+use super::message::{BudgetReply, BudgetReport, MAX_BATCH, ReplyKind, StoreTerms, bounded};
 use crate::random::splitmix64;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Returns `true` if the store does not have all, when the program has counted this many successes.
-    pub(super) fn has_news(&self, successes: u64) -> bool {
+    pub(super) fn has_unreported(&self, successes: u64) -> bool {
         self.successes(successes) != self.successes_acked || self.taken != self.taken_acked
     }
 
@@ -44,7 +44,7 @@ impl Ledger {
     /// Returns the next report, which wants nothing: with all totals, or as much of them as one report settles.
     pub(super) fn report(&mut self, successes: u64, terms: StoreTerms) -> BudgetReport {
         self.seq = self.seq.saturating_add(1);
-        let part = |all: i64, acked: i64| all.min(acked.saturating_add(MOST_AT_ONCE));
+        let part = |all: i64, acked: i64| all.min(acked.saturating_add(MAX_BATCH));
         BudgetReport {
             process: self.process,
             terms,
@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// Returns `true` if those who asked are asked for again: this reply says nothing of the report, and the next one may.
-    pub(super) fn asks_again(&self, reply: &BudgetReply) -> bool {
+    pub(super) fn needs_retry(&self, reply: &BudgetReply) -> bool {
         reply.kind == ReplyKind::Repeated && self.repeated < MAX_REPEATED
     }
 
@@ -85,15 +85,15 @@ impl Ledger {
             self.taken = self.taken.saturating_add(reply.granted);
             self.taken_acked = report.taken.saturating_add(reply.granted);
         }
-        let full = self.successes_acked.max(self.taken_acked) > MOST_AT_ONCE;
+        let full = self.successes_acked.max(self.taken_acked) > MAX_BATCH;
         if full || self.repeated == MAX_REPEATED {
-            self.begin_anew(random);
+            self.renew_id(random);
         }
         since
     }
 
     /// Takes a new ID, whose totals begin where the old one's are settled: the store cannot count above 2^53.
-    fn begin_anew(&mut self, random: u64) {
+    fn renew_id(&mut self, random: u64) {
         let settled = u64::try_from(self.successes_acked).unwrap_or(0);
         *self = Self {
             base: self.base.wrapping_add(settled),
@@ -109,7 +109,7 @@ impl Ledger {
 }
 
 /// A process that had no reply for this long no longer knows what the fleet holds, nor how many processes share it.
-const LONGEST_KNOWN: Duration = Duration::from_secs(10);
+const MAX_KNOWN_AGE: Duration = Duration::from_secs(10);
 
 /// What a process may spend without the store: its part of what the fleet held at the last reply, and what its own
 /// successes have added since. The store charges the process with the next report for what it spent of it.
@@ -157,7 +157,7 @@ impl Allowance {
 
     /// Forgets what is too old to be known.
     pub(super) fn age(&mut self, terms: &StoreTerms, now: Duration) {
-        if !self.is_unknown && now.saturating_sub(self.since) > LONGEST_KNOWN {
+        if !self.is_unknown && now.saturating_sub(self.since) > MAX_KNOWN_AGE {
             self.is_unknown = true;
             self.tokens = terms.unit.min(terms.initial);
         }

@@ -3,10 +3,10 @@
 use http_retry_core::budget::BudgetTerms;
 
 /// The largest number that a script takes: sums of several of them stay below 2^53, up to which Lua counts exactly.
-pub(super) const MOST: i64 = 1_000_000_000_000_000;
+pub(super) const MAX_COUNT: i64 = 1_000_000_000_000_000;
 
 /// The most that one command settles of a total, and the total past which a process takes a new ID.
-pub(super) const MOST_AT_ONCE: i64 = MOST / 10;
+pub(super) const MAX_BATCH: i64 = MAX_COUNT / 10;
 
 /// A budget's fixed numbers as the store counts them: amounts in millionths of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl StoreTerms {
 
 /// Returns the number as the store takes it.
 pub(super) fn bounded(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(MOST).min(MOST)
+    i64::try_from(number).unwrap_or(MAX_COUNT).min(MAX_COUNT)
 }
 
 /// A report of one process: its totals so far, and what it wants.
@@ -128,11 +128,11 @@ impl BudgetReply {
                 _ => return None,
             },
         };
-        let amounts = 0..=MOST;
+        let amounts = 0..=MAX_COUNT;
         let known = amounts.contains(&granted)
             && amounts.contains(&capacity)
             && amounts.contains(&processes)
-            && (-MOST..=MOST).contains(&tokens);
+            && (-MAX_COUNT..=MAX_COUNT).contains(&tokens);
         known.then_some(reply)
     }
 }

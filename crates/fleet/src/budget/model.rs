@@ -1,7 +1,7 @@
 //! A model of the store's step, in the same integers as its script `budget.lua`: tests and simulations run it without a
 //! server.
 
-use super::message::{BudgetReply, BudgetReport, MOST, ReplyKind};
+use super::message::{BudgetReply, BudgetReport, MAX_COUNT, ReplyKind};
 
 /// The state of a budget in the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub(crate) struct StoredRecord {
     pub(crate) window: i64,
 }
 
-pub(crate) const MOST_RATE: i64 = 1_000_000_000;
-const MOST_PER_SECOND: i64 = 1_000_000_000_000;
+pub(crate) const MAX_RATE: i64 = 1_000_000_000;
+const MAX_PER_SECOND: i64 = 1_000_000_000_000;
 const WINDOW: i64 = 10_000;
 const LONGEST: i64 = 1_000_000_000;
 
@@ -98,7 +98,7 @@ impl StoredBucket {
 
     fn capacity(&self, report: &BudgetReport) -> i64 {
         let grown = self.rate.saturating_mul(report.terms.growth_ms);
-        report.terms.capacity.max(grown.min(MOST))
+        report.terms.capacity.max(grown.min(MAX_COUNT))
     }
 
     /// Returns the time that has passed. A clock that was set back begins anew; one that trembles stands still.
@@ -115,17 +115,17 @@ impl StoredBucket {
         let seen = new.saturating_mul(1_000_000);
         let kept = self.rate.saturating_mul(WINDOW);
         let time = WINDOW.saturating_add(elapsed);
-        self.rate = div(kept.saturating_add(seen), time).min(MOST_RATE);
+        self.rate = div(kept.saturating_add(seen), time).min(MAX_RATE);
         let most = self.capacity(report);
-        let mut earned = new.saturating_mul(report.terms.per_success).min(MOST);
-        let per_second = report.terms.per_second.min(MOST_PER_SECOND);
+        let mut earned = new.saturating_mul(report.terms.per_success).min(MAX_COUNT);
+        let per_second = report.terms.per_second.min(MAX_PER_SECOND);
         if per_second > 0 {
-            let seconds = div(elapsed, 1_000).min(div(MOST, per_second));
+            let seconds = div(elapsed, 1_000).min(div(MAX_COUNT, per_second));
             let part = rem(elapsed, 1_000).saturating_mul(per_second);
             let part = part.saturating_add(self.rest);
             let refill = seconds.saturating_mul(per_second);
             let refill = refill.saturating_add(div(part, 1_000));
-            earned = earned.saturating_add(refill).min(MOST);
+            earned = earned.saturating_add(refill).min(MAX_COUNT);
             self.rest = rem(part, 1_000);
         }
         let tokens = self.tokens.saturating_add(earned);
@@ -158,7 +158,7 @@ impl StoredBucket {
             (self.window, self.current) = (this, 0);
         }
         if last_window != self.window {
-            self.current = self.current.saturating_add(1).min(MOST_RATE);
+            self.current = self.current.saturating_add(1).min(MAX_RATE);
         }
     }
 }

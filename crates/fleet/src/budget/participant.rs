@@ -3,7 +3,7 @@
 //! Nothing here asks for the time, sleeps or sends.
 
 use super::ledger::{Allowance, Ledger};
-use super::message::{BudgetReply, BudgetReport, MOST, ReplyKind, StoreTerms, bounded};
+use super::message::{BudgetReply, BudgetReport, MAX_COUNT, ReplyKind, StoreTerms, bounded};
 use super::queue::PaymentQueue;
 use super::schedule::FlushSchedule;
 use crate::status::FleetChange;
@@ -210,7 +210,7 @@ impl BudgetParticipant {
                 Duration::ZERO
             }
             ParticipantState::Cold(_) | ParticipantState::Joined => match self.schedule.flush {
-                Some(due) if at.now < due || self.has_news() => due,
+                Some(due) if at.now < due || self.has_unreported() => due,
                 _ => self.schedule.plan_flush(self.processes(), at),
             },
         };
@@ -225,8 +225,9 @@ impl BudgetParticipant {
     }
 
     /// Returns `true` if there is anything that the store does not know.
-    pub(super) fn has_news(&self) -> bool {
-        matches!(self.state, ParticipantState::Cold(_)) || self.ledger.has_news(self.successes)
+    pub(super) fn has_unreported(&self) -> bool {
+        matches!(self.state, ParticipantState::Cold(_))
+            || self.ledger.has_unreported(self.successes)
     }
 
     fn report(&mut self, at: Moment) -> BudgetReport {
@@ -234,7 +235,7 @@ impl BudgetParticipant {
         let wanted = self.queue.price();
         let promised = wanted.min(self.stash);
         let report = BudgetReport {
-            want: wanted.saturating_sub(promised).min(MOST),
+            want: wanted.saturating_sub(promised).min(MAX_COUNT),
             known: self.last_reply.map(|reply| reply.tokens.max(0)),
             ..self.ledger.report(self.successes, self.terms)
         };
@@ -270,7 +271,7 @@ impl BudgetParticipant {
         in_flight: &InFlight,
         reply: &BudgetReply,
     ) -> Option<FleetChange> {
-        let asks_again = self.ledger.asks_again(reply);
+        let asks_again = self.ledger.needs_retry(reply);
         let counted = self.ledger.counted(&in_flight.report);
         let spent = self.ledger.settle(&in_flight.report, reply, at.random);
         self.allowance = Allowance::of(reply, &self.terms, counted, spent, at.now);

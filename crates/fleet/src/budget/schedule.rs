@@ -4,13 +4,13 @@ use crate::random::spread;
 use http_retry_core::policy::Moment;
 use std::time::Duration;
 
-const SHORTEST_FLUSH: Duration = Duration::from_millis(250);
+const MIN_FLUSH: Duration = Duration::from_millis(250);
 /// Half the time for which the store remembers the last report of a process.
-const LONGEST_FLUSH: Duration = Duration::from_secs(30);
+const MAX_FLUSH: Duration = Duration::from_secs(30);
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
-const SHORTEST_HOLD: Duration = Duration::from_millis(100);
-const LONGEST_HOLD: Duration = Duration::from_secs(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+const MIN_HOLD: Duration = Duration::from_millis(100);
+const MAX_HOLD: Duration = Duration::from_secs(5);
 
 /// The times at which the next reports are due.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Backoff {
     /// Counts a failure, and returns when to try again.
     pub(crate) fn fail(&mut self, at: Moment) -> Duration {
         let again = at.now.saturating_add(spread(self.0, at.random));
-        self.0 = self.0.saturating_mul(2).min(LONGEST_BACKOFF);
+        self.0 = self.0.saturating_mul(2).min(MAX_BACKOFF);
         again
     }
 }
@@ -46,10 +46,10 @@ impl Backoff {
 impl FlushSchedule {
     /// Counts the time: after a clock was set back, nothing is further off than it can have been planned.
     pub(super) fn settle(&mut self, now: Duration) {
-        let latest = now.saturating_add(spread(LONGEST_FLUSH, u64::MAX));
+        let latest = now.saturating_add(spread(MAX_FLUSH, u64::MAX));
         self.flush = self.flush.map(|flush| flush.min(latest));
         self.probe = self.probe.min(latest);
-        self.hold = self.hold.min(now.saturating_add(LONGEST_HOLD));
+        self.hold = self.hold.min(now.saturating_add(MAX_HOLD));
     }
 
     /// Plans the next flush, the later the more processes there are.
@@ -78,7 +78,7 @@ impl FlushSchedule {
 
     /// Lets retries be refused without a question for a while.
     pub(super) fn hold_back(&mut self, processes: i64, now: Duration) {
-        let hold = millis(processes).clamp(SHORTEST_HOLD, LONGEST_HOLD);
+        let hold = millis(processes).clamp(MIN_HOLD, MAX_HOLD);
         self.hold = now.saturating_add(hold);
     }
 
@@ -90,7 +90,7 @@ impl FlushSchedule {
 
 /// The time between the reports of one of so many processes.
 pub(crate) fn flush_interval(processes: i64) -> Duration {
-    millis(processes).clamp(SHORTEST_FLUSH, LONGEST_FLUSH)
+    millis(processes).clamp(MIN_FLUSH, MAX_FLUSH)
 }
 
 fn millis(processes: i64) -> Duration {

@@ -40,8 +40,8 @@ impl Peer for GatePeer {
         lock(&self.0).refused(asked, closed);
     }
 
-    fn contradicted(&self) {
-        lock(&self.0).contradicted();
+    fn reopened(&self) {
+        lock(&self.0).reopened();
     }
 
     fn wake(&self) {
@@ -79,7 +79,7 @@ impl GateLink {
         if let Some(peer) = self.peer.upgrade() {
             lock(&peer.0).watch(waker);
             if has_run {
-                self.gate.look_at_next_call();
+                self.gate.wake_at_next_call();
             }
         }
     }
@@ -128,7 +128,7 @@ impl GateLink {
                     self.act(at, |participant| participant.plan_look(cooldown, at.random));
                 }
             }
-            GateChange::Contradicted => self.gate.contradict(at),
+            GateChange::Contradicted => self.gate.reopen(at),
             GateChange::Over => self.gate.end_pause(at),
         }
     }

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 /// The largest number: up to it the script counts exactly, whose only numbers are floats of 64 bits.
-pub(super) const MOST: u64 = (1 << 53) - 1;
+pub(super) const MAX_COUNT: u64 = (1 << 53) - 1;
 
 /// The longest cooldown that processes share, in microseconds: the store keeps a gate without reports for as long.
-pub(super) const LONGEST_COOLDOWN: u64 = 3_600 * 1_000_000;
+pub(super) const MAX_COOLDOWN: u64 = 3_600 * 1_000_000;
 
 /// The highest number of a change that the script takes from a process, and a process from a notice.
-const MOST_CHANGES: u64 = 1 << 52;
+const MAX_CHANGES: u64 = 1 << 52;
 
 /// The digits of [`MOST`].
-const MOST_DIGITS: usize = 16;
+const MAX_DIGITS: usize = 16;
 
 /// A report of one process to the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl GateReport {
     /// Returns the script's arguments in their order.
     pub(crate) fn numbers(&self) -> [i64; 5] {
         [
-            signed(self.change.min(MOST_CHANGES)),
+            signed(self.change.min(MAX_CHANGES)),
             signed(self.successes),
             signed(self.refusals),
             signed(self.later),
@@ -64,17 +64,17 @@ impl GateNotice {
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (change, milliseconds) = text.split_once(':')?;
         let number = |text: &str| {
-            let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
+            let is_number = text.len() <= MAX_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
             let number = text.parse().ok().filter(|_| is_number)?;
-            (number <= MOST).then_some(number)
+            (number <= MAX_COUNT).then_some(number)
         };
         let closed = Duration::from_millis(number(milliseconds)?);
-        let change = number(change).filter(|change| *change <= MOST_CHANGES)?;
+        let change = number(change).filter(|change| *change <= MAX_CHANGES)?;
         Some(Self::new(change, closed))
     }
 
     fn new(change: u64, closed: Duration) -> Self {
-        let closed = closed.min(Duration::from_micros(LONGEST_COOLDOWN));
+        let closed = closed.min(Duration::from_micros(MAX_COOLDOWN));
         Self { change, closed }
     }
 }
@@ -85,7 +85,11 @@ impl GateReply {
         let [change, closed, probe] = *numbers else {
             return None;
         };
-        let number = |number: i64| u64::try_from(number).ok().filter(|number| *number <= MOST);
+        let number = |number: i64| {
+            u64::try_from(number)
+                .ok()
+                .filter(|number| *number <= MAX_COUNT)
+        };
         let closed = Duration::from_micros(number(closed)?);
         Some(Self {
             notice: GateNotice::new(number(change)?, closed),
@@ -96,5 +100,5 @@ impl GateReply {
 
 /// No number is above [`MOST`].
 fn signed(number: u64) -> i64 {
-    i64::try_from(number.min(MOST)).unwrap_or_default()
+    i64::try_from(number.min(MAX_COUNT)).unwrap_or_default()
 }

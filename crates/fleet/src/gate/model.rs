@@ -3,14 +3,14 @@
 //!
 //! The vote and the cooldown are those of one process's controller, with the outcomes of all.
 
-use super::message::{GateNotice, GateReply, GateReport, LONGEST_COOLDOWN, MOST};
+use super::message::{GateNotice, GateReply, GateReport, MAX_COOLDOWN, MAX_COUNT};
 use http_retry_core::gate::vote::{
     DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown,
 };
 use std::time::Duration;
 
 /// A clock that goes back by more than this many microseconds was set back.
-const TREMBLES: u64 = 1_000_000;
+const MAX_CLOCK_STEP_BACK: u64 = 1_000_000;
 
 /// One gate in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) fn step(
     report: &GateReport,
     now: u64,
 ) -> (GateReply, Option<GateNotice>) {
-    gate.take_if(|gate| gate.until > sum(now, sum(LONGEST_COOLDOWN, TREMBLES)));
+    gate.take_if(|gate| gate.until > sum(now, sum(MAX_COOLDOWN, MAX_CLOCK_STEP_BACK)));
     gate.take_if(|gate| gate.change < report.change);
     let gate = gate.get_or_insert_with(|| StoredGate::new(report.change));
     let changed = gate.take(report, now);
@@ -86,7 +86,7 @@ impl StoredGate {
     }
 
     fn refused(&mut self, report: &GateReport, now: u64) -> bool {
-        let asked = report.asked.map(|asked| asked.min(LONGEST_COOLDOWN));
+        let asked = report.asked.map(|asked| asked.min(MAX_COOLDOWN));
         if self.standing {
             let until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
             return std::mem::replace(&mut self.until, until) != until;
@@ -117,9 +117,9 @@ impl StoredGate {
 }
 
 fn sum(a: u64, b: u64) -> u64 {
-    a.saturating_add(b).min(MOST)
+    a.saturating_add(b).min(MAX_COUNT)
 }
 
 fn product(a: u64, b: u64) -> u64 {
-    a.saturating_mul(b).min(MOST)
+    a.saturating_mul(b).min(MAX_COUNT)
 }

@@ -117,7 +117,7 @@ impl GateParticipant {
     }
 
     /// Calls of this process have contradicted the cooldown: for them it is over, whatever the store makes of it.
-    pub(super) fn contradicted(&mut self) {
+    pub(super) fn reopened(&mut self) {
         self.disagrees = true;
     }
 

@@ -85,11 +85,11 @@ impl Subscriber for Subscription {
         }
     }
 
-    fn lost(&self) {
+    fn on_lost(&self) {
         let at = self.runtime.moment();
         if self.is_live.swap(false, Ordering::SeqCst) {
             let granted = *lock(&self.granted);
-            lock(&self.shared.resubscription).lose(granted, &*self.runtime);
+            lock(&self.shared.resubscription).record_loss(granted, &*self.runtime);
         }
         self.link.set_subscribed(at, false);
         let task = lock(&self.task).take();

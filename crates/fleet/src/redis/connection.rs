@@ -157,7 +157,7 @@ impl Inbound {
 
     fn end(&self, number: u64) {
         self.ended.fetch_max(number, Ordering::Relaxed);
-        self.subscribers.lose(number);
+        self.subscribers.remove_connection(number);
     }
 }
 

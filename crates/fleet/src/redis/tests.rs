@@ -24,7 +24,7 @@ impl Subscriber for Ear {
         let _ = self.0.send(Some(notice));
     }
 
-    fn lost(&self) {
+    fn on_lost(&self) {
         let _ = self.0.send(None);
     }
 }

@@ -27,7 +27,7 @@ impl Line {
 
     fn breaks(&self) {
         for subscriber in self.with(|wire| std::mem::take(&mut wire.subscribers)) {
-            subscriber.lost();
+            subscriber.on_lost();
         }
     }
 }

@@ -137,7 +137,7 @@ mod pauses {
         for tells in [true, false] {
             let store = MemoryStore::new();
             store.set_latency(MILLI * 2);
-            store.tell_of_pauses(tells);
+            store.deliver_notices(tells);
             let refused = Script::new().status(200);
             let refuse = |script: Script, _| script.status(429).header("retry-after", "10");
             let refused = (0..4).fold(refused, refuse);

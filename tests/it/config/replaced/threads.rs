@@ -29,7 +29,7 @@ fn patches_from_many_threads_lose_nothing() {
         }
     });
     let routes = config.routes();
-    let own = |thread: usize| policy(&config, Some(&format!("own-{thread}")), None).max_retries();
+    let own = |thread: usize| policy(&config, Some(&format!("own-{thread}")), None).retry_limit();
     for thread in 0..THREADS {
         assert_eq!(own(thread) as usize, EACH - 1);
     }

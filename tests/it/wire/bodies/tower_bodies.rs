@@ -110,7 +110,7 @@ async fn two_layers_that_both_retry_send_it_whole_each_time() {
     let retries = RetryLayer::new(without_waits(1)).runtime(ManualRuntime::paused());
     let client = retries.layer(retries.layer(bare_hyper(Speaks::Http1)));
     let request = http::Request::put(server.url("/"))
-        .extension(RetryOverride::new().even_if_nested())
+        .extension(RetryOverride::new().retry_when_nested())
         .body(ReplayBody::new(body_of(pieces(&text))))
         .unwrap();
     let answer = in_time(client.oneshot(request)).await;

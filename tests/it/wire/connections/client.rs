@@ -119,7 +119,7 @@ impl Bare {
             Self::Reqwest(client) => {
                 let retries = RetryMiddleware::new(settings.policy)
                     .budget(RetryBudget::unlimited())
-                    .drain_limit(bytes, time)
+                    .drain_before_retry(bytes, time)
                     .redirects_off()
                     .runtime(settings.runtime);
                 Client::Reqwest(ClientBuilder::new(client.clone()).with(retries).build())
@@ -127,7 +127,7 @@ impl Bare {
             Self::Tower(client) => {
                 let retries = RetryLayer::new(settings.policy)
                     .budget(RetryBudget::unlimited())
-                    .drain_limit(bytes, time)
+                    .drain_before_retry(bytes, time)
                     .runtime(settings.runtime);
                 Client::Tower(retries.layer(client.clone()))
             }

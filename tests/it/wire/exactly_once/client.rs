@@ -47,7 +47,7 @@ fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Clie
     if schedule.by_layer {
         let retries = RetryLayer::new(policy)
             .budget(RetryBudget::unlimited())
-            .drain_limit(128 * 1024, STALLS)
+            .drain_before_retry(128 * 1024, STALLS)
             .runtime(runtime);
         let retries = if watched {
             retries.redirects_watched()
@@ -58,7 +58,7 @@ fn following(schedule: &Schedule, policy: RetryPolicy, runtime: Steered) -> Clie
     }
     let retries = RetryMiddleware::new(policy)
         .budget(RetryBudget::unlimited())
-        .drain_limit(128 * 1024, STALLS)
+        .drain_before_retry(128 * 1024, STALLS)
         .runtime(runtime);
     let retries = if watched {
         retries.redirects_watched().plain_requests()

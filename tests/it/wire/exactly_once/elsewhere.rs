@@ -146,7 +146,7 @@ impl Elsewhere {
         };
         let layer = || {
             let retries = RetryLayer::for_services(services).runtime(runtime.clone());
-            retries.drain_limit(128 * 1024, STALLS)
+            retries.drain_before_retry(128 * 1024, STALLS)
         };
         match (self.schedule.stack, redirects) {
             (Stack::Tower, _) => Client::Tower(layer().layer(bare_hyper(Speaks::Http1))),
@@ -158,7 +158,7 @@ impl Elsewhere {
             }
             (Stack::Reqwest, _) => {
                 let retries = RetryMiddleware::for_services(services)
-                    .drain_limit(128 * 1024, STALLS)
+                    .drain_before_retry(128 * 1024, STALLS)
                     .runtime(runtime.clone());
                 let retries = match redirects {
                     Redirects::Off => retries.redirects_off(),

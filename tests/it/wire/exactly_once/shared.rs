@@ -89,7 +89,7 @@ impl Shares {
             } = settings;
             let retries = RetryLayer::new(policy)
                 .budget(RetryBudget::unlimited())
-                .drain_limit(drain.0, drain.1)
+                .drain_before_retry(drain.0, drain.1)
                 .runtime(runtime);
             let request = self.schedule.request_of(&url, self.body());
             let answer = retries.layer(client).oneshot(request).await.ok()?;
@@ -105,7 +105,7 @@ impl Shares {
             |settings: Settings<Steered>, url| async move {
                 let retries = RetryMiddleware::new(settings.policy)
                     .budget(RetryBudget::unlimited())
-                    .drain_limit(settings.drain.0, settings.drain.1)
+                    .drain_before_retry(settings.drain.0, settings.drain.1)
                     .redirects_off()
                     .runtime(settings.runtime);
                 let client = bare_reqwest(Speaks::Http1);

@@ -174,7 +174,7 @@ async fn a_request_that_wants_it_is_multiplied() {
         let mut request = two.request();
         request
             .extensions_mut()
-            .insert(RetryOverride::new().even_if_nested());
+            .insert(RetryOverride::new().retry_when_nested());
         in_time(service.oneshot(request)).await.unwrap();
         assert_eq!(two.attempts_and_prices(), (9, 2, 6));
     }
@@ -189,7 +189,7 @@ async fn a_request_through_middlewares_that_wants_it_is_multiplied() {
             .build();
         let request = client
             .get(two.server.url("/"))
-            .with_extension(RetryOverride::new().even_if_nested());
+            .with_extension(RetryOverride::new().retry_when_nested());
         in_time(request.send()).await.unwrap();
         assert_eq!(two.attempts_and_prices(), (9, 2, 6));
     }

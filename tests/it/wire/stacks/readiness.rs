@@ -115,7 +115,7 @@ async fn the_caller_gets_the_last_error_as_it_was() {
 async fn after_a_dropped_answer_the_caller_gets_the_services_word() {
     let server = FaultServer::start([Act::status(503)]).await;
     let setup = Setup::new(fixed(2, Duration::ZERO));
-    let layer = setup.layer().drain_limit("answer".len() - 1, SECOND);
+    let layer = setup.layer().drain_before_retry("answer".len() - 1, SECOND);
     let (result, report) = call(layer, &server).await;
     assert_eq!(result.unwrap_err().to_string(), "not ready any more");
     assert_eq!(report.stop(), StopReason::NotReady);

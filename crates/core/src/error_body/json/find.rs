@@ -1,16 +1,16 @@
 //! One walk over a JSON text for the values at several places.
 
 use super::unambiguous::is_unambiguous;
-use super::visitor::DEEPEST_NESTING;
+use super::visitor::MAX_NESTING;
 use crate::error_body::pointer::Pointer;
 use crate::error_body::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-const MOST_HITS: usize = 256;
-const LONGEST_SCALAR: usize = 128;
+const MAX_HITS: usize = 256;
+const MAX_SCALAR_BYTES: usize = 128;
 /// As many pointers as one walk looks for: a bit for each.
-pub(crate) const MOST_POINTERS: usize = 64;
+pub(crate) const MAX_POINTERS: usize = 64;
 
 /// A value at one of the places.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ impl Hits {
 /// All that stands at these places, in the order of the text, as far as it is JSON.
 pub(super) fn find(text: &str, pointers: &[Pointer]) -> Hits {
     let mut hits = Hits::default();
-    let pointers = pointers.get(..MOST_POINTERS).unwrap_or(pointers);
+    let pointers = pointers.get(..MAX_POINTERS).unwrap_or(pointers);
     let active = (0..pointers.len()).fold(0, |bits, at| bits | bit(at));
     let walk = Walk {
         pointers,
@@ -87,9 +87,9 @@ impl Walk<'_> {
             .filter(|(_, pointer)| pointer.len() == self.depth)
             .map(|(at, _)| at)
             .collect();
-        let scalar = scalar.filter(|text| text.len() <= LONGEST_SCALAR);
+        let scalar = scalar.filter(|text| text.len() <= MAX_SCALAR_BYTES);
         for pointer in ending {
-            if self.hits.all.len() < MOST_HITS {
+            if self.hits.all.len() < MAX_HITS {
                 self.hits.all.push(Hit {
                     pointer,
                     scalar: scalar.map(str::to_owned),
@@ -163,7 +163,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let inner = text.trim_start();
         let leading = self.active().filter(|(_, to)| to.len() > self.depth);
         let leading = leading.fold(0, |bits, (at, _)| bits | bit(at));
-        if leading != 0 && self.nesting < DEEPEST_NESTING && inner.starts_with(['{', '[']) {
+        if leading != 0 && self.nesting < MAX_NESTING && inner.starts_with(['{', '[']) {
             let nesting = self.nesting.saturating_add(1);
             if !is_unambiguous(inner) {
                 self.hits.doubtful |= leading;

@@ -9,10 +9,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::fmt;
 use std::time::Duration;
 
-const MOST_CODES: usize = 256;
-const LONGEST_CODE: usize = 128;
+const MAX_CODES: usize = 256;
+const MAX_CODE_CHARS: usize = 128;
 /// How often JSON may stand in a string of JSON.
-pub(in crate::error_body) const DEEPEST_NESTING: u8 = 3;
+pub(in crate::error_body) const MAX_NESTING: u8 = 3;
 
 /// A value still to be read.
 pub(super) struct ValueVisitor<'a> {
@@ -74,7 +74,7 @@ impl<'a> ValueVisitor<'a> {
     /// Reads a message that is JSON itself; whether it was. Under other keys such a string may be what a model wrote.
     fn is_json(&mut self, text: &str) -> bool {
         let text = text.trim();
-        let may_be = self.place.prose && self.nesting < DEEPEST_NESTING;
+        let may_be = self.place.prose && self.nesting < MAX_NESTING;
         if !may_be || !text.starts_with(['{', '[']) {
             return false;
         }
@@ -194,8 +194,8 @@ impl ErrorBody {
 }
 
 fn add(list: &mut Vec<String>, text: &str) {
-    let fits = !text.is_empty() && text.len() <= LONGEST_CODE;
-    if fits && list.len() < MOST_CODES {
+    let fits = !text.is_empty() && text.len() <= MAX_CODE_CHARS;
+    if fits && list.len() < MAX_CODES {
         list.push(text.to_owned());
     }
 }

@@ -1,15 +1,15 @@
 //! What is left of a quota, as answers tell it, and how many calls are in flight.
 
-use super::{CallNumber, MOST, SECOND, sum};
+use super::{CallNumber, MAX_COUNT, SECOND, sum};
 use super::{product, quotient};
 use crate::gate::micros;
 use crate::server_hints;
 use std::time::Duration;
 
 /// A quota that no answer renews comes back after this time at least.
-const LEAST_WINDOW: u64 = SECOND;
+const MIN_WINDOW_MICROS: u64 = SECOND;
 /// A spent quota whose reset is nought seconds away comes back within the second.
-const LEAST_RESET: u64 = SECOND;
+const MIN_RESET_MICROS: u64 = SECOND;
 
 /// What an answer says of a quota of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl From<server_hints::Quota> for GateQuota {
             limit: read.limit,
             remaining: read.remaining,
             reset: if at_once {
-                LEAST_RESET
+                MIN_RESET_MICROS
             } else {
                 micros(read.reset)
             },
@@ -63,14 +63,14 @@ impl GateQuota {
     /// The same, with a reset that is no later than what the answer asked for.
     pub(super) fn within(self, asked: Option<u64>) -> Self {
         Self {
-            reset: self.reset.min(asked.unwrap_or(MOST)),
+            reset: self.reset.min(asked.unwrap_or(MAX_COUNT)),
             ..self
         }
     }
 
     /// How long it is spent, if it is.
     pub(in crate::gate) fn spent_for(self) -> Option<u64> {
-        (self.remaining == 0).then_some(self.reset.min(MOST))
+        (self.remaining == 0).then_some(self.reset.min(MAX_COUNT))
     }
 }
 
@@ -82,7 +82,7 @@ impl QuotaState {
             self.left = self.limit;
             self.flying = 0;
             self.fresh = true;
-            self.reset = sum(now, self.len.max(LEAST_WINDOW));
+            self.reset = sum(now, self.len.max(MIN_WINDOW_MICROS));
         }
     }
 
@@ -104,13 +104,18 @@ impl QuotaState {
 
     /// A call has come back, with what its answer says. Only calls of this turn count; tells whether it is one of those
     /// that say nothing.
-    pub(super) fn hear(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) -> bool {
+    pub(super) fn record(
+        &mut self,
+        now: u64,
+        permit: CallNumber,
+        quota: Option<GateQuota>,
+    ) -> bool {
         if permit.0 <= self.sent_before {
             return false;
         }
         self.flying = self.flying.saturating_sub(1);
         let Some(quota) = quota else { return true };
-        let (remaining, reset) = (quota.remaining.min(MOST), quota.reset.min(MOST));
+        let (remaining, reset) = (quota.remaining.min(MAX_COUNT), quota.reset.min(MAX_COUNT));
         if !self.known || self.fresh {
             self.left = remaining;
             self.reset = sum(now, reset);
@@ -120,21 +125,21 @@ impl QuotaState {
             self.reset = self.reset.min(sum(now, reset));
         }
         let least = self.limit.max(sum(remaining, 1));
-        self.limit = quota.limit.unwrap_or(least).clamp(1, MOST);
+        self.limit = quota.limit.unwrap_or(least).clamp(1, MAX_COUNT);
         self.known = true;
         self.fresh = false;
         false
     }
 
     /// A success of this turn has told of no quota: after a reset there may be none any more.
-    pub(super) fn untold(&mut self) {
+    pub(super) fn record_without_quota(&mut self) {
         self.known &= !self.fresh;
         self.fresh = false;
     }
 
     /// A call of this turn has ended without an answer: the server may have counted it. While nothing was heard of the
     /// turn, one remains, so that its answer can tell more.
-    pub(super) fn lost(&mut self) {
+    pub(super) fn record_lost(&mut self) {
         self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
     }
 }

@@ -129,7 +129,7 @@ impl Release {
         Some(self.next.min(sum(self.round_from, self.round)))
     }
 
-    pub(super) fn goes(&mut self, now: u64, others_wait: bool) {
+    pub(super) fn sent(&mut self, now: u64, others_wait: bool) {
         self.next = sum(self.next.max(now), self.interval);
         self.others_waited |= others_wait;
     }
@@ -145,15 +145,15 @@ impl Release {
     fn end_round(&mut self) {
         let (good, bad) = (self.good, self.bad);
         if product(bad, TOLERATED_PART) > good {
-            self.go_back(good);
+            self.slow_down(good);
         } else {
-            self.go_on();
+            self.speed_up();
         }
         (self.good, self.bad, self.others_waited) = (0, 0, false);
     }
 
     /// Back to the last clean pace, or half as fast, or as fast as calls succeeded.
-    fn go_back(&mut self, good: u64) {
+    fn slow_down(&mut self, good: u64) {
         self.refused = Some(self.interval);
         let twice = product(self.interval, 2);
         let safe = if self.clean > self.interval {
@@ -166,7 +166,7 @@ impl Release {
     }
 
     /// Twice as fast, or half the way to a pace that was refused.
-    fn go_on(&mut self) {
+    fn speed_up(&mut self) {
         self.clean = self.clean.min(self.interval);
         let refused = self.refused.filter(|refused| *refused < self.interval);
         let far = |refused: &u64| {

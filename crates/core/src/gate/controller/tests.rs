@@ -341,7 +341,7 @@ proptest! {
     #[test]
     fn whoever_waits_is_told_a_later_time_or_goes(
         steps in prop::collection::vec((0_u8..6, 0_u64..3_000_000, any::<bool>()), 1..300),
-        start in prop_oneof![Just(0), Just(MOST - 5_000_000)],
+        start in prop_oneof![Just(0), Just(MAX_COUNT - 5_000_000)],
     ) {
         let mut scene = Scene { now: start, ..Scene::new() };
         scene.controller = Controller::new(start);
@@ -350,7 +350,7 @@ proptest! {
             match step {
                 0 => scene.now = scene.now.saturating_add(time),
                 1 => match scene.controller.next(scene.now, flag) {
-                    NextTurn::At(due) => prop_assert!(due > scene.now.min(MOST) || due == MOST),
+                    NextTurn::At(due) => prop_assert!(due > scene.now.min(MAX_COUNT) || due == MAX_COUNT),
                     next => {
                         let permit = scene.goes(next == NextTurn::Probe, flag);
                         flying.push(permit);
@@ -376,6 +376,6 @@ fn old_successes_weigh_less_while_the_gate_is_open() {
     let half = MEMORY / 2;
     assert_eq!(faded(100, 0, MEMORY + 1), (50, half + 1));
     assert_eq!(faded(100, 0, 3 * MEMORY), (12, 2 * MEMORY + half));
-    assert_eq!(faded(MOST, 0, MOST), (0, MOST - half));
+    assert_eq!(faded(MAX_COUNT, 0, MAX_COUNT), (0, MAX_COUNT - half));
     assert_eq!(fades_at(0), MEMORY + 1);
 }

@@ -93,7 +93,7 @@ struct Silent;
 impl Peer for Silent {
     fn succeeded(&self, _: u64, _: bool) {}
     fn refused(&self, _: Option<Duration>, _: bool) {}
-    fn contradicted(&self) {}
+    fn reopened(&self) {}
     fn wake(&self) {}
 }
 

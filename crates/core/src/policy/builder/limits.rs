@@ -36,7 +36,7 @@ impl RetryPolicyBuilder {
     /// use http_retry::RetryPolicy;
     ///
     /// let policy = RetryPolicy::builder().max_attempts(3).build()?;
-    /// assert_eq!(policy.max_retries(), 2);
+    /// assert_eq!(policy.retry_limit(), 2);
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn max_attempts(self, max_attempts: u32) -> Self {
@@ -159,7 +159,7 @@ impl RetryPolicyBuilder {
     /// use http_retry::RetryPolicy;
     ///
     /// let policy = RetryPolicy::builder().quotas_at_once(true).build()?;
-    /// assert!(policy.quotas_at_once());
+    /// assert!(policy.obeys_quotas_at_once());
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn quotas_at_once(self, at_once: bool) -> Self {

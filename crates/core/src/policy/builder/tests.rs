@@ -23,9 +23,9 @@ fn limits_are_given_one_way() {
         "max_attempts"
     );
     let policy = RetryPolicy::builder().max_attempts(3).build().unwrap();
-    assert_eq!(policy.max_retries(), 2);
+    assert_eq!(policy.retry_limit(), 2);
     let adjusted = policy.to_builder().max_retries(7).build().unwrap();
-    assert_eq!(adjusted.max_retries(), 7);
+    assert_eq!(adjusted.retry_limit(), 7);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::policy::request_facts::RequestLine;
 use answer::{HeadTest, JsonTest, XmlTest};
 pub(crate) use answer::{lines, parts};
 use http::Method;
-pub(crate) use request::is_like;
+pub(crate) use request::matches_glob;
 use std::ops::{Not, RangeInclusive};
 use std::sync::Arc;
 pub use table::Evidence;
@@ -333,10 +333,10 @@ impl Test {
                 .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
             Self::Code(codes) => {
                 let has = |read: &ErrorBody| read.codes.iter().any(|code| codes.contains(code));
-                return seen.read(ErrorBody::has_certain_tokens, has);
+                return seen.read(ErrorBody::is_unambiguous, has);
             }
             Self::Message(parts) => {
-                return seen.read(ErrorBody::has_certain_tokens, |read| says(read, parts));
+                return seen.read(ErrorBody::is_unambiguous, |read| contains_text(read, parts));
             }
             Self::Header(tests) => outcome
                 .headers()
@@ -351,7 +351,7 @@ impl Test {
             }
             Self::Path(patterns) => outcome.request().is_some_and(|request| {
                 let mut patterns = patterns.iter();
-                patterns.any(|pattern| is_like(pattern, request.path()))
+                patterns.any(|pattern| matches_glob(pattern, request.path()))
             }),
             Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
             Self::Method(methods) => seen.method.is_some_and(|own| methods.contains(own)),
@@ -363,7 +363,7 @@ impl Test {
             Self::Not(when) => !when.holds(seen)?,
             Self::Function(function) => {
                 let holds = |read: &ErrorBody| (function.holds)(outcome, read);
-                return seen.read(ErrorBody::has_certain_tokens, holds);
+                return seen.read(ErrorBody::is_unambiguous, holds);
             }
         })
     }
@@ -412,7 +412,7 @@ impl ErrorGroup {
 }
 
 /// Whether one of these texts stands in a body or in an error's words.
-fn says(read: &ErrorBody, parts: &[String]) -> bool {
+fn contains_text(read: &ErrorBody, parts: &[String]) -> bool {
     work::add(read.lower.len().saturating_mul(parts.len()));
     parts.iter().any(|part| read.lower.contains(part))
 }

@@ -27,7 +27,7 @@ pub enum Server {
 
 impl Evaluation<'_> {
     /// Whether a rule wants the retry, whatever the outcome's class.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_forced(&self) -> bool {
         self.by != DecidedBy::Policy
     }
 }
@@ -38,7 +38,7 @@ impl RetrySession {
         let ChosenAction { action, by } = self.chosen_action(outcome);
         let case = self.case(by, outcome, moment);
         let planned = match action {
-            _ if self.standing_aside.is_some() => Err(self.stands_aside(outcome)),
+            _ if self.standing_aside.is_some() => Err(self.disabled_reason(outcome)),
             Action::Accept | Action::ByOutcome if outcome.class() == Class::Success => {
                 Err(StopReason::Succeeded)
             }
@@ -56,17 +56,17 @@ impl RetrySession {
             Ok(plan) => return Ok(plan),
             Err(why) => why,
         };
-        let worth_another = why.is_exhausted() && self.is_worth_another(action, &case);
+        let worth_another = why.is_exhausted() && self.is_retryable(action, &case);
         let stop = Stop {
             why,
             by,
             worth_another,
         };
-        self.instead(stop, outcome, moment)
+        self.failover_instead(stop, outcome, moment)
     }
 
     /// Another service in the place of what was refused, where the policy names one that the request may go to.
-    pub(crate) fn instead(
+    pub(crate) fn failover_instead(
         &self,
         stop: Stop,
         outcome: &Outcome<'_>,
@@ -99,14 +99,14 @@ impl RetrySession {
 
     fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
         let rules = &self.policy.0.rules;
-        if self.standing_aside.is_some() || !rules.speak() {
+        if self.standing_aside.is_some() || !rules.decide_anything() {
             return ChosenAction::BY_CLASS;
         }
-        let said = rules.verdict(&self.seen(outcome, true));
+        let said = rules.verdict(&self.condition_input(outcome, true));
         said.unwrap_or(ChosenAction::BY_CLASS)
     }
 
-    fn stands_aside(&self, outcome: &Outcome<'_>) -> StopReason {
+    fn disabled_reason(&self, outcome: &Outcome<'_>) -> StopReason {
         let why = self
             .standing_aside
             .filter(|_| outcome.class() != Class::Success);
@@ -116,14 +116,14 @@ impl RetrySession {
     fn listed(&self, case: &Evaluation<'_>) -> ListMatch {
         let rules = &case.policy.0.rules;
         if rules.have_lists() {
-            rules.listed(&self.seen(case.outcome, true))
+            rules.listed(&self.condition_input(case.outcome, true))
         } else {
             ListMatch::Unlisted
         }
     }
 
     /// Whether the outcome was worth another attempt, had there been one left.
-    fn is_worth_another(&self, action: &Action, case: &Evaluation<'_>) -> bool {
+    fn is_retryable(&self, action: &Action, case: &Evaluation<'_>) -> bool {
         match action {
             Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
             _ => true,
@@ -134,7 +134,7 @@ impl RetrySession {
     fn plan_retry(&self, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         let (outcome, policy) = (case.outcome, case.policy);
         let listed = self.listed(case);
-        if outcome.class() == Class::Success && !case.is_told() && listed != ListMatch::Yes {
+        if outcome.class() == Class::Success && !case.is_forced() && listed != ListMatch::Yes {
             return Err(StopReason::Succeeded);
         }
         if listed != ListMatch::No && self.has_refused_left(policy) {
@@ -171,7 +171,7 @@ impl RetrySession {
         self.check_resend(case)?;
         let n = counted.saturating_add(1);
         let own = self.backoff(n, case);
-        let asked = self.demanded(case.outcome, case.moment, case.policy);
+        let asked = self.demanded_delay(case.outcome, case.moment, case.policy);
         let delay = self.delay(own, asked, case)?;
         let cost = if case.outcome.ran_out_of_time() {
             Cost::Timeout
@@ -276,7 +276,7 @@ impl RetrySession {
             return Err(StopReason::BodyNotReplayable);
         }
         if !self.is_safe_twice(case.policy) && !case.outcome.reach().is_unprocessed() {
-            return Err(case.outcome.why_in_doubt());
+            return Err(case.outcome.doubt_reason());
         }
         Ok(())
     }
@@ -295,7 +295,7 @@ impl RetrySession {
         if outcome.body().is_some() || self.standing_aside.is_some() {
             return false;
         }
-        let seen = self.seen(outcome, false);
+        let seen = self.condition_input(outcome, false);
         let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == ListMatch::Unread;
         match self.policy.0.rules.verdict(&seen) {
             None => true,
@@ -307,7 +307,7 @@ impl RetrySession {
         }
     }
 
-    pub(super) fn seen<'a>(
+    pub(super) fn condition_input<'a>(
         &'a self,
         outcome: &'a Outcome<'a>,
         final_word: bool,
@@ -374,7 +374,7 @@ impl RetrySession {
             return Err(if self.counts.in_doubt {
                 StopReason::NotIdempotent
             } else {
-                case.outcome.why_in_doubt()
+                case.outcome.doubt_reason()
             });
         }
         let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
@@ -409,8 +409,8 @@ fn is_wanted(listed: ListMatch, case: &Evaluation<'_>) -> bool {
     match listed {
         ListMatch::No => false,
         ListMatch::Yes => true,
-        ListMatch::Unlisted => case.is_told() || case.outcome.class() != Class::Permanent,
-        ListMatch::Unread => case.is_told(),
+        ListMatch::Unlisted => case.is_forced() || case.outcome.class() != Class::Permanent,
+        ListMatch::Unread => case.is_forced(),
     }
 }
 

@@ -156,7 +156,7 @@ impl RetrySession {
                 let instead = if std::mem::replace(&mut self.was_refused, true) {
                     Err(refused)
                 } else {
-                    self.instead(refused, outcome, moment)
+                    self.failover_instead(refused, outcome, moment)
                 };
                 self.command(instead)
             }

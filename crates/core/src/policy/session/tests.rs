@@ -135,7 +135,7 @@ fn a_request_speaks_for_itself_in_front_of_the_policy() {
         Some(StopReason::NotIdempotent)
     );
     assert_eq!(with(RetryOverride::off()), Some(StopReason::Disabled));
-    let nested = start().standing_aside(StopReason::Nested);
+    let nested = start().disabled(StopReason::Nested);
     assert_eq!(
         stop(&nested, &reset, Moment::default()),
         Some(StopReason::Nested)

@@ -3,7 +3,7 @@
 use super::WorstCase;
 use crate::policy::Settings;
 use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
-use crate::policy::session::{GATED_LEAST, longest_spread};
+use crate::policy::session::{MIN_GATED_WAIT, longest_spread};
 use std::time::Duration;
 
 /// The delays that are added up one by one; the rest count as long as the last of them.
@@ -216,7 +216,7 @@ fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
 
 /// How many refusals take up the time that a call may wait at the gate.
 pub(crate) fn most_refusals(wait: Duration) -> u64 {
-    let times = wait.as_nanos().div_ceil(GATED_LEAST.as_nanos());
+    let times = wait.as_nanos().div_ceil(MIN_GATED_WAIT.as_nanos());
     u64::try_from(times).unwrap_or(u64::MAX)
 }
 

@@ -17,7 +17,7 @@ fn a_star_in_a_host_stands_for_its_first_labels() {
         ("[::1]", "[::1]:80", true),
     ] {
         assert_eq!(
-            is_at(pattern, authority, None),
+            matches_authority(pattern, authority, None),
             wanted,
             "{pattern} {authority}"
         );

@@ -1,7 +1,7 @@
 //! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, whose limits, windows and units stand in
 //! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
 
-use super::{Level, MOST_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
+use super::{Level, MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::Header;
 use crate::server_hints::ResponseHead;
 use crate::server_hints::duration::header_duration;
@@ -13,7 +13,7 @@ static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// As many items of a list as are read.
-const MOST_ITEMS: usize = 64;
+const MAX_ITEMS: usize = 64;
 
 /// One item of a list.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,7 +42,7 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     }
     let before = all.len();
     let (named, older): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.name.is_some());
-    let quotas = named.into_iter().chain(gathered(older));
+    let quotas = named.into_iter().chain(grouped(older));
     all.extend(quotas.filter_map(|item| item.stated(&policies)));
     if all.len() == before {
         head.unreadable.add(Header::RATELIMIT);
@@ -56,7 +56,7 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
         broken |= line.is_none();
         let parts = split(line.unwrap_or_default(), ',');
         let parts = parts.filter(|part| !part.trim_ascii().is_empty());
-        let left = MOST_ITEMS.saturating_sub(items.len());
+        let left = MAX_ITEMS.saturating_sub(items.len());
         let mut parts = parts.map(Item::read);
         items.extend(parts.by_ref().take(left));
         broken |= parts.next().is_some();
@@ -68,7 +68,7 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
 }
 
 /// The quotas of the older form, which come in pieces: a piece that is there already begins the next.
-fn gathered(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
+fn grouped(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
     let mut quotas = Vec::new();
     let mut open = Item::default();
     for piece in pieces {
@@ -84,7 +84,7 @@ fn gathered(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
 impl<'a> Item<'a> {
     fn read(text: &'a str) -> Self {
         let mut item = Self::default();
-        for (place, part) in split(text, ';').take(MOST_PARAMETERS).enumerate() {
+        for (place, part) in split(text, ';').take(MAX_PARAMETERS).enumerate() {
             let part = part.trim_ascii();
             let pair = part.split_once('=').filter(|_| !part.starts_with('"'));
             match pair {

@@ -2,8 +2,8 @@
 
 use super::{WALL, head, read, unreadable};
 use crate::server_hints::ServerHints;
-use crate::server_hints::{MOST_BYTES, MOST_LINES};
-use crate::server_hints::{MOST_NAME, ResponseHead};
+use crate::server_hints::{MAX_HEADER_BYTES, MAX_HEADER_LINES};
+use crate::server_hints::{MAX_NAME_BYTES, ResponseHead};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const MEBIBYTE: usize = 1 << 20;
@@ -47,14 +47,17 @@ fn bytes_read(headers: &HeaderMap) -> usize {
 fn of_a_mebibyte_no_more_is_read_than_is_stated() {
     for headers in large() {
         let read = bytes_read(&headers);
-        assert!(read <= MOST_LINES * (MOST_NAME + 2 * MOST_BYTES), "{read}");
+        assert!(
+            read <= MAX_HEADER_LINES * (MAX_NAME_BYTES + 2 * MAX_HEADER_BYTES),
+            "{read}"
+        );
         let _ = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);
     }
 }
 
 #[test]
 fn a_line_that_is_longer_than_is_read_is_told() {
-    let long = format!("30{}", " ".repeat(MOST_BYTES));
+    let long = format!("30{}", " ".repeat(MAX_HEADER_BYTES));
     for name in ["retry-after", "x-ratelimit-reset", "ratelimit"] {
         let lines = [(name, long.as_str())];
         assert_eq!(
@@ -62,7 +65,7 @@ fn a_line_that_is_longer_than_is_read_is_told() {
             (None, vec![name])
         );
     }
-    let just = format!("30{}", " ".repeat(MOST_BYTES - 2));
+    let just = format!("30{}", " ".repeat(MAX_HEADER_BYTES - 2));
     assert!(read(429, &[("retry-after", &just)]).delay().is_some());
 }
 

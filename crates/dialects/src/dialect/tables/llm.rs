@@ -24,22 +24,22 @@ use tokens::TokenKind;
 
 #[rustfmt::skip]
 pub(super) fn llm() -> Vec<Row> {
-    let slow = |reason| told(Interpretation::throttled(), reason);
-    let busy = |reason| told(Interpretation::throttled().answered(), reason);
-    let failed = |reason| told(Interpretation::transient(), reason);
-    let wrong = |reason| told(Interpretation::permanent(), reason);
+    let slow = |reason| with_evidence(Interpretation::throttled(), reason);
+    let busy = |reason| with_evidence(Interpretation::throttled().answered(), reason);
+    let failed = |reason| with_evidence(Interpretation::transient(), reason);
+    let wrong = |reason| with_evidence(Interpretation::permanent(), reason);
     let firm = |reason| wrong(reason).firm();
     let any = Row::when;
     vec![
         // What no status and no word of the server makes worth a retry.
-        any().and(says([TokenKind::Quota])).is(firm(Reason::QuotaExhausted)),
+        any().and(any_token([TokenKind::Quota])).is(firm(Reason::QuotaExhausted)),
         any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
         on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
-        any().and(says([TokenKind::Context])).is(firm(Reason::ContextLength)),
+        any().and(any_token([TokenKind::Context])).is(firm(Reason::ContextLength)),
         on([400, 413, 422, 424, 500]).and(!throttle()).and(overflows()).is(firm(Reason::ContextLength)),
-        any().and(says([TokenKind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
+        any().and(any_token([TokenKind::ContentPolicy])).is(firm(Reason::ContentPolicy)),
         any().and(function("more than the limit", is_more_than_the_limit)).is(firm(Reason::RequestTooLarge)),
-        on([402]).and(!says([TokenKind::InFlight])).is(firm(Reason::QuotaExhausted)),
+        on([402]).and(!any_token([TokenKind::InFlight])).is(firm(Reason::QuotaExhausted)),
         on([401]).is(firm(Reason::Auth)),
         on([403]).is(firm(Reason::Permission)),
         on([404]).is(firm(Reason::NotFound)),
@@ -51,15 +51,15 @@ pub(super) fn llm() -> Vec<Row> {
         on([499]).is(failed(Reason::Timeout)),
         on([429]).and(function("no capacity", is_overload)).is(slow(Reason::Overloaded)),
         on([429]).is(slow(Reason::RateLimited)),
-        on([413]).and(!says([TokenKind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
-        on([498]).and(says([TokenKind::Overloaded])).is(slow(Reason::Overloaded)),
+        on([413]).and(!any_token([TokenKind::TooLarge])).and(function("a time to come back", is_invited)).is(slow(Reason::Overloaded)),
+        on([498]).and(any_token([TokenKind::Overloaded])).is(slow(Reason::Overloaded)),
         on([400]).and(throttle()).is(slow(Reason::RateLimited)),
         on([501, 505]).is(wrong(Reason::ServerError)),
-        on(500..=599).and(says([TokenKind::RateLimit])).is(slow(Reason::RateLimited)),
-        on(500..=599).and(says([TokenKind::Overloaded])).is(busy(Reason::Overloaded)),
-        on(500..=599).and(says([TokenKind::Throttle])).is(slow(Reason::RateLimited)),
-        on(500..=599).and(says([TokenKind::Timeout])).is(failed(Reason::Timeout)),
-        on([503]).and(says([TokenKind::Internal])).is(failed(Reason::ServerError)),
+        on(500..=599).and(any_token([TokenKind::RateLimit])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(any_token([TokenKind::Overloaded])).is(busy(Reason::Overloaded)),
+        on(500..=599).and(any_token([TokenKind::Throttle])).is(slow(Reason::RateLimited)),
+        on(500..=599).and(any_token([TokenKind::Timeout])).is(failed(Reason::Timeout)),
+        on([503]).and(any_token([TokenKind::Internal])).is(failed(Reason::ServerError)),
         on([503, 529]).is(busy(Reason::Overloaded)),
         on([504, 522, 524, 598, 599]).is(failed(Reason::Timeout)),
         on(500..=599).is(failed(Reason::ServerError)),
@@ -68,11 +68,11 @@ pub(super) fn llm() -> Vec<Row> {
         on([498]).is(wrong(Reason::Auth)),
         on([410]).is(wrong(Reason::NotFound)),
         on([451]).is(wrong(Reason::Permission)),
-        any().and(says([TokenKind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
-        any().and(says([TokenKind::Auth])).is(wrong(Reason::Auth)),
-        any().and(says([TokenKind::Permission])).is(wrong(Reason::Permission)),
-        any().and(says([TokenKind::NotFound])).is(wrong(Reason::NotFound)),
-        on([400]).and(function("no money", is_unpaid)).is(wrong(Reason::QuotaExhausted)),
+        any().and(any_token([TokenKind::TooLarge])).is(wrong(Reason::RequestTooLarge)),
+        any().and(any_token([TokenKind::Auth])).is(wrong(Reason::Auth)),
+        any().and(any_token([TokenKind::Permission])).is(wrong(Reason::Permission)),
+        any().and(any_token([TokenKind::NotFound])).is(wrong(Reason::NotFound)),
+        on([400]).and(function("no money", is_unpaid_by_prose)).is(wrong(Reason::QuotaExhausted)),
         any().is(wrong(Reason::InvalidRequest)),
     ]
 }
@@ -82,42 +82,42 @@ pub(super) fn llm() -> Vec<Row> {
 pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
     match status.as_u16() {
         ..400 if !body.is_error() => None,
-        ..400 => say_of_own_status(headers, body, 400),
-        status => say(status, headers, body),
+        ..400 => interpret_own_status(headers, body, 400),
+        status => interpret(status, headers, body),
     }
 }
 
 /// What the table says of an error inside a stream that began as a success, where no status and no header tells of it.
 pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
     let (headers, body) = (HeaderMap::new(), ErrorBody::read(json));
-    say_of_own_status(&headers, &body, 500)
+    interpret_own_status(&headers, &body, 500)
 }
 
 /// What the table says of the status that the body's tokens stand for, or else of this one. A body that can be read in two
 /// ways never makes an answer refused.
-fn say_of_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
+fn interpret_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
     let status = tokens::own_status(headers, body).unwrap_or(or);
-    let mut verdict = say(status, headers, body)?;
-    if !body.has_certain_tokens() {
+    let mut verdict = interpret(status, headers, body)?;
+    if !body.is_unambiguous() {
         verdict.reach = Reach::Answered;
     }
     Some(verdict)
 }
 
-fn say(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
+fn interpret(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
     static TABLE: LazyLock<Dialect> = LazyLock::new(Dialect::llm);
     let outcome = Outcome::response(StatusCode::from_u16(status).ok()?, headers).with_body(body);
     TABLE.classify(&outcome)
 }
 
 /// What it means, with the delay that the body asks for and whom the limit stops.
-fn told(meaning: Interpretation, reason: Reason) -> Interpretation {
+fn with_evidence(meaning: Interpretation, reason: Reason) -> Interpretation {
     let meaning = meaning
         .delay(Location::anywhere(), Unit::Auto)
         .because(reason);
     meaning.scope_where(
         function("a limit of others", |outcome, body| {
-            tokens::says(outcome, &[TokenKind::SharedPool])
+            tokens::has_token(outcome, &[TokenKind::SharedPool])
                 || body.prose().contains("rate-limited upstream")
         }),
         Scope::Request,
@@ -128,14 +128,17 @@ fn function(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> 
     Condition::function(name, holds)
 }
 
-fn says<const N: usize>(kinds: [TokenKind; N]) -> Condition {
-    Condition::function("a token", move |outcome, _| tokens::says(outcome, &kinds))
+fn any_token<const N: usize>(kinds: [TokenKind; N]) -> Condition {
+    Condition::function("a token", move |outcome, _| {
+        tokens::has_token(outcome, &kinds)
+    })
 }
 
 fn throttle() -> Condition {
     function("a throttle", |outcome, _| {
         let throttles = [TokenKind::RateLimit, TokenKind::Throttle];
-        outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS) || tokens::says(outcome, &throttles)
+        outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
+            || tokens::has_token(outcome, &throttles)
     })
 }
 
@@ -144,7 +147,7 @@ fn overflows() -> Condition {
     let prose = function("a prompt that does not fit", |_, body| {
         context::overflows(body.prose())
     });
-    (!says([TokenKind::Field])).and(prose)
+    (!any_token([TokenKind::Field])).and(prose)
 }
 
 /// A limit of zero, one that counts over a day or longer, or one of money. Where the same prose says when to come back,
@@ -153,7 +156,7 @@ fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let prose = body.prose();
     let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
     let in_a_label = || body.labels().iter().any(|label| window::is_long(label));
-    let unpaid = || is_unpaid(outcome, body) && !window::is_short(prose);
+    let unpaid = || is_unpaid_by_prose(outcome, body) && !window::is_short(prose);
     zero || in_a_label() || (!names_a_time(body) && (window::is_long(prose) || unpaid()))
 }
 
@@ -180,12 +183,12 @@ fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
 /// providers have no token for it.
 fn is_overload(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let words = "high demand|overloaded|at capacity|no capacity";
-    let by_rate = tokens::says(outcome, &[TokenKind::RateLimit]);
-    !by_rate && (tokens::says(outcome, &[TokenKind::Overloaded]) || has_words(body, words))
+    let by_rate = tokens::has_token(outcome, &[TokenKind::RateLimit]);
+    !by_rate && (tokens::has_token(outcome, &[TokenKind::Overloaded]) || has_words(body, words))
 }
 
 /// An account without money that is told in prose alone.
-fn is_unpaid(_: &Outcome<'_>, body: &ErrorBody) -> bool {
+fn is_unpaid_by_prose(_: &Outcome<'_>, body: &ErrorBody) -> bool {
     let words = "credit balance|insufficient balance|insufficient credit|insufficient fund|not enough credit|\
                  out of credit|all available credits";
     has_words(body, words)

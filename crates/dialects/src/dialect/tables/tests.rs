@@ -137,7 +137,7 @@ fn work_of(body: &str) -> usize {
     let tables = joined();
     body_work(|| {
         for table in &tables {
-            let read = ErrorBody::read(body.as_bytes()).looked_at(&table.pointers(&outcome));
+            let read = ErrorBody::read(body.as_bytes()).with_pointers(&table.pointers(&outcome));
             table.classify(&outcome.with_body(&read));
         }
     })

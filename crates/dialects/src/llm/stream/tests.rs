@@ -184,12 +184,12 @@ fn an_end_in_the_middle_of_an_event_is_no_answer() {
 #[test]
 fn no_more_than_64_kib_are_held_back() {
     let comment = format!(":{}\n", "x".repeat(62));
-    let mut held = comment.repeat(LARGEST_HOLD / comment.len()).into_bytes();
-    assert_eq!(held.len(), LARGEST_HOLD);
+    let mut held = comment.repeat(MAX_HOLD_BYTES / comment.len()).into_bytes();
+    assert_eq!(held.len(), MAX_HOLD_BYTES);
     let mut peek = Peek::new();
     assert_eq!(peek.feed(&held), Peeked::Hold);
     assert_eq!(peek.feed(b":"), Peeked::Output);
-    let place = LARGEST_HOLD - FAIL.len() - 1;
+    let place = MAX_HOLD_BYTES - FAIL.len() - 1;
     held.truncate(place);
     held.push(b'\n');
     assert_eq!(decide(&[&held, FAIL.as_bytes()].concat()).0, failure());
@@ -200,7 +200,7 @@ fn no_more_than_64_kib_are_held_back() {
 #[test]
 fn an_endless_line_is_let_go() {
     for start in ["data: {\"error\":\"", ": ", "x", "{\"error\":\"", "event: "] {
-        let stream = format!("{start}{}", "y".repeat(LARGEST_HOLD));
+        let stream = format!("{start}{}", "y".repeat(MAX_HOLD_BYTES));
         assert_eq!(
             decide(stream.as_bytes()),
             (Peeked::Output, false),

@@ -17,7 +17,7 @@ pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
         .get_all(CONTENT_ENCODING)
         .iter()
         .any(|coding| !is_identity(coding));
-    let vouched = headers.keys().any(vouches);
+    let vouched = headers.keys().any(depends_on_body);
     let signed = headers.get_all(AUTHORIZATION).iter().any(signs);
     !encoded && !vouched && !signed
 }
@@ -41,7 +41,7 @@ fn is_identity(coding: &HeaderValue) -> bool {
 }
 
 /// Whether a header of this name is made from the body. `want-...` asks the server for a digest of its answer.
-fn vouches(name: &HeaderName) -> bool {
+fn depends_on_body(name: &HeaderName) -> bool {
     const ENDS: [&str; 5] = [
         "digest",
         "signature",

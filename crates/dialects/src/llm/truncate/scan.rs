@@ -157,7 +157,7 @@ impl<'a> Iterator for Items<'a> {
 
     fn next(&mut self) -> Option<Span<'a>> {
         let rest = self.body.as_bytes().get(self.at..self.end)?;
-        let gap = rest.iter().position(|byte| !is_between(*byte))?;
+        let gap = rest.iter().position(|byte| !is_separator(*byte))?;
         let start = self.at.saturating_add(gap);
         let end = start.saturating_add(length(rest.get(gap..)?));
         self.at = end;
@@ -169,7 +169,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-fn is_between(byte: u8) -> bool {
+fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')
 }
 
@@ -179,7 +179,7 @@ fn length(rest: &[u8]) -> usize {
         Some(b'"' | b'{' | b'[') => Depth::length(rest),
         _ => rest
             .iter()
-            .position(|byte| is_between(*byte) || matches!(byte, b'}' | b']'))
+            .position(|byte| is_separator(*byte) || matches!(byte, b'}' | b']'))
             .unwrap_or(rest.len()),
     }
 }

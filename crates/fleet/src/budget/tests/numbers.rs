@@ -1,6 +1,6 @@
 //! Numbers for tests: small ones, the ends of what is allowed, and all between.
 
-use super::super::message::MOST;
+use super::super::message::MAX_COUNT;
 use super::*;
 use crate::random::splitmix64;
 
@@ -41,12 +41,12 @@ impl Numbers {
             return usual();
         }
         StoreTerms {
-            capacity: self.up_to(MOST - 1) + 1,
-            initial: self.up_to(MOST),
-            growth_ms: self.up_to(MOST),
-            per_second: self.up_to(MOST / 1_000),
-            per_success: self.up_to(MOST),
-            unit: self.up_to(MOST - 1) + 1,
+            capacity: self.up_to(MAX_COUNT - 1) + 1,
+            initial: self.up_to(MAX_COUNT),
+            growth_ms: self.up_to(MAX_COUNT),
+            per_second: self.up_to(MAX_COUNT / 1_000),
+            per_success: self.up_to(MAX_COUNT),
+            unit: self.up_to(MAX_COUNT - 1) + 1,
         }
     }
 }

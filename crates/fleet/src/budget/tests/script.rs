@@ -2,7 +2,7 @@
 
 mod store;
 
-use super::super::message::MOST;
+use super::super::message::MAX_COUNT;
 use super::numbers::{Numbers, report};
 use super::*;
 use crate::tests::server::Server;
@@ -22,13 +22,13 @@ struct Memory {
 
 impl Memory {
     fn command(&mut self, numbers: &mut Numbers, process: u64) -> BudgetReport {
-        self.seq = (self.seq + 1).min(MOST);
+        self.seq = (self.seq + 1).min(MAX_COUNT);
         let usual = !numbers.one_in(4);
         let more = |numbers: &mut Numbers, all: i64, often: i64| {
             if usual {
-                (all + numbers.up_to(often)).min(MOST)
+                (all + numbers.up_to(often)).min(MAX_COUNT)
             } else {
-                numbers.up_to(MOST)
+                numbers.up_to(MAX_COUNT)
             }
         };
         self.successes = more(numbers, self.successes, 5_000);
@@ -44,7 +44,7 @@ impl Memory {
             want: if usual {
                 numbers.up_to(5_000_000)
             } else {
-                numbers.up_to(MOST)
+                numbers.up_to(MAX_COUNT)
             },
             known: self.known.map(|known| known.max(0)),
         }
@@ -53,7 +53,7 @@ impl Memory {
     /// Hears an answer, though not every one, and forgets everything now and then.
     fn hears(&mut self, numbers: &mut Numbers, report: &BudgetReport, answer: &BudgetReply) {
         if !numbers.one_in(5) {
-            let taken = report.taken.saturating_add(answer.granted).min(MOST);
+            let taken = report.taken.saturating_add(answer.granted).min(MAX_COUNT);
             (self.taken, self.acked) = (taken, (report.successes, taken));
             self.known = Some(answer.tokens);
         }

@@ -1,6 +1,6 @@
 //! One step of the store, by its twin.
 
-use super::super::message::MOST;
+use super::super::message::MAX_COUNT;
 use super::numbers::{Numbers, report, usual};
 use super::*;
 use proptest::prelude::*;
@@ -170,23 +170,23 @@ proptest! {
             let report = BudgetReport {
                 process: 1,
                 terms: numbers.terms(),
-                seq: numbers.up_to(MOST),
-                successes: numbers.up_to(MOST),
-                successes_acked: numbers.up_to(MOST),
-                taken: numbers.up_to(MOST),
-                taken_acked: numbers.up_to(MOST),
-                want: numbers.up_to(MOST),
-                known: numbers.one_in(2).then(|| numbers.up_to(MOST)),
+                seq: numbers.up_to(MAX_COUNT),
+                successes: numbers.up_to(MAX_COUNT),
+                successes_acked: numbers.up_to(MAX_COUNT),
+                taken: numbers.up_to(MAX_COUNT),
+                taken_acked: numbers.up_to(MAX_COUNT),
+                want: numbers.up_to(MAX_COUNT),
+                known: numbers.one_in(2).then(|| numbers.up_to(MAX_COUNT)),
             };
             let now = numbers.up_to(4_000_000_000_000);
             let answer = store.step(report, now);
             prop_assert!(answer.granted >= 0 && answer.granted <= report.want);
             prop_assert!(answer.granted == 0 || answer.tokens >= 0);
-            prop_assert!(answer.capacity >= report.terms.capacity && answer.capacity <= MOST);
+            prop_assert!(answer.capacity >= report.terms.capacity && answer.capacity <= MAX_COUNT);
             if answer.kind != ReplyKind::Repeated {
                 prop_assert!(answer.tokens.abs() <= answer.capacity);
                 let record = store.record.unwrap();
-                prop_assert!(record.taken <= 2 * MOST);
+                prop_assert!(record.taken <= 2 * MAX_COUNT);
             }
             let bucket = store.bucket.unwrap();
             prop_assert!((0..1_000).contains(&bucket.rest));
@@ -212,7 +212,7 @@ proptest! {
         per_second in 0_i64..10_000_000,
     ) {
         let terms = StoreTerms {
-            initial: 0, capacity: MOST, growth_ms: 0, per_second, per_success: 100_000, unit: TOKEN,
+            initial: 0, capacity: MAX_COUNT, growth_ms: 0, per_second, per_success: 100_000, unit: TOKEN,
         };
         let report = BudgetReport { terms, ..report() };
         let (mut many, mut one) = (Memory::default(), Memory::default());

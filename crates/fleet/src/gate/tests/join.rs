@@ -29,7 +29,7 @@ fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
             "the first is looked at"
         );
         for _ in 0..3 {
-            let apart = || gate.apart(&call);
+            let apart = || gate.key_text(&call);
             gate.share_key(key, "a:1", &ManualRuntime::paused(), Duration::MAX, apart);
         }
         assert!(gate.enter(key, Duration::ZERO, true).is_ok());

@@ -1,12 +1,12 @@
 //! The store's arithmetic at the ends of the numbers.
 
-use super::super::message::MOST;
+use super::super::message::MAX_COUNT;
 use super::*;
 use proptest::prelude::*;
 
 /// Numbers at the ends of their range, and small ones.
 fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![0_u64..20, 0..100 * SECOND, MOST - 20..=MOST]
+    prop_oneof![0_u64..20, 0..100 * SECOND, MAX_COUNT - 20..=MAX_COUNT]
 }
 
 fn report() -> impl Strategy<Value = GateReport> {
@@ -59,9 +59,9 @@ proptest! {
     ) {
         let mut store = Store::new();
         for (pass, report) in steps {
-            store.now = store.now.saturating_add(pass).min(MOST);
+            store.now = store.now.saturating_add(pass).min(MAX_COUNT);
             let answer = store.say_of(report.change, report);
-            prop_assert!(answer.notice.change <= MOST);
+            prop_assert!(answer.notice.change <= MAX_COUNT);
             prop_assert!(closed(&answer) <= 3_601 * SECOND);
         }
     }

@@ -1,6 +1,6 @@
 //! The script on a real server does what its twin does.
 
-use super::super::message::MOST;
+use super::super::message::MAX_COUNT;
 use super::*;
 use crate::random::splitmix64;
 use crate::tests::server::Server;
@@ -103,12 +103,12 @@ fn ask<T: FromRedisValue>(
 fn report(random: &mut Random, change: u64, huge: bool) -> GateReport {
     let time = |random: &mut Random| {
         if huge {
-            MOST - random.below(3)
+            MAX_COUNT - random.below(3)
         } else {
             random.below(4 * SECOND)
         }
     };
-    let many = if huge { MOST } else { 6 };
+    let many = if huge { MAX_COUNT } else { 6 };
     GateReport {
         change: change.saturating_sub(u64::from(random.one_in(10))),
         successes: if random.one_in(3) {

@@ -6,9 +6,9 @@ use crate::error_body::{ErrorBody, Pointer};
 use http::{HeaderMap, HeaderName};
 
 /// The longest line of a header that is looked at, in bytes.
-const LONGEST_LINE: usize = 1024;
+const MAX_LINE_BYTES: usize = 1024;
 /// As many lines of a header are looked at.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 /// A response header one of whose lines, or a part of them by its name, has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(crate) fn lines<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
 ) -> impl Iterator<Item = &'a str> + use<'a> {
-    let lines = headers.get_all(name).iter().take(MOST_LINES);
-    let short = lines.filter(|line| line.len() <= LONGEST_LINE);
+    let lines = headers.get_all(name).iter().take(MAX_LINES);
+    let short = lines.filter(|line| line.len() <= MAX_LINE_BYTES);
     short.filter_map(|line| std::str::from_utf8(line.as_bytes()).ok())
 }
 

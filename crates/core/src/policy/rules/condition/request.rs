@@ -88,7 +88,7 @@ impl Condition {
 }
 
 /// Whether a text is like a pattern in which `*` stands for anything.
-pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {

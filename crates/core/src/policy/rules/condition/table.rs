@@ -107,7 +107,7 @@ impl Condition {
 
     /// Returns `true` if it asks for a status that is a success, 100 to 399.
     #[must_use]
-    pub fn asks_for_success(&self) -> bool {
+    pub fn tests_success_status(&self) -> bool {
         self.0.iter().any(|test| match test {
             Test::Status(ranges) => ranges
                 .iter()

@@ -9,7 +9,7 @@ pub(super) fn overflows(text: &str) -> bool {
     let mut sentences = text.split(['\n', ';']).flat_map(|line| line.split(". "));
     sentences.any(|sentence| {
         let has = |words: &str| words.split('|').any(|words| sentence.contains(words));
-        has(PLAIN) || (has(MEASURED) && has(TOO_MUCH))
+        has(PLAIN) || (has(MEASURED) && has(CONTEXT_EXCEEDED))
     })
 }
 
@@ -20,7 +20,7 @@ const MEASURED: &str = "context length|context limit|context size|context window
      input token|input tokens|`inputs`|model length|number of tokens|prompt contains|prompt length|\
      prompt token|model token limit|token count|tokens in the prompt|total tokens";
 
-const TOO_MUCH: &str = "at most|beyond|exceed|greater than|larger than|less than|longer than|maximum|must be <=|\
+const CONTEXT_EXCEEDED: &str = "at most|beyond|exceed|greater than|larger than|less than|longer than|maximum|must be <=|\
      only supports|overflow|too large|too long|too many";
 
 #[cfg(test)]

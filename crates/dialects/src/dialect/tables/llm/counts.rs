@@ -36,7 +36,7 @@ pub(super) fn has_zero_limit(text: &str) -> bool {
 }
 
 /// More than any message needs, so that an echoed prompt costs little.
-const MOST_PARTS: usize = 4_096;
+const MAX_PARTS: usize = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CountToken<'a> {
@@ -49,7 +49,7 @@ enum CountToken<'a> {
 fn parts(text: &str) -> Vec<CountToken<'_>> {
     let (mut rest, mut parts) = (text.trim_start(), Vec::new());
     while let Some(first) = rest.chars().next() {
-        if parts.len() >= MOST_PARTS {
+        if parts.len() >= MAX_PARTS {
             break;
         }
         let word = word(rest);
@@ -212,13 +212,13 @@ fn vague_cue(word: &str) -> Option<Cue> {
 
 /// What the few words behind a number, up to the end of the clause, make of it.
 fn following(parts: &[CountToken<'_>]) -> Option<Cue> {
-    const MOST_WORDS: usize = 5;
+    const MAX_WORDS: usize = 5;
     let words = parts.iter().map_while(|part| match part {
         CountToken::Word(word) => Some(*word),
         CountToken::Number(_) | CountToken::Mark(_) => None,
     });
     words
-        .take(MOST_WORDS)
+        .take(MAX_WORDS)
         .enumerate()
         .find_map(|(at, word)| match word {
             "maximum" | "max" if at == 0 => Some(Cue::Limit),

@@ -94,7 +94,7 @@ const fn tokens(kind: TokenKind, status: u16, whole: &'static str, parts: &'stat
 }
 
 /// Whether an answer has a token of one of these kinds.
-pub(super) fn says(outcome: &Outcome<'_>, kinds: &[TokenKind]) -> bool {
+pub(super) fn has_token(outcome: &Outcome<'_>, kinds: &[TokenKind]) -> bool {
     let all = all(outcome.headers(), outcome.body());
     kinds.iter().any(|kind| all & bit(*kind) != 0)
 }
@@ -120,12 +120,14 @@ pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
 fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
     let head = headers.and_then(|headers| headers.get("x-amzn-errortype"));
     let head = head.and_then(|token| token.to_str().ok());
-    let head = head.filter(|token| token.len() <= LONGEST).and_then(kind);
+    let head = head
+        .filter(|token| token.len() <= MAX_TOKEN_CHARS)
+        .and_then(kind);
     let of_body = |body: &ErrorBody| {
         let kinds = body.labels().iter().filter_map(|token| kind(token));
         TokenKinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
     };
-    body.map_or(0, |body| body.memo(of_body).0) | head.map_or(0, bit)
+    body.map_or(0, |body| body.memoize(of_body).0) | head.map_or(0, bit)
 }
 
 /// Kinds of tokens, a bit for each.
@@ -133,7 +135,7 @@ fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
 struct TokenKinds(u32);
 
 /// The longest token in a header that is looked at, in bytes.
-const LONGEST: usize = 512;
+const MAX_TOKEN_CHARS: usize = 512;
 
 fn bit(kind: TokenKind) -> u32 {
     1_u32.checked_shl(kind as u32).unwrap_or_default()

@@ -39,7 +39,7 @@ fn windows(text: &str) -> Windows {
                 Some(Window::Long) => long = true,
                 None => {}
             }
-            reached |= REACHED.iter().any(|start| word.starts_with(start));
+            reached |= LIMIT_REACHED.iter().any(|start| word.starts_with(start));
             earlier.push(word);
         }
         found.long_is_reached |= long && reached;
@@ -70,7 +70,7 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How the words begin that say of a limit that it is used up.
-const REACHED: [&str; 8] = [
+const LIMIT_REACHED: [&str; 8] = [
     "deplet", "exceed", "exhaust", "hit", "limited", "many", "past", "reach",
 ];
 

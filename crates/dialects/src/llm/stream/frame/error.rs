@@ -40,7 +40,7 @@ fn is_error(name: &str, members: &Map<String, Value>) -> bool {
         || own_kind.ends_with("_error")
         || word("object") == Some(ERROR)
         || members.contains_key("__type")
-        || members.get(ERROR).is_some_and(tells)
+        || members.get(ERROR).is_some_and(is_error_value)
         || choices(members).any(|choice| ends_in_error(choice) && !has_error(choice))
 }
 
@@ -52,14 +52,14 @@ fn inner(members: &Map<String, Value>) -> Option<&Value> {
     holders
         .chain(choices(members))
         .filter_map(|holder| holder.get(ERROR))
-        .find(|error| tells(error))
+        .find(|error| is_error_value(error))
 }
 
 /// A member such as `throttlingException`, which stands for the whole event.
 fn exception(members: &Map<String, Value>) -> Option<Vec<u8>> {
     let (name, value) = members
         .iter()
-        .find(|(name, value)| name.ends_with("Exception") && tells(value))?;
+        .find(|(name, value)| name.ends_with("Exception") && is_error_value(value))?;
     let mut body = match value {
         Value::Object(inside) => inside.clone(),
         other => Map::from_iter([("message".to_owned(), other.clone())]),
@@ -80,7 +80,7 @@ fn choices(members: &Map<String, Value>) -> impl Iterator<Item = &Value> {
 }
 
 fn has_error(holder: &Value) -> bool {
-    holder.get(ERROR).is_some_and(tells)
+    holder.get(ERROR).is_some_and(is_error_value)
 }
 
 fn ends_in_error(choice: &Value) -> bool {
@@ -88,6 +88,6 @@ fn ends_in_error(choice: &Value) -> bool {
 }
 
 /// Whether a member that is called an error says something.
-fn tells(error: &Value) -> bool {
+fn is_error_value(error: &Value) -> bool {
     !error.is_number() && !error.is_boolean() && !is_silent(error, &[])
 }

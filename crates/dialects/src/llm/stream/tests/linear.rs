@@ -55,7 +55,7 @@ fn lines_that_add_to_one_event_are_not_read_again() {
         ("{", "{"),
     ] {
         let mut stream = start.to_owned();
-        while stream.len() < LARGEST_HOLD {
+        while stream.len() < MAX_HOLD_BYTES {
             stream.push_str(line);
         }
         assert_linear(stream.as_bytes());
@@ -72,7 +72,7 @@ proptest! {
         times in 1_usize..3_000,
     ) {
         let mut stream = start;
-        stream.extend(repeated.repeat(times).iter().take(LARGEST_HOLD));
+        stream.extend(repeated.repeat(times).iter().take(MAX_HOLD_BYTES));
         assert_linear(&stream);
     }
 }

@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn a_long_stream_is_decided_wherever_it_is_cut(place in 0_usize..300, step in 1_usize..5_000) {
-        let filler = LARGEST_HOLD - FAIL.len() - 150 + place;
+        let filler = MAX_HOLD_BYTES - FAIL.len() - 150 + place;
         let mut stream = vec![b'x'; filler];
         stream[0] = b':';
         stream.extend_from_slice(b"\n\n");

@@ -38,7 +38,7 @@ fn a_large_body_takes_time_by_its_size_alone() {
 #[test]
 fn the_largest_body_is_64_mib() {
     let mut body = br#"{"prompt":"abcd"}"#.to_vec();
-    body.resize(LARGEST_BODY, b' ');
+    body.resize(MAX_BODY_BYTES, b' ');
     assert!(cut(&body, Keep::Head, Fraction::default()).is_some());
     body.push(b' ');
     assert!(cut(&body, Keep::Head, Fraction::default()).is_none());

@@ -1,6 +1,6 @@
 //! What a process tells the store of all that it has earned and spent.
 
-use super::super::super::message::MOST;
+use super::super::super::message::MAX_COUNT;
 use super::*;
 
 #[test]
@@ -77,7 +77,7 @@ fn totals_that_grow_too_large_begin_anew_under_a_new_id() {
     while told < 5_000_000_000_000_000 {
         process.after(1_000);
         let report = process.command();
-        assert!(report.successes <= MOST && report.taken <= MOST);
+        assert!(report.successes <= MAX_COUNT && report.taken <= MAX_COUNT);
         told += report.successes - report.successes_acked;
         ids += u32::from(first.replace(report.process) != Some(report.process));
         process.hears(0, 0);

@@ -110,11 +110,11 @@ impl Store {
             .unwrap();
         let rate = 0..=1_000_000_000;
         let bounds = [
-            -MOST..=MOST,
+            -MAX_COUNT..=MAX_COUNT,
             rate.clone(),
             0..=999,
-            0..=MOST,
-            0..=MOST,
+            0..=MAX_COUNT,
+            0..=MAX_COUNT,
             rate.clone(),
             rate,
         ];
@@ -142,7 +142,7 @@ impl Store {
             None
         };
         let read = numbers.filter(|read| {
-            let bounds = [MOST, MOST, 4 * MOST, MOST];
+            let bounds = [MAX_COUNT, MAX_COUNT, 4 * MAX_COUNT, MAX_COUNT];
             read.len() == 4
                 && read
                     .iter()

@@ -1,0 +1,29 @@
+//! Setters called on a policy instead of its builder: a compile error that names the builder.
+//!
+//! Without these, rustc only says that there is no such method. They cannot be called, since nothing implements
+//! [`SetOnBuilder`].
+
+use crate::policy::RetryPolicy;
+
+/// The bound that no argument meets.
+#[diagnostic::on_unimplemented(
+    message = "a `RetryPolicy` does not change: set this on its builder",
+    label = "write `policy.to_builder()`, then the setters, then `.build()?`"
+)]
+pub trait SetOnBuilder {}
+
+macro_rules! setters {
+    ($($name:ident)+) => {
+        impl RetryPolicy {
+            $(
+                #[doc(hidden)]
+                pub fn $name<T: SetOnBuilder>(&self, _: T) {}
+            )+
+        }
+    };
+}
+
+setters! {
+    attempt_timeout backoff classify_error classifier deadline dialect max_attempts max_gate_wait max_refused
+    max_retries max_server_delay methods on_exhausted otherwise rule whole_answers
+}
