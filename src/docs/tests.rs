@@ -49,23 +49,23 @@ fn the_reference_lists_the_stops_that_count_as_exhausted() {
 
 /// `UPDATE_TABLES=1` writes it anew, after the table itself has been written.
 #[test]
-fn the_readme_shows_the_table_of_statuses() {
+fn the_guide_shows_the_table_of_statuses() {
     const TABLE: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/crates/core/src/policy/classify/statuses.md"
     );
-    const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/guide.md");
     let table = fs::read_to_string(TABLE).unwrap();
-    let readme = fs::read_to_string(README).unwrap();
-    let (before, rest) = readme.split_once("<!-- statuses: begin -->\n").unwrap();
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once("<!-- statuses: begin -->\n").unwrap();
     let (shown, after) = rest.split_once("<!-- statuses: end -->\n").unwrap();
     if std::env::var_os("UPDATE_TABLES").is_some() {
         let marks = ["<!-- statuses: begin -->\n", "<!-- statuses: end -->\n"];
         let anew = [before, marks[0], &table, marks[1], after].concat();
-        fs::write(README, anew).unwrap();
+        fs::write(PAGE, anew).unwrap();
         return;
     }
-    assert_eq!(shown, table, "write README.md anew with UPDATE_TABLES=1");
+    assert_eq!(shown, table, "write guide.md anew with UPDATE_TABLES=1");
 }
 
 #[test]
