@@ -1,39 +1,31 @@
 //! Retry middleware for HTTP clients: one policy and one shared budget, for reqwest and for any tower or hyper stack.
 //!
-//! A layer repeats only what may be repeated, waits as long as the server asks, and stops when retries would make an
-//! outage worse. For every request it can say why it retried, how long it waited and why it stopped.
-//!
-//! # On tower and hyper
-//!
-//! ```
-//! # {
-//! use http_retry::tower::RetryLayer;
-//! use http_retry::{RetryBudget, RetryPolicy};
-//!
-//! let budget = RetryBudget::default(); // clone it into every client that shares it
-//! let layer = RetryLayer::new(RetryPolicy::background()).budget(budget);
-//! // tower::ServiceBuilder::new().layer(layer).service(client)
-//! # }
-//! ```
+//! A layer retries only what is safe to repeat, waits as long as the server asks, and stops when retries would make an
+//! outage worse. For every request it reports why it retried, how long it waited and why it stopped.
 //!
 //! # On reqwest
 //!
 //! ```
 //! # #[cfg(feature = "reqwest")] {
-//! use http_retry::reqwest::{RetryMiddleware, redirect_policy};
+//! use http_retry::reqwest::{RetryMiddleware, build};
 //! use http_retry::{RetryBudget, RetryPolicy};
-//! use reqwest::redirect::Policy;
 //!
-//! # fn build() -> reqwest::Result<()> {
-//! let budget = RetryBudget::default();
+//! let budget = RetryBudget::default(); // clone it into every client that calls the same service
 //! let retries = RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget);
-//! // This policy sees redirects, so that the layer repeats a POST only if there was none.
-//! let client = reqwest::Client::builder().redirect(redirect_policy(Policy::default())).build()?;
-//! let client = reqwest_middleware::ClientBuilder::new(client)
-//!     .with(retries.redirects_watched())
-//!     .build();
-//! # Ok(()) }
-//! # build().unwrap();
+//! let client = build(reqwest::Client::builder(), retries)?;
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # On tower and hyper
+//!
+//! ```
+//! # #[cfg(feature = "tower")] {
+//! use http_retry::tower::RetryLayer;
+//! use http_retry::{RetryBudget, RetryPolicy};
+//!
+//! let layer = RetryLayer::new(RetryPolicy::background()).budget(RetryBudget::default());
+//! // tower::ServiceBuilder::new().layer(layer).service(client)
 //! # }
 //! ```
 //!
@@ -42,8 +34,8 @@
 //! | you want to | look at |
 //! |---|---|
 //! | choose or adjust the rules | [`RetryPolicy`], [`Backoff`], [`Jitter`], [`Methods`] |
-//! | say what follows from an answer or an error | [`rules`] |
-//! | know what a service means by its answers | [`dialect::Dialect`] |
+//! | decide by status, header or body | [`rules`] |
+//! | read the errors of a service such as GitHub | [`dialect::Dialect`] |
 //! | share and bound retries | [`RetryBudget`], [`ServiceBudgets`] |
 //! | share them among many processes | [`fleet::Fleet`] |
 //! | add them to a client | [`tower::RetryLayer`], [`reqwest::RetryMiddleware`], [`run::Runner`] |
@@ -51,10 +43,10 @@
 //! | call a language model | [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
 //! | see what happened | [`RetryReport`], [`report`] |
-//! | go on with a download that broke | [`resume`] |
+//! | resume a download that broke off | [`resume`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
-//! | read how and why | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::fleet`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
+//! | read more | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::fleet`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
 //!
 //! # Features
 //!
@@ -70,12 +62,12 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and the JSON bodies of errors; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
-//! | `llm` | [`llm::LlmPreset`]: what the answers of LLM APIs mean |
+//! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |
 //! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
 //! | `metrics` | counters and histograms |
-//! | `testing` | a clock that jumps and a client that answers from a list |
+//! | `testing` | a clock that jumps and a client that responds from a script |
 //!
 //! # In a storm
 //!

@@ -226,6 +226,12 @@ impl Redirects {
         not(any(feature = "reqwest", test)),
         expect(dead_code, reason = "no other client follows redirects")
     )]
+    /// Returns `true` if the client follows no redirects.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn are_off(&self) -> bool {
+        self.told == RedirectMode::Off
+    }
+
     pub(crate) fn with_mode(told: RedirectMode) -> Self {
         Self {
             told,

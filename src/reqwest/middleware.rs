@@ -20,27 +20,21 @@ use std::sync::Arc;
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
 /// ```
-/// use http_retry::reqwest::{RetryMiddleware, redirect_policy};
+/// use http_retry::reqwest::{RetryMiddleware, build};
 /// use http_retry::{RetryBudget, RetryPolicy};
-/// use reqwest::redirect::Policy;
 ///
-/// # fn main() -> reqwest::Result<()> {
 /// let budget = RetryBudget::default();
 /// let retries = RetryMiddleware::new(RetryPolicy::background()).budget(budget);
-/// let client = reqwest::Client::builder().redirect(redirect_policy(Policy::default())).build()?;
-/// let client = reqwest_middleware::ClientBuilder::new(client)
-///     .with(retries.redirects_watched())
-///     .build();
-/// # Ok(()) }
+/// let client = build(reqwest::Client::builder(), retries)?;
+/// # Ok::<(), reqwest::Error>(())
 /// ```
 ///
-/// Without [`redirects_watched`](Self::redirects_watched) or [`redirects_off`](Self::redirects_off), it repeats only
-/// idempotent requests.
+/// [`build`](super::build()) is enough for a client without other middlewares. With others, put this one before those that
+/// must see each attempt, such as one that signs. Several retry middlewares in one client do not multiply: only the
+/// outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
+/// [`redirects_off`](Self::redirects_off), it repeats only idempotent requests.
 ///
-/// Put it before the middlewares that are to see each attempt, such as one that signs. Several in one client do not
-/// multiply: the inner ones stand aside.
-///
-/// Each setting has a default. Here some of them are set:
+/// Every setting has a default. Some of them:
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -58,7 +52,7 @@ use std::sync::Arc;
 ///     .drain_before_retry(64 * 1024, Duration::from_millis(500))
 ///     .idempotency_keys()
 ///     .redirects_off();
-/// // A script answers in the place of the network.
+/// // A script responds instead of a server.
 /// let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new())
 ///     .with(retries)
 ///     .with(Script::new().status(503).status(200))
@@ -81,7 +75,7 @@ use std::sync::Arc;
 /// timer is left.
 #[derive(Debug, Clone)]
 pub struct RetryMiddleware {
-    engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
 }
 
 impl RetryMiddleware {
